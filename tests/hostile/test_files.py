@@ -1,10 +1,9 @@
-"""Hostile files at every entry point that reads them: LETOR files, CSV files of preferences, models."""
+"""Hostile files: CSV files of preferences, models, and paths with brackets on the command line."""
 
 import functools
 import json
 import sys
 
-import numpy as np
 import pytest
 import typer.main
 
@@ -12,7 +11,6 @@ import boostrank as br
 from boostrank.cli import main
 from boostrank.preferences import read_preferences
 from hostile.entry_points import RANKERS, tiny
-from hostile.letor_files import FILES
 from hostile.outcomes import Fault, check_fault
 
 
@@ -20,39 +18,6 @@ def put(folder, content, name="data.txt"):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
     return path
-
-
-def dense(X):
-    return X.toarray() if hasattr(X, "toarray") else X
-
-
-def read_folds(path):
-    folder = path.parent / "Fold1"
-    folder.mkdir()
-    for name in ("train", "test"):
-        (folder / f"{name}.txt").write_bytes(path.read_bytes())
-    return br.read_letor_folds(path.parent)[0].train
-
-
-READERS = {
-    "read_letor": br.read_letor,
-    "dense": lambda path: br.read_letor(path, sparse=False),
-    "sparse": lambda path: br.read_letor(path, sparse=True),
-    "read_letor_folds": read_folds,
-}
-
-
-@pytest.mark.parametrize(("content", "meaning"), FILES.values(), ids=FILES)
-@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_letor_files(content, meaning, reader, tmp_path):
-    path = put(tmp_path, content)
-    if isinstance(meaning, Fault):
-        check_fault(lambda: reader(path), r"\.txt", meaning.pattern)
-        return
-    X, y, qid = reader(path)
-    np.testing.assert_array_equal(dense(X), np.array(meaning.X, float))
-    np.testing.assert_array_equal(y, meaning.y)
-    assert [str(value) for value in qid.tolist()] == [str(value) for value in meaning.qid]
 
 
 #: typer makes the commands anew from their signatures in every call, which takes longer than the commands do here.
@@ -73,22 +38,17 @@ def run(monkeypatch, capsys):
     return run_command
 
 
-@pytest.mark.parametrize(("content", "meaning"), FILES.values(), ids=FILES)
-def test_letor_files_on_the_command_line(content, meaning, run, tmp_path):
-    data = put(tmp_path, content, "d[x] [red]y.txt")
-    n_rows = 1 if isinstance(meaning, Fault) else len(meaning.y)
-    scores = put(tmp_path, "\n".join(map(str, range(n_rows))), "scores.txt")
-    code, out, err = run("evaluate", data, scores)
-    if isinstance(meaning, Fault):
-        assert code == 2
-        assert "d[x] [red]y.txt" in err.replace("\n", "")
-    else:
-        assert code == 0, err
-        n_queries = len(dict.fromkeys(map(str, meaning.qid)))
-        assert ("1 query," if n_queries == 1 else f"{n_queries} queries,") in out
+@pytest.mark.parametrize(("content", "line"), [("1 qid:7 1:1\nhigh qid:7 1:1\n", "line 2"), ("", "no documents")])
+def test_an_invalid_letor_file_is_named_on_the_command_line(content, line, run, tmp_path):
+    data, scores = put(tmp_path, content, "d[x] [red]y.txt"), put(tmp_path, "1\n", "scores.txt")
+    code, _, err = run("evaluate", data, scores)
+    message = " ".join(err.split())
+    assert code == 2
+    assert "d[x] [red]y.txt" in message
+    assert line in message
 
 
-def test_damage_04_brackets_in_the_paths_of_every_command(run, tmp_path):
+def test_brackets_in_the_paths_of_every_command(run, tmp_path):
     folder = tmp_path / "[bold]a [/x] [1]"
     folder.mkdir(parents=True)
     br.write_letor(folder / "d.txt", *br.make_ranking(n_queries=20, n_documents=10, random_state=0))

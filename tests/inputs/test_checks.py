@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank import clicks, datasets, displays, metrics, model_selection, preferences, theory
+from boostrank import datasets, model_selection, preferences, theory
 
 X, Y, QID = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([2.0, 1.0, 0.0, 1.0]), np.array([7, 7, 8, 8])
 SCORES = np.array([0.3, 0.2, 0.1, 0.4])
-RUN = {"q": {"a": 1.0}}
-LOG = br.ClickLog(["q", "q"], [0, 1], [1, 2], [1, 0])
-GRAPH = br.PreferenceGraph.from_grades(Y, QID)
 FOLD = datasets.Fold("Fold1", train=None, validation=datasets.Dataset(X, Y, QID), test=None)
 
 
@@ -26,23 +23,8 @@ def letor(tmp_path):
     [
         ("per_query", lambda flag: br.ndcg_score(Y, SCORES, QID, per_query=flag)),
         ("per_query", lambda flag: br.evaluate(Y, SCORES, QID, per_query=flag)),
-        ("per_query", lambda flag: br.evaluate_run(RUN, RUN, "AP", per_query=flag)),
-        ("per_query", lambda flag: metrics.agreement_score(GRAPH, SCORES, QID, per_query=flag)),
-        ("per_query", lambda flag: br.get_measure(lambda y, scores, qid: 0.5)(Y, SCORES, QID, per_query=flag)),
-        (
-            "per_query",
-            lambda flag: br.get_measure("click-dcg")(br.ClickLabels(LOG, "position-based"), [0.2, 0.1], per_query=flag),
-        ),
         ("return_bayes", lambda flag: br.make_ranking(2, return_bayes=flag)),
         ("stratify", lambda flag: list(br.QueryKFold(2, stratify=flag).split(X, Y, QID))),
-        ("progress", lambda flag: br.compare({"a": br.LightGBMRanker()}, [FOLD], progress=flag)),
-        ("by_group", lambda flag: br.compare_runs(RUN, {"a": RUN, "b": RUN}).to_markdown(by_group=flag)),
-        ("bounded", lambda flag: clicks.estimate_relevance(LOG, "position-based", bounded=flag)),
-        ("self_normalized", lambda flag: clicks.evaluate(LOG, [1.0, 0.0], "position-based", self_normalized=flag)),
-        (
-            "within_queries",
-            lambda flag: displays.GainCalibrationDisplay.from_predictions(Y, SCORES, QID, within_queries=flag),
-        ),
     ],
 )
 def test_flags_are_true_or_false(name, call):

@@ -1,4 +1,4 @@
-"""Every wrong number that was reported, as one direct test; its id begins with the number in the report."""
+"""Input and settings that gave a silent wrong number in some library or in an earlier version, each as one test."""
 
 import warnings
 
@@ -19,15 +19,10 @@ X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, random_state=0)
 ROWS = np.arange(12.0) % 5, np.sin(np.arange(12.0)), np.repeat([0, 1], 6)
 
 
-def case(number):
-    """A test of this number in the report."""
-    return pytest.mark.parametrize("number", [pytest.param(number, id=number)])
-
-
-def both(number):
-    """A test of this number in the report, on both backends."""
+def both(name):
+    """A test on both backends."""
     return pytest.mark.parametrize(
-        "ranker_class", [pytest.param(ranker_class, id=f"{number}-{name}") for name, ranker_class in RANKERS.items()]
+        "ranker_class", [pytest.param(ranker_class, id=f"{name}-{key}") for key, ranker_class in RANKERS.items()]
     )
 
 
@@ -36,7 +31,7 @@ def with_zeros(X):
     return np.where(X > 0, X, 0.0)
 
 
-@both("silent-01-sparse-and-dense")
+@both("sparse-and-dense")
 @pytest.mark.parametrize("fit_on", ["dense", "sparse"])
 def test_zeros_are_zeros_in_both_forms(ranker_class, fit_on):
     dense = with_zeros(X)
@@ -55,7 +50,7 @@ NATIVE += [(br.XGBoostRanker, name) for name in ("rank:ndcg", "rank:pairwise", "
 
 
 @pytest.mark.parametrize(
-    ("ranker_class", "objective"), [pytest.param(*each, id=f"silent-02-{each[1].replace(':', '-')}") for each in NATIVE]
+    ("ranker_class", "objective"), [pytest.param(*each, id=f"{each[1].replace(':', '-')}") for each in NATIVE]
 )
 def test_native_objectives_refuse_weights_that_differ_within_a_query(ranker_class, objective):
     weights = np.random.default_rng(0).random(len(Y))
@@ -63,7 +58,7 @@ def test_native_objectives_refuse_weights_that_differ_within_a_query(ranker_clas
     check_fault(lambda: ranker.fit(X, labels, QID, sample_weight=weights), "weight", "differ")
 
 
-@both("silent-03-dart-with-early-stopping")
+@both("dart-with-early-stopping")
 def test_dart_with_early_stopping_returns_the_evaluated_model_or_is_refused(ranker_class):
     dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
     ranker = tiny(ranker_class, n_estimators=30, early_stopping_rounds=5, k=10, learning_rate=0.5, **dart)
@@ -76,62 +71,17 @@ def test_dart_with_early_stopping_returns_the_evaluated_model_or_is_refused(rank
         assert ranker.score(*held_out) == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        pytest.param(values, id=f"silent-04-{name}")
-        for name, values in {
-            "text": [1, "1"],
-            "bool": [True, "True"],
-            "uint64": [2**63, 2**63 + 1, 5],
-            "nul": ["a", "a\0"],
-            "longdouble": [np.longdouble(2) ** 60, np.longdouble(2) ** 60 + 1],
-        }.items()
-    ],
-)
-def test_ids_in_a_list_stay_apart(values):
-    assert len(br.ndcg_score([1] * len(values), [0.0] * len(values), qid=values, per_query=True)) == len(values)
-
-
-@case("silent-04-missing-id-beside-text")
-def test_a_missing_id_beside_text_is_a_fault(number):
-    check_fault(lambda: br.ndcg_score([1, 1], [0.0, 1.0], qid=["a", float("nan")]), "qid", "missing")
-
-
-@case("silent-04-scores-in-a-list")
-def test_scores_in_a_list_that_differ_are_no_ties(number):
-    assert br.ndcg_score([0, 1, 0], [2**60, 2**60 + 1, 0.5], qid=[0] * 3, k=1) == 1.0
-
-
-WRONG_ROWS = {
-    "nan-bayes": ([np.nan, 1.0], [0.0, 1.0], [0, 0], "bayes|relevance|labels"),
-    "nan-scores": ([0.5, 1.0], [np.nan, 1.0], [0, 0], "scores"),
-    "short-bayes": ([0.5], [0.0, 1.0], [0, 0], "bayes|relevance|labels"),
-    "short-scores": ([0.5, 1.0], [0.0], [0, 0], "scores"),
-    "long-scores": ([0.5, 1.0], [0.0, 1.0, 2.0], [0, 0], "scores"),
-    "short-qid": ([0.5, 1.0, 2.0], [0.0, 1.0, 2.0], [1, 0], "qid"),
-}
-
-
-@pytest.mark.parametrize("rows", [pytest.param(rows, id=f"silent-05-{name}") for name, rows in WRONG_ROWS.items()])
-def test_expected_ndcg_checks_its_arguments(rows):
-    *arguments, name = rows
-    check_fault(lambda: br.expected_ndcg(*arguments), name)
-
-
-@case("silent-06-rank-xendcg-labels-above-31")
-def test_rank_xendcg_with_labels_above_31(number):
+def test_rank_xendcg_with_labels_above_31():
     ranker = tiny(br.LightGBMRanker, objective="rank_xendcg", n_estimators=10)
     check_fault(lambda: ranker.fit(X, np.where(Y > 2, 200, Y), QID), "label", "31|rank_xendcg")
 
 
-@case("silent-06-rank-ndcg-labels-from-2-to-the-32")
-def test_rank_ndcg_with_labels_from_2_to_the_32(number):
+def test_rank_ndcg_with_labels_from_2_to_the_32():
     ranker = tiny(br.XGBoostRanker, objective="rank:ndcg", gain="linear")
     check_fault(lambda: ranker.fit(X, np.where(Y > 2, 2.0**32, Y), QID), "label", "rank:ndcg")
 
 
-@both("silent-07-integer-column-names")
+@both("integer-column-names")
 @pytest.mark.parametrize("place", ["predict", "eval_set"])
 def test_reordered_integer_column_names_are_a_fault(ranker_class, place):
     frame = pd.DataFrame(X)
@@ -146,37 +96,23 @@ def test_reordered_integer_column_names_are_a_fault(ranker_class, place):
 
 MASK = np.arange(len(Y)) == 3
 MASKED = {
-    "features": lambda ranker: ranker.fit(np.ma.masked_array(X, np.tile(MASK, (10, 1)).T), Y, QID),
-    "labels": lambda ranker: ranker.fit(X, np.ma.masked_array(Y, MASK), QID),
-    "ids": lambda ranker: ranker.fit(X, Y, np.ma.masked_array(QID, MASK)),
-    "weights": lambda ranker: ranker.fit(X, Y, QID, sample_weight=np.ma.masked_array(np.ones(len(Y)), MASK)),
-    "write-labels": lambda ranker: br.write_letor("unused.txt", X, np.ma.masked_array(Y, MASK), QID),
-    "write-ids": lambda ranker: br.write_letor("unused.txt", X, Y, np.ma.masked_array(QID, MASK)),
-    "permutation_test": lambda ranker: br.permutation_test(np.ma.masked_array(Y, MASK), Y),
-    "t_test": lambda ranker: significance.t_test(Y, np.ma.masked_array(Y, MASK)),
-    "bootstrap_interval": lambda ranker: significance.bootstrap_interval(np.ma.masked_array(Y, MASK), Y),
-    "effect_size": lambda ranker: significance.effect_size(np.ma.masked_array(Y, MASK), Y),
-    "holm": lambda ranker: significance.holm(np.ma.masked_array([0.1, 0.2], [True, False])),
+    "features": lambda: tiny(br.LightGBMRanker).fit(np.ma.masked_array(X, np.tile(MASK, (10, 1)).T), Y, QID),
+    "written-features": lambda: br.write_letor("unused.txt", np.ma.masked_array(X, X > 1), Y, QID),
+    "written-labels": lambda: br.write_letor("unused.txt", X, np.ma.masked_array(Y, MASK), QID),
+    "written-ids": lambda: br.write_letor("unused.txt", X, Y, np.ma.masked_array(QID, MASK)),
+    "permutation_test": lambda: br.permutation_test(np.ma.masked_array(Y, MASK), Y),
+    "holm": lambda: significance.holm(np.ma.masked_array([0.1, 0.2], [True, False])),
 }
 
 
-@pytest.mark.parametrize("call", [pytest.param(call, id=f"silent-08-{name}") for name, call in MASKED.items()])
-@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
-def test_masks_are_not_dropped(ranker_class, call, tmp_path, monkeypatch):
+@pytest.mark.parametrize("call", MASKED.values(), ids=MASKED)
+def test_masks_are_not_dropped(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    check_fault(lambda: call(tiny(ranker_class)), "mask")
-
-
-@pytest.mark.parametrize("sparse", [False, True], ids=["silent-08-write-dense", "silent-08-write-integers"])
-def test_masked_features_are_not_written(tmp_path, sparse):
-    masked = np.ma.masked_array(X, X > 1)
-    masked = masked.astype(int) if sparse else masked
-    check_fault(lambda: br.write_letor(tmp_path / "x.txt", masked, Y, QID), "mask")
+    check_fault(call, "mask")
     assert not list(tmp_path.iterdir())
 
 
-@case("silent-10-bagging-by-query-with-a-surrogate")
-def test_bagging_by_query_with_a_surrogate_learns_or_is_refused(number):
+def test_bagging_by_query_with_a_surrogate_learns_or_is_refused():
     ranker = tiny(br.LightGBMRanker, subsample=0.5, subsample_freq=1, bagging_by_query=True, n_estimators=5)
     try:
         ranker.fit(X, Y, QID)
@@ -186,8 +122,7 @@ def test_bagging_by_query_with_a_surrogate_learns_or_is_refused(number):
         assert np.ptp(ranker.predict(X)) > 0
 
 
-@case("silent-10-bagging-by-query-in-lightgbm-itself")
-def test_bagging_by_query_with_a_native_objective_warns_or_learns(number):
+def test_bagging_by_query_with_a_native_objective_warns_or_learns():
     import lightgbm
 
     data = lightgbm.Dataset(X, label=Y, group=np.full(30, 12), params={"verbosity": -1})
@@ -203,28 +138,13 @@ def test_bagging_by_query_with_a_native_objective_warns_or_learns(number):
     assert np.ptp(booster.predict(X)) > 0 or any("bagging_by_query" in str(warning.message) for warning in caught)
 
 
-@case("silent-11-linear-gains-near-the-end-of-float64")
-def test_linear_gains_near_the_end_of_float64(number):
-    value = br.ndcg_score([1e308] * 3 + [0], [3, 1, 0, 2], qid=[0] * 4, gain="linear")
-    assert value == pytest.approx((1 + 1 / 2 + np.log(2) / np.log(5)) / (1 + np.log(2) / np.log(3) + 1 / 2), rel=1e-9)
-
-
-@pytest.mark.parametrize("factor", [pytest.param(f, id=f"silent-11-weights-{f:g}") for f in (1e308, 5e-324, 1e-310)])
-@pytest.mark.parametrize("name", ["ndcg", "agreement", "kendall_tau"])
-def test_means_with_extreme_weights(factor, name):
-    measure = br.get_measure(name)
-    expected = measure(*ROWS)
-    assert measure(*ROWS, sample_weight=[factor, factor]) == pytest.approx(expected, rel=1e-9)
-
-
-@case("silent-11-agreement-with-weights-of-edges")
-def test_agreement_with_extreme_weights_of_edges(number):
+def test_agreement_with_extreme_weights_of_edges():
     for weight in (1e308, 5e-324):
         graph = br.PreferenceGraph([0, 0, 0], [0, 1, 2], [1, 2, 0], [weight] * 3)
         assert metrics.agreement_score(graph, [3, 2, 1]) == pytest.approx(2 / 3)
 
 
-@both("silent-12-weights-are-relative")
+@both("weights-are-relative")
 @pytest.mark.parametrize("factor", [1 / 360, 1e-30, 1e30, 7.0])
 def test_equal_weights_train_the_model_without_weights(ranker_class, factor):
     plain, weighted = (tiny(ranker_class, n_estimators=3, min_child_weight=1.0) for _ in range(2))
@@ -234,7 +154,7 @@ def test_equal_weights_train_the_model_without_weights(ranker_class, factor):
     assert np.ptp(plain.predict(X)) > 0
 
 
-@both("silent-12-a-model-that-cannot-split-warns")
+@both("a-model-that-cannot-split-warns")
 def test_a_model_that_cannot_split_warns(ranker_class):
     with pytest.warns(UserWarning, match="split|same score"):
         tiny(ranker_class).fit(np.ones_like(X), Y, QID)
@@ -250,38 +170,24 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("parameters", [pytest.param(p, id=f"silent-15-{name}") for name, p in ACCEPTED.items()])
+@pytest.mark.parametrize("parameters", [pytest.param(p, id=f"{name}") for name, p in ACCEPTED.items()])
 @pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
 def test_settings_without_meaning_are_refused(ranker_class, parameters):
     check_fault(lambda: tiny(ranker_class, **parameters).fit(X, Y, QID), next(iter(parameters)))
 
 
-@both("silent-15-infinite-features-of-a-frame")
+@both("infinite-features-of-a-frame")
 def test_infinite_features_of_a_frame_are_refused(ranker_class):
     frame = pd.DataFrame(np.where(X > 2, np.inf, X)).add_prefix("x")
     check_fault(lambda: tiny(ranker_class).fit(frame, Y, QID), r"\bX\b|feature|column", "inf")
 
 
-@case("silent-15-datetime-weights")
-def test_datetime_weights_are_refused(number):
-    weights = np.arange(1, 3).astype("datetime64[D]")
-    check_fault(lambda: br.ndcg_score(*ROWS, sample_weight=weights), "sample_weight")
-
-
-@case("silent-15-complex-values")
-def test_complex_values_are_refused(number):
-    complex_values = [0.5 + 1j, 0.2]
-    check_fault(lambda: br.permutation_test(np.array(complex_values), [0.1, 0.2]), "values", "real|complex")
-    check_fault(lambda: br.ndcg_score(*ROWS, sample_weight=np.array(complex_values)), "sample_weight", "real|complex")
-
-
-@case("silent-15-threshold-nan")
-def test_a_threshold_that_is_no_number_is_refused(number):
+def test_a_threshold_that_is_no_number_is_refused():
     check_fault(lambda: metrics.precision_score(*ROWS, threshold=float("nan")), "threshold")
     check_fault(lambda: br.PreferenceGraph.from_grades(ROWS[0], ROWS[2], threshold=float("nan")), "threshold")
 
 
-@both("silent-15-a-gradient-of-shape-1")
+@both("a-gradient-of-shape-1")
 def test_a_surrogate_whose_gradient_has_another_shape_is_refused(ranker_class):
     class Wrong(type(br.surrogates.get_surrogate("softmax"))):
         def gradient_hessian(self, scores, targets, queries):
@@ -290,7 +196,7 @@ def test_a_surrogate_whose_gradient_has_another_shape_is_refused(ranker_class):
     check_fault(lambda: tiny(ranker_class, objective=Wrong()).fit(X, Y, QID), "gradient|shape")
 
 
-@both("silent-16-subclass-with-kwargs")
+@both("subclass-with-kwargs")
 def test_a_subclass_with_kwargs_keeps_its_parameters(ranker_class):
     class Own(ranker_class):
         def __init__(self, other=3, **kwargs):
@@ -304,8 +210,7 @@ def test_a_subclass_with_kwargs_keeps_its_parameters(ranker_class):
     assert clone(ranker).set_params(n_estimators=3, other=1).fit(X, Y, QID).best_iteration_ == 3
 
 
-@case("silent-17-shuffled-kfold-with-default-score")
-def test_shuffled_kfold_with_the_default_score_warns(number):
+def test_shuffled_kfold_with_the_default_score_warns():
     ranker, frame = tiny(br.LightGBMRanker), pd.DataFrame(X).add_prefix("x").set_index(pd.Index(QID, name="qid"))
     train, test = next(KFold(3, shuffle=True, random_state=0).split(X))
     ranker.fit(frame.iloc[train], Y[train])
@@ -313,6 +218,6 @@ def test_shuffled_kfold_with_the_default_score_warns(number):
         ranker.score(frame.iloc[test], Y[test])
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, id=f"silent-17-{name}") for name in FOR_ARRAYS])
+@pytest.mark.parametrize("name", [pytest.param(name, id=f"{name}") for name in FOR_ARRAYS])
 def test_measures_without_query_ids(name):
     check_fault(lambda: br.get_measure(name)(*ROWS[:2]), "qid", "numpy.zeros")
