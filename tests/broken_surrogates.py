@@ -203,10 +203,6 @@ class UnknownHessian(Squared):
     hessian = "diagonal"
 
 
-class OneBound(Squared):
-    target_bounds = 1.0
-
-
 class ExchangedBounds(Squared):
     target_bounds = (1.0, 0.0)
 
@@ -223,23 +219,9 @@ class BoundsFromTheLargestGain(Squared):
     target_bounds = (1.0, 2.0)
 
 
-class MaybeConsistent(Squared):
-    consistent = None
-
-
 class WrongMinimizer(Squared):
     def minimizer(self, expected):
         return expected + 0.01
-
-
-class ThreeDerivatives(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        return *super().gradient_hessian(scores, targets, queries), np.zeros_like(scores)
-
-
-class GradientOnly(Squared):
-    def gradient_hessian(self, scores, targets, queries):
-        return scores - targets
 
 
 class LargestTarget(Surrogate):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -254,32 +254,6 @@ class Segments:
         ranks = np.empty(self.n_rows, dtype=np.int64)
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
-
-    def search(self, ascending: Floats, values: Floats, side: Literal["left", "right"] = "left") -> Ints:
-        """Apply ``np.searchsorted`` within each segment.
-
-        Parameters
-        ----------
-        ascending : ndarray, shape (n_rows,)
-            Values that do not decrease within a segment.
-        values : ndarray, shape (n_rows,)
-            For each row, the value to search for among the values of `ascending` of the same segment.
-        side : {"left", "right"}, default "left"
-            Whether to insert a value before or after those that are equal to it.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-            Number of the row before which to insert each value, from the first row of its segment to the row after
-            its last.
-        """
-        low, high = self.repeat(self.starts), self.repeat(self.ends)
-        for _ in range(int(self.sizes.max()).bit_length()):
-            middle = (low + high) >> 1
-            at = ascending[np.minimum(middle, high - 1)]
-            before = ((at < values) if side == "left" else (at <= values)) & (low < high)
-            low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
-        return low
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
         """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""

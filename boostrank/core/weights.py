@@ -175,7 +175,7 @@ class WeightedMeans(NamedTuple):
     mean : ndarray
         NaN where no value counts.
     standard_error : ndarray
-        Of the mean; NaN for fewer than two values.
+        Standard error of the mean; NaN for fewer than two values.
     """
 
     n_values: Ints

@@ -43,7 +43,7 @@ class FeatureFiles:
         Files of NumPy's format ``.npy`` with arrays of shape (n_rows, n_features), Parquet files, and objects that have
         `shape` and `dtype` and return rows for a slice, such as memory maps and data sets of h5py. The rows of the
         files follow each other; they may have different numbers of rows, also 0, and a query may begin in one file and
-        end in the next. Of a Parquet file, at least one row group must fit into memory. Values may be of any types of
+        end in the next. At least one row group of a Parquet file must fit into memory. Values may be of any types of
         real numbers; NaN and nulls are missing values.
     columns : list of str, optional
         The columns of Parquet files that are features, in this sequence. They must be given, so that labels are not

@@ -28,7 +28,7 @@ Path = str | os.PathLike[str]
 
 #: Names of the columns of each kind of file.
 COLUMNS = {"qrels": (QUERY, ITERATION, DOCUMENT, RELEVANCE), "run": (QUERY, "q0", DOCUMENT, "rank", SCORE, "tag")}
-#: What the lines of each kind of file consist of, for error messages.
+#: The fields of a line of each kind of file, for error messages.
 LINE_FORMS = {"qrels": "QUERY ITERATION DOCUMENT RELEVANCE", "run": "QUERY Q0 DOCUMENT RANK SCORE TAG"}
 #: The columns of texts that are read; no two lines have the same ones.
 TEXTS = {"qrels": (QUERY, DOCUMENT, ITERATION), "run": (QUERY, DOCUMENT)}

@@ -18,7 +18,7 @@ MIN_USUAL, MAX_USUAL = 2.0**-100, 2.0**100
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
     """The values of an argument as an array, each of them as it was given.
 
-    Of a list, NumPy takes the common type of all elements: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
+    NumPy converts the elements of a list to one type: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
     string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here.
 
     Parameters

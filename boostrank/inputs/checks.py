@@ -46,7 +46,7 @@ def is_number(value: object) -> bool:
     """Whether a value is a finite real number, and no truth value."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    # Of integers beyond float64 too.
+    # The comparison works for integers beyond float64 too.
     number: Any = value
     return bool(-math.inf < number < math.inf)
 

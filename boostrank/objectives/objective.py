@@ -25,7 +25,7 @@ from boostrank.objectives.labels import Labels
 from boostrank.objectives.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.surrogates.compiled_forms import compiled_form
+from boostrank.surrogates.registry import compiled_form
 
 Float32s = NDArray[np.float32]
 UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]

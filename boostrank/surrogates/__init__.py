@@ -21,8 +21,8 @@ name                       instance                      convex consistent      
 ``consistent-lambdarank``  :class:`ConsistentLambdaRank` yes    yes             majorant or exact
 ========================== ============================= ====== =============== ====================
 
-:class:`Power` with other exponents gives the other members of its family, of which those with a negative exponent are
-not convex. Its `max_step` limits Newton steps, which would be long for relevant documents with a low rank where the
+:class:`Power` with other exponents gives the other members of its family. Members with a negative exponent are not
+convex. Its `max_step` limits Newton steps, which would be long for relevant documents with a low rank where the
 exponent is small: on held-out queries, softmax without a limit has less NDCG (benchmarks/defaults.py). "consistent"
 means that the minimizer of the expected loss sorts like the expected targets ``E[u]``. The weights of
 ``consistent-lambdarank`` depend on the scores: it is convex for fixed weights, and no single loss has its gradient.
@@ -30,7 +30,7 @@ means that the minimizer of the expected loss sorts like the expected targets ``
 To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
 this table. If it is separable, its profiled form is added under the name "centered-NAME". Rankers, commands and tests
 use all surrogates in :data:`SURROGATES`. :func:`check` tests the laws that every surrogate obeys. The compiled library,
-if it is there, computes the losses without pairs (:mod:`boostrank.surrogates.compiled_forms`).
+if it is there, computes the losses without pairs.
 """
 
 import lazy_loader

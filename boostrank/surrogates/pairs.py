@@ -162,9 +162,9 @@ class PairwiseSquared(GainWeightedPairs):
 class PairwiseSquaredHinge(GainWeightedPairs):
     """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)^2 / 2``.
 
-    Gradient and Hessian of a query of m documents take O(m log m) time: when documents are sorted by score, those that
-    have a margin below 1 to a given document are consecutive, so that sums over them are differences of cumulative
-    sums.
+    Gradient and Hessian of a query of m documents take O(m log m) time with the compiled library: when documents are
+    sorted by score, those that have a margin below 1 to a given document are consecutive, so that sums over them are
+    differences of cumulative sums. Without the library, they take O(m^2) time.
 
     Examples
     --------
@@ -179,12 +179,7 @@ class PairwiseSquaredHinge(GainWeightedPairs):
         if compiled.is_available():
             ranking = queries.sort(scores, stable=False)
             return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=True)
-        centred = scores - queries.repeat(queries.mean(scores))
-        within = _WithinMargin(scores, queries)
-        count, score = within.above(np.ones_like(centred)), within.above(centred)
-        mass, score_mass = within.below(targets), within.below(targets * centred)
-        gradient = mass * (1.0 + centred) - score_mass - targets * (count * (1.0 - centred) + score)
-        return gradient, mass + targets * (count - 2.0)
+        return super()._exact(scores, targets, queries)
 
 
 @dataclass(frozen=True)
@@ -208,40 +203,7 @@ class PairwiseHinge(GainWeightedPairs):
         if compiled.is_available():
             ranking = queries.sort(scores, stable=False)
             return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=False)
-        within = _WithinMargin(scores, queries)
-        count, mass = within.above(np.ones_like(scores)), within.below(targets)
-        return mass - targets * count, mass + targets * (count - 2.0)
-
-
-class _WithinMargin:
-    """Sums over documents of the same query, for each document with score ``s``.
-
-    They are over the documents whose scores are above ``s - 1``, or below ``s + 1``, the document itself included.
-    """
-
-    def __init__(self, scores: Floats, queries: Segments) -> None:
-        self._permutation = queries.sort(-scores)
-        positions = np.empty_like(self._permutation)
-        positions[self._permutation] = np.arange(len(scores))
-        found = queries.search(scores[self._permutation], scores - 1.0, side="right")
-        self._first_above = np.minimum(found, positions)
-        # The same comparisons say which scores are below ``s + 1``, so that no pair counts for one document only.
-        n_first = np.bincount(self._first_above, minlength=len(scores))
-        self._end_below = np.cumsum(n_first)[positions]
-        self._queries = queries
-
-    def above(self, values: Floats) -> Floats:
-        """For each document, the sum of `values` over the documents with scores above ``s - 1``."""
-        sums = self._cumulative(values)
-        return sums[self._queries.repeat(self._queries.ends)] - sums[self._first_above]
-
-    def below(self, values: Floats) -> Floats:
-        """For each document, the sum of `values` over the documents with scores below ``s + 1``."""
-        sums = self._cumulative(values)
-        return sums[self._end_below] - sums[self._queries.repeat(self._queries.starts)]
-
-    def _cumulative(self, values: Floats) -> Floats:
-        return np.concatenate([[0.0], np.cumsum(values[self._permutation])])
+        return super()._exact(scores, targets, queries)
 
 
 def _counts(starts: Ints, losers: Ints) -> Ints:

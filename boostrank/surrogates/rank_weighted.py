@@ -112,7 +112,7 @@ none that shows that the reweighted iteration then has no other zero and converg
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -120,11 +120,70 @@ from boostrank.core import compiled
 from boostrank.core.compiled import documents
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag
-from boostrank.surrogates.base import HessianKind, check_hessian
-from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, PairBlock, TieGroups, view
-from boostrank.surrogates.weighted_pairs import LogisticPairs, WeightedPairs
+from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, PairBlock, TieGroups
+
+
+class LogisticPairs(Surrogate):
+    """Traits of logistic pairs with any weights, and their minimizer, ``log E[u]`` plus a constant."""
+
+    consistent: ClassVar[bool] = True
+    linear_in_targets: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        with np.errstate(divide="ignore"):
+            return self.representative(np.log(expected))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPairs(LogisticPairs):
+    """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data set.
+
+    :meth:`ConsistentLambdaRank.at` returns it. It computes the pairs one after the other, without matrices, for tests
+    and for theory; boosting would need several times as long.
+
+    Parameters
+    ----------
+    first, second : ndarray of int64, shape (n_pairs,)
+        Row numbers of the documents of each pair, which belong to the same query.
+    weight : ndarray, shape (n_pairs,)
+        Weight of each pair, not negative.
+    hessian : {"majorant", "exact"}, default "majorant"
+
+    Examples
+    --------
+    >>> pairs, queries = WeightedPairs(np.array([0]), np.array([1]), np.array([2.0])), Segments.from_sizes([2])
+    >>> pairs.gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), queries)[0].tolist()
+    [-1.0, 1.0]
+    """
+
+    first: Ints
+    second: Ints
+    weight: Floats
+    hessian: HessianKind = field(default="majorant", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_hessian(self.hessian)
+
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
+        difference = scores[self.first] - scores[self.second]
+        values = targets[self.first] * np.logaddexp(0.0, -difference)
+        values += targets[self.second] * np.logaddexp(0.0, difference)
+        query = queries.repeat(np.arange(queries.n_segments))[self.first]
+        losses: Floats = np.bincount(query, self.weight * values, queries.n_segments).astype(np.float64, copy=False)
+        return losses
+
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        difference, n = scores[self.first] - scores[self.second], len(scores)
+        first_wins, second_wins = (np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0))
+        slope = self.weight * (targets[self.second] * first_wins - targets[self.first] * second_wins)
+        curvature = self.weight * (targets[self.first] + targets[self.second]) * first_wins * second_wins
+        gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
+        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
+        return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
 
 
 @dataclass(frozen=True)
@@ -229,10 +288,8 @@ class ConsistentLambdaRank(LogisticPairs):
         # For a document with the target u, the gradient is a term of its group minus u times another one, and the
         # Hessian is a third term plus u times a fourth.
         terms = np.zeros((4, len(sums)))
-        # Newly allocated memory for every block would take more time than the arithmetic.
-        buffers = [groups.buffer(), groups.buffer()]
         for pairs in groups.blocks(self.divide_by_distance):
-            to_first, to_second, curvature = _slopes_curvature(pairs, buffers)
+            to_first, to_second, curvature = _slopes_curvature(pairs)
             u_sums, counts = sums[pairs.columns], pairs.counts
             top, below = pairs.top, slice(pairs.n_top, None)
             if top.start == 0:
@@ -278,17 +335,14 @@ class ConsistentLambdaRank(LogisticPairs):
         return WeightedPairs(first, second, weight[chosen], hessian=self.hessian)
 
 
-def _slopes_curvature(pairs: PairBlock, buffers: list[Floats]) -> tuple[Floats, Floats, Floats]:
-    """Weights times ``sigma(s_j - s_i)``, times ``sigma(s_i - s_j)``, and times both; overwrites its arguments."""
-    second_wins, to_first = (view(buffer, pairs.difference.shape) for buffer in buffers)
+def _slopes_curvature(pairs: PairBlock) -> tuple[Floats, Floats, Floats]:
+    """Weights times ``sigma(s_j - s_i)``, times ``sigma(s_i - s_j)``, and times both."""
     with np.errstate(over="ignore"):
-        np.exp(pairs.difference, out=second_wins)
-    second_wins += 1.0
-    np.divide(1.0, second_wins, out=second_wins)
+        second_wins = 1.0 / (np.exp(pairs.difference) + 1.0)
     weight = pairs.weights()
-    np.multiply(weight, second_wins, out=to_first)
-    to_second = np.subtract(weight, to_first, out=pairs.difference)
-    return to_first, to_second, np.multiply(to_second, second_wins, out=second_wins)
+    to_first = weight * second_wins
+    to_second = weight - to_first
+    return to_first, to_second, to_second * second_wins
 
 
 def _row_sums(matrices: Floats, factors: Floats) -> Floats:

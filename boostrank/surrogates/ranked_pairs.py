@@ -57,11 +57,11 @@ class PairBlock(NamedTuple):
     counts : ndarray, shape (n, n_columns)
         Number of documents of each group.
     top : slice
-        Of columns. It has n_first columns.
+        The columns of the first groups, n_first of them.
     n_top : int
         Number of columns with groups that have a rank within the truncation. They are first groups in some block.
     difference : ndarray, shape (n, n_first, n_columns)
-        Score of the first group minus that of the second. It may be overwritten.
+        Score of the first group minus that of the second.
     gaps : ndarray, shape (n, n_first, n_columns)
         The weight of a document of the first group and another one of the second, not divided by the distance.
     is_divided : ndarray of bool, shape (n,)
@@ -78,18 +78,14 @@ class PairBlock(NamedTuple):
     is_divided: Bools
 
     def weights(self) -> Floats:
-        """Weights of the pairs, of the shape of `difference`, to which they may be written."""
-        if not self.is_divided.any():
-            return self.gaps
-        distance = np.abs(self.difference, out=self.difference)
-        distance += MIN_DISTANCE
-        if not self.is_divided.all():
-            distance[~self.is_divided] = 1.0
-        return np.divide(self.gaps, distance, out=distance)
+        """Weights of the pairs, of the shape of `difference`."""
+        distance = np.abs(self.difference) + MIN_DISTANCE
+        distance[~self.is_divided] = 1.0
+        return self.gaps / distance
 
     @property
     def is_once(self) -> Bools:
-        """Of the two entries for two different groups of the top, the one; shape (n_first, n_columns)."""
+        """One of the two entries for two different groups of the top, shape (n_first, n_columns)."""
         columns = np.arange(self.columns.shape[1])
         once: Bools = columns > columns[self.top, None]
         return once
@@ -152,26 +148,18 @@ class TieGroups(NamedTuple):
         """Repeat the value of each group for its documents, in the sequence of `order`, shape (n_documents,)."""
         return self.members.repeat(groups[:-1])
 
-    def buffer(self) -> Floats:
-        """An uninitialized array that is large enough for the pairs of any block."""
-        return np.empty(max(BLOCK_PAIRS, self.per_query.size_classes[-1].rows.shape[1]))
-
     def blocks(self, divide: bool) -> Iterator[PairBlock]:
         """The pairs of a group of the top and any group of the same query, in blocks.
 
         If `divide` is True, the weights are divided by the distances of scores, unless all scores of a query are equal.
-        Blocks of the same queries follow each other. Each block is valid until the next one.
+        Blocks of the same queries follow each other.
         """
-        buffer, gaps_buffer = self.buffer(), self.buffer()
         is_divided = (self.per_query.sizes > 1) & divide
         for segments, columns in self.per_query.size_classes:
             for part, top, n_top in _parts(len(segments), int(self.n_top[segments].max()), columns.shape[1]):
                 chosen, groups = segments[part], columns[part]
-                s, shape = self.scores[groups], (len(groups), top.stop - top.start)
-                out, scratch = view(gaps_buffer, (*shape, s.shape[1])), view(buffer, (*shape, top.stop))
-                gaps = _gaps(np.take(self.rank_values, groups, axis=0), top, out, scratch)
-                difference = view(buffer, gaps.shape)
-                np.subtract(s[:, top, None], s[:, None, :], out=difference)
+                s, gaps = self.scores[groups], _gaps(np.take(self.rank_values, groups, axis=0), top)
+                difference = s[:, top, None] - s[:, None, :]
                 yield PairBlock(chosen, groups, self.counts[groups], top, n_top, difference, gaps, is_divided[chosen])
 
 
@@ -183,26 +171,21 @@ def _parts(n: int, n_top: int, size: int) -> Iterator[tuple[slice, slice, int]]:
             yield slice(start, start + n_queries), slice(first, min(first + n_first, n_top)), n_top
 
 
-def view(buffer: Floats, shape: tuple[int, ...]) -> Floats:
-    """The start of a buffer as an array of this shape."""
-    return buffer[: int(np.prod(shape))].reshape(shape)
+def _gaps(ranks: Floats, top: slice) -> Floats:
+    """Weights before the division of groups in `top` and all groups of n queries, shape (n, n_first, n_columns).
 
-
-def _gaps(ranks: Floats, top: slice, out: Floats, scratch: Floats) -> Floats:
-    """Weights before the division of groups in `top` and all groups of n queries, of the shape of `out`.
-
-    `ranks` are values of :func:`_rank_values`, shape (n, n_columns, 5); `scratch` has the shape (n, n_first, top.stop).
+    `ranks` are values of :func:`_rank_values`, shape (n, n_columns, 5).
     """
     top_parts, parts, own = ranks[..., :2], ranks[..., 2:4].transpose(0, 2, 1), ranks[..., 4]
     # Products of matrices with two columns and two rows are faster than the same in two steps.
-    np.matmul(top_parts[:, top], parts, out=out)
+    gaps: Floats = top_parts[:, top] @ parts
     # If the first group has the lower score, this is at most 0, and the weight is the same with exchanged groups.
     left = slice(0, top.stop)
-    np.matmul(parts[..., top].transpose(0, 2, 1), top_parts[:, left].transpose(0, 2, 1), out=scratch)
-    np.maximum(out[..., left], scratch, out=out[..., left])
+    exchanged = parts[..., top].transpose(0, 2, 1) @ top_parts[:, left].transpose(0, 2, 1)
+    gaps[..., left] = np.maximum(gaps[..., left], exchanged)
     columns = np.arange(top.start, top.stop)
-    out[:, columns - top.start, columns] = own[:, top]
-    return out
+    gaps[:, columns - top.start, columns] = own[:, top]
+    return gaps
 
 
 def _rank_values(start: Ints, count: Ints, limit: int, discounts: Floats) -> Floats:

@@ -1,8 +1,9 @@
-"""Surrogates by name, and whether a surrogate with a kind of targets is consistent."""
+"""Surrogates by name, whether one with a kind of targets is consistent, and its form in the compiled library."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from boostrank.core.compiled.documents import LossForm
 from boostrank.core.targets import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
@@ -10,7 +11,15 @@ from boostrank.surrogates.pairs import PairwiseHinge, PairwiseLogistic, Pairwise
 from boostrank.surrogates.power_family import Power
 from boostrank.surrogates.profiled import Profiled
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
-from boostrank.surrogates.separable import Logistic, Poisson, Separable, Squared
+from boostrank.surrogates.separable import (
+    BOUND_MARGIN,
+    MAX_LAST_STEP,
+    ZERO_MARGIN,
+    Logistic,
+    Poisson,
+    Separable,
+    Squared,
+)
 
 
 def _with_profiles(surrogates: dict[str, Surrogate]) -> dict[str, Surrogate]:
@@ -100,3 +109,42 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     (True, False)
     """
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION
+
+
+def compiled_form(surrogate: Surrogate) -> LossForm | None:
+    """The loss of the compiled library that is this surrogate; None if it has none.
+
+    The library computes gradient and Hessian in one pass over the documents. Both are those of the class up to rounding
+    of float32, except for the intercept of the profiled logistic loss, which both compute with an error of 1e-8. A
+    subclass has no form, because its formulas may differ.
+
+    Examples
+    --------
+    >>> compiled_form(Power(0, max_step=1))
+    LossForm(name='power', settings=(0.0, 0.0, 1.0))
+    >>> compiled_form(Profiled(Poisson())) is None
+    True
+    """
+    kind = type(surrogate)
+    if isinstance(surrogate, Power) and kind is Power:
+        least = 0.0 if surrogate.max_step is None else 1.0 / surrogate.max_step
+        return LossForm("power", (float(surrogate.exponent), float(surrogate.hessian == "exact"), least))
+    if isinstance(surrogate, Profiled) and kind is Profiled:
+        is_exact = float(surrogate.hessian == "exact")
+        if type(surrogate.potential) is Squared:
+            return LossForm("centered-squared", (is_exact,))
+        if type(surrogate.potential) is Logistic:
+            return LossForm("centered-logistic", (is_exact, ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP))
+    if isinstance(surrogate, (PNorm, NormalizedPNorm)) and kind in (PNorm, NormalizedPNorm):
+        exponent = 0.0 if surrogate.q == "log" else float(surrogate.q)
+        if isinstance(surrogate, NormalizedPNorm):
+            return LossForm("normalized-pnorm", (exponent, float(surrogate.epsilon)))
+        return LossForm("pnorm", (exponent,))
+    if isinstance(surrogate, Cosine) and kind is Cosine:
+        return LossForm("cosine", (float(surrogate.epsilon),))
+    plain: dict[type, LossForm] = {
+        Squared: LossForm("squared"),
+        Poisson: LossForm("poisson"),
+        Logistic: LossForm("logistic"),
+    }
+    return plain.get(kind)

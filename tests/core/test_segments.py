@@ -89,18 +89,6 @@ def test_runs_are_rows_of_a_segment_that_agree_in_all_values(sizes):
     assert Segments.from_sizes(sizes).runs(first, second).sizes.tolist() == expected
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@given(sizes=RAGGED)
-def test_search_is_searchsorted_in_each_segment(side, sizes):
-    values = ragged(sizes, 4, seed=1)
-    ascending = np.concatenate([np.sort(ragged(sizes, 4)[part]) for part in slices(sizes)])
-    parts = [part.start + np.searchsorted(ascending[part], values[part], side) for part in slices(sizes)]
-    segments, expected = Segments.from_sizes(sizes), np.concatenate(parts).tolist()
-    assert segments.search(ascending, values, side).tolist() == expected
-    if side == "left":
-        assert segments.search(ascending, values).tolist() == expected
-
-
 def test_take_gives_the_rows_of_the_chosen_segments():
     segments = Segments.from_sizes([2, 1, 3])
     assert segments.take(np.array([2, 0])).tolist() == [0, 1, 3, 4, 5]

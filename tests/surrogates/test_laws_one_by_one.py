@@ -1,6 +1,5 @@
 """`boostrank.surrogates.check`: each part of each law, and each tolerance, from both sides."""
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -141,22 +140,6 @@ def test_gradients_and_hessians_must_have_the_shape_of_the_scores(wrong):
     name = ["gradient", "Hessian"][wrong]
     assert_breaks(
         variant(Squared, gradient_hessian=gradient_hessian), rf"the {name} must have shape \(16,\); got \(1,\)"
-    )
-
-
-@pytest.mark.parametrize(
-    "name", ["consistent", "convex", "separable", "linear_in_targets", "shift_invariant", "least_at_infinite_length"]
-)
-@pytest.mark.parametrize("value", [None, 1])
-def test_traits_are_true_or_false(name, value):
-    assert_breaks(variant(Squared, **{name: value}), f"{name} must be True or False; got {value}$")
-
-
-@pytest.mark.parametrize("bounds", [[0.0, 1.0], (0.0, 0.5, 1.0), (np.nan, 1.0), (0.0, np.nan)])
-def test_target_bounds_are_two_numbers(bounds):
-    assert_breaks(
-        variant(Squared, target_bounds=bounds),
-        re.escape(f"target_bounds must be a tuple of two numbers, the smaller one first; got {bounds!r}"),
     )
 
 

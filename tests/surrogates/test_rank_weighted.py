@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from boostrank.core.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
-from boostrank.surrogates.weighted_pairs import WeightedPairs
+from boostrank.surrogates.rank_weighted import WeightedPairs
 from boostrank.theory import LabelDistribution, check_consistency
 
 SETTINGS = [

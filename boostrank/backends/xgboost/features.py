@@ -294,7 +294,7 @@ def with_ascii_categories(X: Any) -> Any:
 
 
 def decode_categories(column: dict[str, Any]) -> list[Any]:
-    """The categories of a feature in XGBoost's document of a model: integers, or strings, of which it has all bytes.
+    """The categories of a feature in XGBoost's document of a model: integers, or strings as one array of bytes.
 
     Raises
     ------

@@ -28,8 +28,8 @@ INTERFACE = 2
 class _Array:
     """The type of an argument that is a contiguous array of one dimension, for ctypes.
 
-    It is that of ``np.ctypeslib.ndpointer`` without reference cycles, of which many calls would make so many that
-    Python searches for them, at several milliseconds a time.
+    It does the same as ``np.ctypeslib.ndpointer``, but makes no reference cycles. Python would search for the cycles of
+    many calls, which takes several milliseconds each time.
     """
 
     def __init__(self, dtype: DTypeLike) -> None:

@@ -14,7 +14,7 @@ from boostrank.inputs.arrays import Floats, Ints
 
 # As in decimals.h.
 MAX_POWER = 64
-#: What a field of a line is: the number of a column of texts, the first of which is the query, or one of these.
+#: The role of a field of a line: the number of a column of texts (column 0 is the query), or one of these names.
 Role = int | Literal["integer", "score", "unused"]
 # As in trec_lines.c.
 _NUMBERS = {"integer": -3, "score": -2, "unused": -1}
@@ -137,7 +137,7 @@ def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines |
     content : ndarray of uint8
         The bytes of the lines, and a zero byte.
     roles : sequence of int or str
-        What the fields of a line are.
+        The role of each field of a line.
     """
     n_texts, size = sum(isinstance(role, int) for role in roles), len(content) - 1
     # A field and what separates it from the next one are two bytes at least.

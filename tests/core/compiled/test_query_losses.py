@@ -15,7 +15,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.objectives.objective import copy_to_device
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
-from boostrank.surrogates.compiled_forms import compiled_form
+from boostrank.surrogates.registry import compiled_form
 
 pytestmark = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 
