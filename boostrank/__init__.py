@@ -1,5 +1,16 @@
 """NDCG-consistent ranking losses for LightGBM and XGBoost.
 
+Use
+---
+>>> import boostrank as br
+>>> data = br.make_ranking(n_queries=60, random_state=0)  # or br.read_letor("train.txt")
+>>> X, y, qid = data
+>>> train, test = br.split_queries(qid, 0.2, random_state=0)
+>>> ranker = br.LightGBMRanker(n_estimators=20).fit(X[train], y[train], qid[train])  # or br.XGBoostRanker
+>>> table = br.evaluate(y[test], ranker.predict(X[test]), qid[test], ["ndcg@10", "map"])
+>>> rankers = {"default": ranker, "LambdaMART": br.LightGBMRanker("lambdarank", n_estimators=20)}
+>>> comparison = br.compare(rankers, br.query_folds(data, 3))  # paired tests over the queries
+
 Layers
 ------
 Modules and packages, from the lowest layer to the highest. Each imports only from the lines above its own; modules

@@ -76,11 +76,6 @@ def test_rank_xendcg_with_labels_above_31():
     check_fault(lambda: ranker.fit(X, np.where(Y > 2, 200, Y), QID), "label", "31|rank_xendcg")
 
 
-def test_rank_ndcg_with_labels_from_2_to_the_32():
-    ranker = tiny(br.XGBoostRanker, objective="rank:ndcg", gain="linear")
-    check_fault(lambda: ranker.fit(X, np.where(Y > 2, 2.0**32, Y), QID), "label", "rank:ndcg")
-
-
 @both("integer-column-names")
 @pytest.mark.parametrize("place", ["predict", "eval_set"])
 def test_reordered_integer_column_names_are_a_fault(ranker_class, place):
