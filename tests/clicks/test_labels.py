@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, PositionBased, Propensities, TrustBias, click_targets
+from boostrank.clicks import Cascade, ClickLog, TrustBias, click_targets
 from boostrank.core.dcg import DCG
 
 TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
@@ -62,21 +62,6 @@ def test_queries_without_sessions_need_no_support_and_other_rows_do(normalize):
         br.ClickLabels(log, 1.0, normalize=normalize).targets()
     shown = br.ClickLabels(log, 1.0, normalize=normalize, not_shown="irrelevant").targets()
     assert shown.tolist() == [1, 0, 0]
-
-
-def test_a_row_below_the_click_of_a_cascade_has_no_support():
-    log = ClickLog(["a", "a"], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
-    with pytest.raises(ValueError, match="row 1 of query 'a', which was never shown where it may be examined"):
-        br.ClickLabels(log, "cascade", normalize="none").targets()
-
-
-def test_models_that_are_accepted():
-    log = simulated()
-    assert br.ClickLabels(log, 1.0).model == PositionBased(1.0)
-    estimated = Propensities.given([1.0, 0.8, 0.6])
-    assert br.ClickLabels(log, estimated).model == PositionBased((1.0, 0.8, 0.6))
-    assert br.ClickLabels(log, Cascade(0.5)).model == Cascade(0.5)
-    assert br.ClickLabels(log, "trust-bias").model == br.clicks.get_click_model("trust-bias")
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from boostrank.clicks import ClickLog
 
 QID = ["a", "b", "a", "b", "a"]
 EVENTS = {
-    "row": [2, 0, 4, 1, 3, 0, 2],
-    "position": [2, 1, 3, 1, 2, 2, 1],
-    "clicks": [1, 0, 0, 1, 0, 1, 0],
-    "session": ["s2", "s2", "s2", "s1", "s1", "s3", "s3"],
+    "row": [2, 1, 0, 0, 4, 3, 2],
+    "position": [2, 1, 1, 2, 3, 2, 1],
+    "clicks": [1, 1, 0, 1, 0, 0, 0],
+    "session": ["s2", "s1", "s2", "s3", "s2", "s1", "s3"],
 }
 
 
@@ -71,21 +71,6 @@ def test_entries_of_sessions_are_sorted_by_session_and_position():
     assert log.query.tolist() == [0, 0, 0, 1, 1, 0, 0]
     assert log.shown.all()
     assert log.n_positions == 3
-
-
-def test_interleaved_sessions_are_grouped():
-    permutation = np.random.default_rng(3).permutation(7)
-    shuffled = {name: np.array(values)[permutation] for name, values in EVENTS.items()}
-    log, expected = ClickLog(QID, **shuffled), ClickLog(QID, **EVENTS)
-    found = {s: list(zip(r, p, c, strict=True)) for s, r, p, c in by_session(log)}
-    assert found == {s: list(zip(r, p, c, strict=True)) for s, r, p, c in by_session(expected)}
-    assert sorted(log.session_ids.tolist()) == ["s1", "s2", "s3"]
-
-
-def by_session(log):
-    for i, session in enumerate(log.session_ids.tolist()):
-        part = slice(log.sessions.indptr[i], log.sessions.indptr[i + 1])
-        yield session, log.row[part].tolist(), log.position[part].tolist(), log.clicks[part].tolist()
 
 
 def test_aggregate_sums_over_sessions():

@@ -122,10 +122,3 @@ def test_estimates_of_simulated_clicks_feed_the_click_model(extended):
     relevance = br.clicks.estimate_relevance(log, found, not_shown="irrelevant").relevance
     expected = br.clicks.estimate_relevance(log, found.values, not_shown="irrelevant").relevance
     np.testing.assert_array_equal(relevance, expected)
-
-
-def test_functions_of_click_models_name_positions_without_a_value(with_gaps):
-    log = ClickLog([1], [0], [3], [1])
-    with pytest.raises(ValueError, match=r"there is no propensity for the positions \[3\] \(position 3: nothing was"):
-        br.clicks.estimate_relevance(log, with_gaps)
-    assert br.clicks.estimate_relevance(log, with_gaps.extended(4)).relevance[0] == 1.0

@@ -1,13 +1,8 @@
 """Regression EM: against plain EM by loops, in simulations with known propensities, and where it must fail."""
 
-import warnings
-
-import lightgbm
 import numpy as np
-import pandas as pd
 import pytest
 from propensity_logs import counts_of
-from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -41,14 +36,6 @@ def test_one_deterministic_ranker_is_enough():
     np.testing.assert_allclose(found.values / TRUTH, 1, atol=0.1)
     with pytest.raises(ValueError, match="cannot tell propensity from relevance"):
         harvest_propensities(log)
-
-
-@pytest.mark.slow
-def test_trees_of_lightgbm():
-    log, X = world(0)
-    trees = lightgbm.LGBMClassifier(n_estimators=15, num_leaves=6, learning_rate=0.4, n_jobs=1, verbosity=-1)
-    found = regression_em_propensities(log, X, trees, tolerance=0.01, random_state=0)
-    np.testing.assert_allclose(found.values / TRUTH, 1, atol=0.25)
 
 
 def em_by_loop(log, n_iterations):
@@ -99,21 +86,6 @@ def test_features_that_determine_the_position_are_named():
 
 
 @pytest.mark.slow
-def test_parts_of_queries_protect_against_fitting_the_noise():
-    log, X = world(1, 1500)
-    classifier = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
-    settings = {"max_iterations": 30, "tolerance": 0.02, "random_state": 0}
-    with warnings.catch_warnings():
-        # Without folds, both starts give different results.
-        warnings.simplefilter("ignore")
-        same, other = (
-            regression_em_propensities(log, X, classifier, n_folds=n, **settings).values / TRUTH - 1 for n in (1, 3)
-        )
-    assert same[1:].mean() > 0.2
-    assert np.abs(other).mean() < 0.7 * np.abs(same).mean()
-
-
-@pytest.mark.slow
 def test_bootstrap_errors_are_those_of_samples_of_queries():
     # With a constant relevance, propensities are ratios of click rates.
     log, X = world(0, 3000)
@@ -133,18 +105,6 @@ def ratios(counts, weight):
     weight, position = weight[counts.query], counts.position - 1
     rates = np.bincount(position, weight * counts.clicks) / np.bincount(position, weight * counts.impressions)
     return rates / rates[0]
-
-
-@pytest.mark.slow
-def test_forms_of_features_and_logs_give_the_same_result():
-    log, X = world(0, 3000)
-    settings = {"tolerance": 0.02, "random_state": 0}
-    expected = regression_em_propensities(log, X, LogisticRegression(), **settings).values
-    for form in (X.tolist(), pd.DataFrame(X), sparse.csr_matrix(X)):
-        found = regression_em_propensities(log, form, LogisticRegression(), **settings).values
-        np.testing.assert_allclose(found, expected, rtol=0.05)
-    counts = regression_em_propensities(log.aggregate(), X, LogisticRegression(), **settings)
-    np.testing.assert_array_equal(counts.values, expected)
 
 
 def test_another_position_may_have_the_largest_propensity():

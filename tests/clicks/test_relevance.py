@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from clicks.enumeration import cascade_clicks
 
 from boostrank.clicks import (
     Cascade,
@@ -48,16 +49,6 @@ def test_estimates_are_unbiased_with_the_variance_of_the_formula(method, model, 
     assert variance == pytest.approx(expected, abs=1e-12)
 
 
-def test_expected_clicks_never_have_more_variance_in_the_position_based_model():
-    random = np.random.default_rng(0)
-    for _ in range(500):
-        n, p, gamma = random.random(4), random.random(4), random.random()
-        q = p * gamma
-        by_clicks = (n * q * (1 - q)).sum() / (p * n).sum() ** 2
-        by_weights = (n * q * (1 - q) / p**2).sum() / n.sum() ** 2
-        assert by_clicks <= by_weights * (1 + 1e-12)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_clipping_shrinks_by_the_stated_factor(method):
     impressions, gamma, tau = np.array([2, 3, 4]), 0.6, 0.5
@@ -71,59 +62,15 @@ def test_clipping_shrinks_by_the_stated_factor(method):
     assert estimate_relevance(log, P, method=method).shrinkage[0] == 1.0
 
 
-@pytest.mark.parametrize(("p", "gamma", "n"), [(0.1, 0.5, 20), (0.05, 0.9, 4), (0.2, 0.3, 200)])
-def test_the_best_clip_and_what_it_buys(p, gamma, n):
-    tau = np.linspace(p, 1.0, 20_001)
-    error = gamma**2 * (1 - p / tau) ** 2 + gamma * p * (1 - p * gamma) / (tau**2 * n)
-    x = 1 / (1 + (1 - p * gamma) / (gamma * p * n))
-    variance = gamma * (1 - p * gamma) / (p * n)
-    if p / x <= 1.0:
-        assert tau[error.argmin()] == pytest.approx(p / x, rel=1e-3)
-        assert error.min() == pytest.approx(x * variance, rel=1e-6)
-    # The formulas of bias and variance hold for the estimate.
-    mean, found = expectation_and_variance(np.array([min(n, 30)]), np.array([p * gamma]), [p], clip=0.5)
-    assert mean - gamma == pytest.approx(-gamma * (1 - p / 0.5), abs=1e-9)
-    assert found == pytest.approx(gamma * p * (1 - p * gamma) / (0.25 * min(n, 30)), rel=1e-6)
-
-
-def test_clipping_to_the_unit_interval_has_a_bias_below_the_bound():
-    from scipy.stats import binom
-
-    a, b = TRUST.affine(1)
-    for n, gamma in itertools.product((1, 5, 40), (0.0, 0.05, 0.5, 0.97, 1.0)):
-        q = a[0] * gamma + b[0]
-        clicks = np.arange(n + 1)
-        weight = binom.pmf(clicks, n, q)
-        plain = (clicks / n - b[0]) / a[0]
-        variance = q * (1 - q) / (n * a[0] ** 2)
-        up = weight @ (np.maximum(plain, 0) - plain)
-        down = weight @ (plain - np.minimum(plain, 1))
-        assert 0 <= up <= (np.sqrt(gamma**2 + variance) - gamma) / 2 + 1e-12
-        assert 0 <= down <= (np.sqrt((1 - gamma) ** 2 + variance) - (1 - gamma)) / 2 + 1e-12
-        log = ClickLog([1] * (n + 1), clicks, np.ones(n + 1), clicks, np.full(n + 1, n))
-        np.testing.assert_allclose(estimate_relevance(log, TRUST).relevance, np.clip(plain, 0, 1), atol=1e-12)
-
-
-def cascade_outcomes(relevant, satisfaction, continuation):
-    """Clicks of a session and their probability, for known relevances."""
-    outcomes = {}
-    for stops_at in range(len(relevant)):
-        clicks = tuple(r if i <= stops_at else 0 for i, r in enumerate(relevant))
-        go = [continuation * (1 - satisfaction * r) for r in relevant]
-        probability = np.prod(go[:stops_at]) * (1 - go[stops_at] if stops_at < len(relevant) - 1 else 1)
-        outcomes[clicks] = outcomes.get(clicks, 0.0) + probability
-    return outcomes
-
-
 @pytest.mark.parametrize("settings", [(0.6, 0.9), (0.0, 0.5), (0.3, 1.0)])
 def test_cascade_corrections_are_unbiased_for_all_relevances(settings):
     model = Cascade(*settings)
     for relevant in itertools.product((0, 1), repeat=4):
         mean = np.zeros(4)
-        for clicks, probability in cascade_outcomes(relevant, *settings).items():
+        for clicks, probability in cascade_clicks(relevant, *settings):
             log = ClickLog([1] * 4, range(4), range(1, 5), clicks, session=[0] * 4)
             estimate = estimate_relevance(log, model, bounded=False).relevance
-            np.testing.assert_allclose(estimate, np.array(clicks) / model.corrections(log)[0])
+            np.testing.assert_allclose(estimate, clicks / model.corrections(log)[0])
             mean += probability * estimate
         np.testing.assert_allclose(mean, relevant, atol=1e-12)
 
@@ -136,26 +83,6 @@ def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
     first = ClickLog([1, 1], [0, 1], [1, 2], [1, 0], session=[0, 0])
     with pytest.raises(ValueError, match=r"1 of 2 rows have no support.* row 1 of query '1'"):
         estimate_relevance(first, "cascade")
-
-
-@pytest.mark.parametrize(
-    ("model", "settings"),
-    [("position-based", {}), ("trust-bias", {}), (Cascade(0.5, 0.9), {}), ("cascade", {})],
-)
-def test_estimates_from_simulated_logs_agree_with_the_truth(model, settings):
-    y, qid = np.array([2, 0, 1, 2, 1, 0]), np.array([1, 1, 1, 1, 2, 2])
-    simulated = simulate_clicks(
-        y,
-        -np.arange(6.0),
-        qid,
-        model=model,
-        n_sessions=60_000,
-        policy=("plackett-luce", 2.0),
-        random_state=0,
-        noise=0.1,
-    )
-    found = estimate_relevance(simulated.log, simulated.model, **settings)
-    assert (np.abs(found.relevance - simulated.relevance) < 5 * np.sqrt(found.variance) + 1e-3).all()
 
 
 def test_variance_agrees_with_repeated_simulations():
@@ -239,12 +166,3 @@ def test_more_clicks_than_any_relevance_explains_are_a_warning(model):
                 ClickLabels(log, model).targets()
         else:
             ClickLabels(log, model).targets()
-
-
-def test_true_propensities_are_no_warning_and_too_small_ones_are():
-    y, qid = np.tile([1, 0, 1, 0], 50), np.repeat(np.arange(50), 4)
-    log = simulate_clicks(y, np.tile([4, 3, 2, 1], 50), qid, n_sessions=50_000, random_state=0).log
-    for model in (("power", 1.0), 1.0, Cascade(0.5)):
-        ClickLabels(log, model).targets()
-    with pytest.warns(UserWarning, match="more clicks than any relevance explains"):
-        ClickLabels(log, ("power", 2.0)).targets()

@@ -20,15 +20,6 @@ def test_lists_are_sorted_by_score_and_cut_at_depth():
     assert simulate_clicks(Y, SCORES, QID, n_sessions=[1, 0], depth=None).log.row.tolist() == [5, 2, 4, 0]
 
 
-def test_a_simulated_log_is_what_the_constructor_makes():
-    log = simulate_clicks(Y, SCORES, QID, n_sessions=200, policy=("swap", 0.5), random_state=1).log
-    session = log.sessions.repeat(log.session_ids)
-    same = br.ClickLog(QID, log.row, log.position, log.clicks, log.impressions, session)
-    for name in ("row", "position", "clicks", "impressions", "session_ids"):
-        assert getattr(log, name).tolist() == getattr(same, name).tolist()
-    assert log.sessions.indptr.tolist() == same.sessions.indptr.tolist()
-
-
 def test_queries_of_sessions_are_drawn_uniformly():
     log = simulate_clicks(Y, SCORES, QID, n_sessions=10_000, random_state=2).log
     share = (log.query[log.sessions.starts] == 0).mean()

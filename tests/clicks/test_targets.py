@@ -32,7 +32,6 @@ from boostrank.clicks.targets import expect_without_each
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
 from boostrank.core.targets import make_targets
-from boostrank.theory import LabelDistribution
 
 P = np.array([0.9, 0.6, 0.3, 0.2])
 TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])
@@ -80,12 +79,6 @@ def test_cascade_targets_are_unbiased_for_every_vector_of_relevances(settings, k
         np.testing.assert_allclose(mean, normalized(relevant, k), atol=1e-12)
 
 
-def test_naive_clicks_are_biased_where_the_targets_are_not():
-    relevant = np.array([1, 1, 0, 1])
-    naive = sum(w * normalized(clicks) for clicks, w in independent_clicks(P * relevant))
-    assert np.abs(naive - normalized(relevant)).max() > 0.1
-
-
 @pytest.mark.parametrize("k", [None, 2, 0.5])
 def test_means_over_sessions_of_several_queries(k):
     random = np.random.default_rng(0)
@@ -127,14 +120,6 @@ def test_independent_targets_are_the_expectation_over_independent_relevances(k):
     np.testing.assert_array_equal(click_targets(log, "position-based", normalize="none"), gamma)
 
 
-def test_independent_relevances_sort_expected_gains_like_probabilities():
-    random = np.random.default_rng(2)
-    for k in (None, 1, 3):
-        gamma = random.random(6)
-        expected = sum(w * normalized(r, k) for r, w in independent_clicks(gamma))
-        assert np.argsort(expected).tolist() == np.argsort(gamma).tolist()
-
-
 def test_dependent_relevances_need_not():
     """The example of the module's text: E[u] sorts the documents in another way than the probabilities."""
     outcomes = [(0.4, np.array([1, 0, 0, 0])), (0.6, np.array([0, 1, 1, 1]))]
@@ -172,20 +157,6 @@ def test_propensities_known_up_to_a_factor_thin_relevances():
     for normalize in ("none", "independent"):
         targets = click_targets(log, p / p[0], normalize=normalize)
         assert targets[0] < targets[1:].min()
-
-
-def test_targets_of_a_large_simulated_log_tend_to_the_truth():
-    y, qid = np.array([2, 0, 1, 2, 1, 0]), np.array([1, 1, 1, 1, 2, 2])
-    simulated = simulate_clicks(
-        y, -np.arange(6.0), qid, model=[0.9, 0.8, 0.7, 0.6], n_sessions=200_000, depth=None, random_state=0, noise=0.2
-    )
-    gamma = simulated.relevance
-    for query in (1, 2):
-        rows = np.flatnonzero(qid == query)
-        expected = sum(w * normalized(r) for r, w in independent_clicks(gamma[rows]))
-        for normalize, tolerance in (("independent", 0.01), ("sessions", 0.02)):
-            found = click_targets(simulated.log, simulated.model, normalize=normalize)
-            np.testing.assert_allclose(found[rows], expected, atol=tolerance)
 
 
 @pytest.mark.parametrize("settings", [(1.0, 0.9), (1.0, 1.0)])
@@ -252,34 +223,6 @@ def test_invalid_arguments_are_named():
             click_targets(log, **{"model": "position-based", **settings})
     with pytest.raises(ValueError, match="need a log of sessions"):
         session_targets(log.aggregate(), "position-based")
-
-
-@pytest.mark.parametrize("dependent", [False, True])
-def test_which_targets_have_the_smaller_error(dependent):
-    """With independent relevances "independent" has less spread, and with two intents only "sessions" ranks right."""
-    p, n, m = 1 / np.arange(1.0, 5.0), 2000, 4
-    if dependent:
-        intents, weights = np.array([[1, 0, 0, 0], [0, 1, 1, 1]]), np.array([0.4, 0.6])
-    else:
-        gamma = np.array([0.6, 0.5, 0.3, 0.1])
-        intents = np.array(binary_vectors(m))
-        weights = np.where(intents == 1, gamma, 1 - gamma).prod(axis=1)
-    distribution = LabelDistribution(intents, weights)
-    found = {"independent": [], "sessions": []}
-    for seed in range(20):
-        random = np.random.default_rng(seed)
-        shown = random.permuted(np.tile(np.arange(m), (n, 1)), axis=1)
-        relevant = np.take_along_axis(intents[random.choice(len(weights), size=n, p=weights)], shown, axis=1)
-        clicks = (random.random((n, m)) < p * relevant).astype(np.int64)
-        position, session = np.tile(np.arange(1, m + 1), n), np.repeat(np.arange(n), m)
-        log = ClickLog(np.zeros(m), shown.ravel(), position, clicks.ravel(), session=session)
-        for normalize, targets in found.items():
-            targets.append(click_targets(log, p, normalize=normalize))
-    regret = {name: np.mean([distribution.ndcg_regret(each) for each in targets]) for name, targets in found.items()}
-    spread = {name: np.sqrt(np.var(targets, axis=0).mean()) for name, targets in found.items()}
-    assert spread["independent"] < 0.8 * spread["sessions"]
-    assert regret["sessions"] < 0.01
-    assert (regret["independent"] > 0.05) == dependent
 
 
 def test_independent_targets_are_unbiased_with_few_impressions():

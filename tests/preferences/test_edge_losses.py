@@ -85,16 +85,6 @@ def test_blocks_of_edges_do_not_matter(monkeypatch):
     np.testing.assert_allclose(whole.loss(scores), divided.loss(scores))
 
 
-def test_float32_scores_give_the_same_loss_and_derivatives():
-    graph, scores = a_graph(), np.random.default_rng(1).normal(size=len(a_graph())).astype(np.float32)
-    objective = EdgeObjective(EdgeLoss(), graph)
-    np.testing.assert_array_equal(objective.loss(scores), objective.loss(scores.astype(np.float64)))
-    for one, other in zip(
-        objective.gradient_hessian(scores), objective.gradient_hessian(scores.astype(np.float64)), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
     random = np.random.default_rng(0)
     labels, queries = random.integers(0, 4, 40), Queries.from_sizes([15, 1, 24])
@@ -126,14 +116,6 @@ def test_weights_of_queries_multiply_their_edges():
             np.testing.assert_allclose(one, other, rtol=1e-6)
     with pytest.raises(ValueError, match="differs within query"):
         EdgeObjective(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
-
-
-def test_the_majorant_of_one_edge_is_attained():
-    objective = EdgeObjective(EdgeLoss("squared"), PreferenceGraph([1, 1], winner=[0], loser=[1]))
-    gradient, hessian = objective.gradient_hessian(np.zeros(2))
-    # The Hessian of the edge is [[1, -1], [-1, 1]], with the eigenvalue 2.
-    np.testing.assert_allclose(hessian / objective.scale, [2.0, 2.0])
-    np.testing.assert_allclose(gradient / objective.scale, [-1.0, 1.0])
 
 
 def test_the_mean_hessian_of_compared_documents_is_one_at_the_start():

@@ -1,7 +1,6 @@
 """Rankers that are trained on clicks, evaluated by them, and stopped by them."""
 
 import functools
-import pickle
 import warnings
 
 import numpy as np
@@ -93,16 +92,6 @@ def test_queries_without_sessions_have_no_gradient():
     assert hessian[~is_last].mean() == pytest.approx(1.0, rel=1e-5)
     direct = make_objective("softmax", grouped, grouped.queries)
     np.testing.assert_array_equal(direct.gradient_hessian(np.zeros(len(labels)))[1], hessian)
-
-
-@by_ranker
-def test_permuting_the_rows_does_not_matter(ranker):
-    X, _, qid, _ = data()
-    rows = np.argsort(qid, kind="stable")
-    labels, weights = clicks(), np.random.default_rng(0).uniform(1, 2, len(qid))
-    shuffled = clone(ranker).fit(X, labels, sample_weight=weights)
-    grouped = clone(ranker).fit(X[rows], labels[rows], sample_weight=weights[rows])
-    np.testing.assert_allclose(shuffled.predict(X), grouped.predict(X), atol=1e-5)
 
 
 @pytest.mark.slow
@@ -211,50 +200,6 @@ def test_objective_auto_leaves_out_objectives_of_the_library(ranker):
 
 
 @by_ranker
-def test_bagging(ranker):
-    X, _, _, _ = data()
-    bagged = br.BaggedRanker(ranker, n_estimators=8, random_state=0).fit(X, clicks())
-    labels, has_scores = clicks(), ~np.isnan(bagged.oob_prediction_)
-    expected = ClickDCG()(labels[has_scores], bagged.oob_prediction_[has_scores])
-    assert bagged.oob_score_ == pytest.approx(expected)
-    assert bagged.score(X, labels) == ClickDCG()(labels, bagged.predict(X))
-
-
-@by_ranker
-def test_saved_models_clones_and_pickles(ranker, tmp_path):
-    X, _, _, _ = data()
-    fitted = clone(ranker).fit(X, clicks())
-    fitted.save_model(tmp_path / "model")
-    loaded = clone(ranker).load_model(tmp_path / "model")
-    np.testing.assert_allclose(loaded.predict(X), fitted.predict(X))
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
-    assert again.score(X, clicks()) == fitted.score(X, clicks())
-    np.testing.assert_array_equal(clone(fitted).fit(X, clicks()).predict(X), fitted.predict(X))
-
-
-@pytest.mark.slow
-@by_ranker
-def test_native_objectives_with_positions_take_clicks_of_impressions_as_labels(ranker):
-    """For comparisons: each impression is a row, and each session is a query."""
-    X, y, qid, drawn = data()
-    log = drawn.log
-    session = log.sessions.repeat(np.arange(log.n_sessions))
-    rows, labels = X[log.row], log.clicks  # Rows of a session are sorted by position, as XGBoost needs them.
-    if isinstance(ranker, br.XGBoostRanker):
-        own = clone(ranker).set_params(objective="rank:ndcg", lambdarank_unbiased=True)
-        own.fit(rows, labels, session)
-        biased = clone(ranker).set_params(objective="rank:ndcg").fit(rows, labels, session)
-        with pytest.raises(ValueError, match="XGBoost takes no position"):
-            clone(ranker).set_params(objective="rank:ndcg").fit(rows, labels, session, position=log.position)
-    else:
-        own = clone(ranker).set_params(objective="lambdarank").fit(rows, labels, session, position=log.position)
-        biased = clone(ranker).set_params(objective="lambdarank").fit(rows, labels, session)
-    assert br.ndcg_score(y, own.predict(X), qid, k=5) > br.ndcg_score(y, X[:, -1], qid, k=5)
-    assert np.abs(own.predict(X) - biased.predict(X)).max() > 1e-3
-
-
-@by_ranker
 def test_misuse_is_an_error(ranker):
     X, y, qid, drawn = data()
     labels = clicks()
@@ -342,23 +287,6 @@ def test_a_held_out_part_or_a_member_of_a_bag_without_impressions_or_clicks_is_n
         clone(ranker).fit(X, shown, eval_set={"late": (X[qid == 3], clicked[qid == 3])})
 
 
-def test_out_of_bag_queries_need_no_impressions():
-    X, _, qid, drawn = data()
-    log = drawn.log
-    few = np.isin(qid[log.row], [2, 5])
-    labels = br.ClickLabels(br.ClickLog(qid, log.row[few], log.position[few], log.clicks[few]), 1.0)
-    found = set()
-    for seed in range(13):
-        # Members that draw both queries know nothing of the queries that they leave out.
-        try:
-            bagged = br.BaggedRanker(clone(RANKERS[0]).set_params(n_estimators=1), n_estimators=1, random_state=seed)
-            assert np.isfinite(bagged.fit(X, labels).predict(X)).all()
-            found.add("fitted")
-        except ValueError as error:
-            found.add(str(error).partition(":")[0])
-    assert found == {"fitted", "member 0 of the bag, the queries that it drew", "the out-of-bag queries of the bag"}
-
-
 def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training():
     X, _, qid, drawn = data()
     log, folds = drawn.log, [(np.flatnonzero(qid % 4 != i), np.flatnonzero(qid % 4 == i)) for i in range(4)]
@@ -380,8 +308,3 @@ def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training
     lonely = br.ClickLabels(only, 1.0, not_shown="irrelevant")
     with pytest.raises(ValueError, match=r"fold 0 of cv, counted from 0, the rows to train on: the log has no impr"):
         br.cross_validate(never_trained, X, lonely, cv=folds[2:])
-    with pytest.raises(ValueError, match=r"Fold\d+, the part to (train|validate|test) on: the log has no impression"):
-        br.query_folds(br.Dataset(X, lonely, qid), n_splits=40)
-    five = np.isin(qid, [0, 1, 2, 3, 5])
-    with pytest.raises(ValueError, match=r"fold_\d+ of cv=5: the log has no impression"):
-        br.LightGBMRanker(n_estimators="auto", n_jobs=1).fit(X[five], lonely[five])

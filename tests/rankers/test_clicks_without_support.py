@@ -62,17 +62,6 @@ def test_it_is_the_training_on_the_rows_that_were_shown(ranker):
     np.testing.assert_allclose(scores, by_hand["test_score"], rtol=1e-12)
 
 
-@by_ranker
-def test_validation_on_the_training_rows_has_its_own_weights(ranker):
-    X, _, _ = data()
-    weights = np.random.default_rng(1).uniform(1, 2, 30)
-    fitted = clone(ranker).fit(X, dropped(), eval_set=[(X, dropped())], eval_sample_weight=[weights])
-    expected = ClickDCG()(dropped(), fitted.predict(X), sample_weight=weights)
-    ((history,),) = [one.values() for one in fitted.evals_result_.values()]
-    assert history[-1] == pytest.approx(expected, abs=1e-6)
-    assert abs(expected - ClickDCG()(dropped(), fitted.predict(X))) > 1e-4
-
-
 def test_bags_have_the_rows_and_queries_that_were_given():
     # With grouped rows, the queries that have rows left keep their sequence, so that the same samples are drawn.
     X, qid, log = data()
