@@ -43,12 +43,12 @@ def as_metrics(eval_metric: Any) -> tuple[Metric, ...]:
     Parameters
     ----------
     eval_metric : str, Measure, callable, list of these, or None
-        None means no metrics.
+        None and an empty list mean no metrics.
 
     Raises
     ------
     ValueError
-        For an unknown name, for an empty list, and for two measures with the same name.
+        For an unknown name.
 
     Examples
     --------
@@ -58,17 +58,10 @@ def as_metrics(eval_metric: Any) -> tuple[Metric, ...]:
     if eval_metric is None:
         return ()
     given = list(eval_metric) if isinstance(eval_metric, (list, tuple)) else [eval_metric]
-    if not given:
-        raise ValueError("eval_metric must not be an empty list: leave it out for the default")
-    metrics = [
+    return tuple(
         CustomMetric(metric) if callable(metric) and not isinstance(metric, Measure) else get_measure(metric)
         for metric in given
-    ]
-    names = [str(metric) for metric in metrics if isinstance(metric, Measure)]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"eval_metric has two measures of the name {name!r}, under which they are recorded")
-    return tuple(metrics)
+    )
 
 
 class CustomMetric:
@@ -196,10 +189,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _n_arguments(function: Callable[..., Any], argument: str) -> int:
     """Number of arguments to pass to a function: that of its positional parameters, or all that there are."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except ValueError as error:
-        raise ValueError(f"{argument}={_name(function)} must be a function with a known signature: {error}") from None
+    parameters = list(inspect.signature(function).parameters.values())
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return MAX_ARGUMENTS
     positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]

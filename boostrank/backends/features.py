@@ -7,7 +7,6 @@ checked here, and the libraries get one form.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -20,7 +19,7 @@ from scipy.sparse import issparse
 
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_flag, is_count, is_number
+from boostrank.inputs.checks import is_count, is_number
 from boostrank.inputs.frames import is_pandas
 
 
@@ -135,7 +134,7 @@ FeatureParameter = Callable[[str, Any, Features, Mapping[str, Any]], Any]
 
 @dataclass(frozen=True)
 class ValuePerFeature:
-    """One value per feature: a sequence, a string of values with commas between them, or a dict by name or index.
+    """One value per feature: a sequence, or a dict by name or index.
 
     Attributes
     ----------
@@ -148,7 +147,7 @@ class ValuePerFeature:
     default_from : str
         Name of a parameter whose value takes the place of `default`, if it is given.
     convert : callable
-        One value, or its text in a string, as the library takes it.
+        One value as the library takes it.
     as_type : callable
         The type of the sequence that the library takes.
     """
@@ -166,24 +165,14 @@ class ValuePerFeature:
             given = {features.index(name, feature): self._checked(name, entry) for feature, entry in value.items()}
             default = others.get(self.default_from, self.default)
             return self.as_type([given.get(i, default) for i in range(features.number)])
-        entries = [self._checked(name, entry) for entry in self._entries(name, value)]
+        expected = "a sequence with one value per feature, or a dict by name or index"
+        entries = [self._checked(name, entry) for entry in _elements(name, value, expected)]
         if len(entries) != features.number:
             raise ValueError(
                 f"{name} must have one value per feature ({features.number}; a column 'qid' is no feature), or be a "
                 f"dict by name or index; got {len(entries)}"
             )
         return self.as_type(entries)
-
-    def _entries(self, name: str, value: Any) -> list[Any]:
-        if not isinstance(value, str):
-            return _elements(name, value, "a sequence with one value per feature, or a dict by name or index")
-        texts = value.strip().strip("()[]").strip().rstrip(",").split(",")
-        try:
-            return [self.convert(text.strip()) for text in texts]
-        except ValueError as error:
-            raise ValueError(
-                f"{name} must be values with commas between them, if it is a string; got {value!r}: {error}"
-            ) from None
 
     def _checked(self, name: str, entry: Any) -> Any:
         if not self.accepts(entry):
@@ -193,7 +182,7 @@ class ValuePerFeature:
 
 @dataclass(frozen=True)
 class FeatureGroups:
-    """Groups of features: a list of lists of names or indices, or a string in JSON.
+    """Groups of features: a list of lists of names or indices.
 
     Attributes
     ----------
@@ -206,23 +195,14 @@ class FeatureGroups:
     def __call__(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
         """The groups by index."""
         expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
-        groups = _read_groups(name, value, expected) if isinstance(value, str) else value
-        if groups is None:
-            return None
-        return self.as_type(
-            [
-                [features.index(name, feature) for feature in _elements(name, group, expected)]
-                for group in _elements(name, groups, expected)
-            ]
-        )
+        groups = [_elements(name, group, expected) for group in _elements(name, value, expected)]
+        return self.as_type([[features.index(name, feature) for feature in group] for group in groups])
 
 
 def feature_choice(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
-    """Indices of features from names or indices, or from a string as in LightGBM: "auto", "0,1" or "name:a,b"."""
-    if isinstance(value, str):
-        if value == "auto":
-            return value
-        value = _read_choice(name, value)
+    """Indices of features from names or indices, or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return value
     chosen = _elements(name, value, "'auto' or a list of features by name or index")
     return [features.index(name, feature) for feature in chosen]
 
@@ -233,6 +213,9 @@ def number_that_is_missing(name: str, value: Any, features: Features, others: Ma
         return None
     if not is_number(value):
         raise ValueError(f"{name} must be a finite number or NaN; got {value!r}. Replace other values by NaN")
+    if features.categorical:
+        # XGBoost would compare the number with the codes of categories too.
+        raise ValueError(f"{name}={value!r} is not for columns with categories: replace {value!r} by NaN")
     return float(value)
 
 
@@ -242,30 +225,11 @@ def feature_types(name: str, value: Any, features: Features, others: Mapping[str
     For features that a dict does not have, the types of the columns count.
     """
     types = _FEATURE_TYPE(name, value, features, others)
-    for i in features.categorical:
-        if types[i] not in ("c", None):
-            raise ValueError(
-                f"{name} has {types[i]!r} for {_describe(features, i)}, whose type is categorical: give 'c', or "
-                "convert the column to numbers"
-            )
     return [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
 
 
 _TYPES = ("q", "c", "int", "float", "i")
 _FEATURE_TYPE = ValuePerFeature(f"one of {', '.join(_TYPES)}", lambda entry: entry in _TYPES, None, convert=str)
-
-
-def categorical_columns(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> None:
-    """Check whether columns with a categorical type are allowed; they are categorical features then.
-
-    The library is always told that they are allowed.
-    """
-    check_flag(name, value)
-    if not value and features.categorical:
-        raise ValueError(
-            f"{name}=False, but the type of {_describe(features, features.categorical[0])} is categorical: leave "
-            f"{name} out, or convert the column to numbers"
-        )
 
 
 def number_per_feature(default: float) -> ValuePerFeature:
@@ -363,33 +327,6 @@ def _elements(name: str, value: Any, expected: str) -> list[Any]:
     if not isinstance(elements, (Sequence, Set)) or isinstance(elements, (str, bytes)):
         raise ValueError(f"{name} must be {expected}; got {value!r}")
     return sorted(elements, key=str) if isinstance(elements, Set) else list(elements)
-
-
-def _read_groups(name: str, text: str, expected: str) -> Any:
-    """Groups from a string, with or without brackets around all of them; None from an empty string."""
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        return json.loads(text if text.startswith("[[") or text == "[]" else f"[{text}]")
-    except ValueError as error:
-        raise ValueError(f"{name} must be {expected}, if it is a string in JSON; got {text!r}: {error}") from None
-
-
-def _read_choice(name: str, text: str) -> list[Any]:
-    prefix, found, names = text.partition("name:")
-    if found and not prefix.strip():
-        return [part.strip() for part in names.split(",")]
-    try:
-        return [int(part) for part in text.split(",")] if text.strip() else []
-    except ValueError:
-        raise ValueError(
-            f"{name} must be 'auto', indices such as '0,1' or names such as 'name:a,b', if it is a string; got {text!r}"
-        ) from None
-
-
-def _describe(features: Features, index: int) -> str:
-    return f"the feature {index}" if features.names is None else f"the column {features.names[index]!r}"
 
 
 def _shortened(names: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ class LightGBMRanker(BoostedRanker):
 
         $choice_of_objective
     $targets_and_rounds
-        With `boosting` "dart" or "rf" it is 0.1, which is LightGBM's own default.
+        With `boosting` "dart" it is 0.1, which is LightGBM's own default.
     num_leaves, max_depth, min_child_samples, min_child_weight, subsample, colsample_bytree, reg_alpha
         As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
         `min_child_weight` is about a number of documents. LightGBM draws rows only if the native parameter
@@ -61,8 +61,6 @@ class LightGBMRanker(BoostedRanker):
           integers from 0; negative ones are missing values. Then exactly these are categorical features, and columns
           of other categorical types are numbers, the positions of their categories. With "auto", the default, columns
           of a DataFrame with an unordered categorical type are categorical features.
-
-        `boosting="rf"` needs one of LightGBM's objectives, and a sample of rows or features for each tree.
 
         With ``device_type="cuda"`` or "gpu", LightGBM grows trees on a GPU, if it was built for it. Losses of boostrank
         are then computed by the CPU, because LightGBM takes gradients only in the memory of the host.

@@ -94,13 +94,3 @@ def test_an_objective_for_lightgbm_refuses_bagging_by_query():
             lightgbm.train({**parameters, **names}, lightgbm.Dataset(X, Y, group=sizes), 2)
     booster = lightgbm.train({**parameters, "bagging_by_query": True}, lightgbm.Dataset(X, Y, group=sizes), 2)
     assert np.ptp(booster.predict(X)) > 0
-
-
-def test_an_objective_for_lightgbms_ranker_warns_of_bagging_by_query():
-    sizes = np.unique(QID, return_counts=True)[1]
-    settings = {"metric": "None", "verbosity": -1, "n_jobs": 1, "n_estimators": 3}
-    ranker = lightgbm.LGBMRanker(objective=br.lightgbm_objective("softmax"), **settings, **BAGGING)
-    with pytest.warns(UserWarning, match="bagging_by_query"):
-        ranker.fit(X, Y, group=sizes)
-    for _ in range(2):
-        lightgbm.LGBMRanker(objective=ranker.objective, **settings).fit(X, Y, group=sizes)

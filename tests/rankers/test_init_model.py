@@ -157,12 +157,6 @@ def test_rounds_without_splits_are_not_counted(data):
         assert ranker.best_iteration_ == 6
 
 
-def test_random_forests_take_no_start(data):
-    settings = {"boosting": "rf", "subsample": 0.5, "subsample_freq": 1}
-    with pytest.raises(ValueError, match="takes no init_model and no init_score"):
-        small(br.LightGBMRanker, "native", **settings).fit(*data, init_score=np.zeros(len(data[1])))
-
-
 def test_other_models_are_errors(ranker_class, data, frame):
     X, y, qid = data
     other = next(one for one in NATIVE if one is not ranker_class)

@@ -51,21 +51,6 @@ def test_missing_0_means_missing_also_where_a_sparse_matrix_stores_nothing():
         np.testing.assert_array_equal(scores(features, missing=0), expected)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tree_method", ["hist", "approx"])
-@pytest.mark.parametrize("number", range(5))
-def test_missing_does_not_change_categories(number, tree_method):
-    codes = pd.Categorical(["abcde"[code] for code in (Y * 3 % 5).astype(int)])
-    frame = pd.DataFrame(X, columns=NAMES).assign(colour=codes)
-    given, nan = (frame.assign(x0=holes(X, value)[:, 0]) for value in (number, np.nan))
-    # With the default penalties, the feature with missing values would not be split.
-    common = {"tree_method": tree_method, "min_child_weight": 1.0, "reg_lambda": 1.0, "n_estimators": 6, "max_depth": 4}
-    ranker, expected = train(given, missing=number, **common), train(nan, **common)
-    for result in ({}, {"pred_leaf": True}, {"pred_contrib": True}):
-        np.testing.assert_array_equal(ranker.predict(given, **result), expected.predict(nan, **result))
-    assert not np.array_equal(expected.predict(nan), scores(given, **common))
-
-
 def test_missing_is_a_property_of_the_model(tmp_path):
     held_out = br.make_ranking(n_queries=20, random_state=1)
     given, nan = (np.where(held_out.X > 1, number, held_out.X) for number in (-1.0, np.nan))

@@ -80,14 +80,6 @@ def test_lightgbm_trains_the_model_of_lgbmranker(objective, settings):
         assert not np.array_equal(ours, others_at_default.predict(X))
 
 
-@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
-def test_scores_of_a_random_forest_are_the_sum_over_trees_and_not_the_mean(objective):
-    settings = {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1, "random_state": 1}
-    theirs = their_lightgbm(objective, **settings).fit(X, Y, group=SIZES).predict(X)
-    ours = our_lightgbm(objective, **settings).fit(X, Y, QID).predict(X)
-    np.testing.assert_allclose(ours, SMALL["n_estimators"] * theirs, rtol=1e-12)
-
-
 @pytest.mark.parametrize("settings", [{"lambdarank_truncation_level": 3}, {"lambdarank_norm": False}, {"sigmoid": 2.0}])
 def test_parameters_of_lambdarank_reach_lightgbm(settings):
     theirs = their_lightgbm(**settings).fit(X, Y, group=SIZES).predict(X)

@@ -23,7 +23,6 @@ N_ROUNDS = 6
 KINDS = {
     "trees": (br.LightGBMRanker, {}),
     "lightgbm-dart": (br.LightGBMRanker, {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0}),
-    "forest": (br.LightGBMRanker, {"objective": "lambdarank", "boosting": "rf", "subsample": 0.5, "subsample_freq": 1}),
     "linear-trees": (br.LightGBMRanker, {"linear_tree": True}),
     "xgboost-trees": (br.XGBoostRanker, {}),
     "xgboost-dart": (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}),

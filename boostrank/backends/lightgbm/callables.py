@@ -13,7 +13,6 @@ from boostrank.backends.lightgbm.parameters import known_parameters, samples_que
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.core.threads import use_threads
-from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.objectives.objective import Float32s
@@ -21,8 +20,6 @@ from boostrank.objectives.objective import Float32s
 
 class LightGBMObjective(NativeObjective):
     """A loss as a custom objective of LightGBM; made by :func:`lightgbm_objective`."""
-
-    _constant = False
 
     # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes labels, scores,
     # weights and group sizes to a function of four parameters; lightgbm.train passes scores and the Dataset.
@@ -33,19 +30,8 @@ class LightGBMObjective(NativeObjective):
         scores, fields = _scores_and_fields(first, second, weight, group)
         parameters = _canonical_parameters(fields)
         _refuse_query_bagging(parameters)
-        if fields.dataset is None:
-            self._warn_of_constant_model(scores)
         with _use_threads(parameters):
             return self._function(fields)(scores)
-
-    def _warn_of_constant_model(self, scores: NDArray[Any]) -> None:
-        """Warn if all documents have one score in two calls in a row; LGBMRanker does not pass its parameters."""
-        was_constant, self._constant = self._constant, len(scores) > 1 and bool((scores == scores[0]).all())
-        if was_constant and self._constant:
-            warn(
-                "all documents have the same score in two rounds in a row, so LightGBM found no split; with a custom "
-                "objective, bagging_by_query=True always does this: use boostrank.LightGBMRanker, or leave it out"
-            )
 
 
 class LightGBMMetric(NativeMetric):

@@ -170,7 +170,7 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
 
 def adds_trees(parameters: Mapping[str, Any]) -> bool:
     """Whether a round adds a tree, times the learning rate, and changes no earlier ones."""
-    return boosting_of(parameters) not in ("dart", "rf")
+    return boosting_of(parameters) != "dart"
 
 
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
@@ -183,37 +183,14 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
 
 
 def boosting_of(parameters: Mapping[str, Any]) -> str:
-    """LightGBM's kind of boosting with these parameters by canonical name: "dart", "rf" (random forest), or others."""
-    name = str(parameters.get("boosting")).lower()
-    return "rf" if name == "random_forest" else name
+    """LightGBM's kind of boosting with these parameters by canonical name, such as "dart"."""
+    return str(parameters.get("boosting")).lower()
 
 
 def samples_queries(parameters: Mapping[str, Any]) -> bool:
     """Whether LightGBM's parameters, by canonical name, say that each tree is trained on a sample of the queries."""
     asked = str(parameters.get("bagging_by_query", False)).lower() in ("true", "1", "+")
     return asked and parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
-
-
-def check_boosting(parameters: Mapping[str, Any], objective: str | None) -> None:
-    """Raise ValueError if LightGBM cannot train a random forest with these parameters.
-
-    Parameters
-    ----------
-    parameters : mapping of str to object
-        Native parameters by canonical name.
-    objective : str, optional
-        Name of the objective if it is LightGBM's own.
-    """
-    if boosting_of(parameters) != "rf":
-        return
-    if objective is None:
-        raise ValueError("LightGBM's boosting='rf' takes no custom objective: use another boosting, or 'lambdarank'")
-    samples_rows = 0 < parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
-    if not samples_rows and not 0 < parameters.get("feature_fraction", 1.0) < 1:
-        raise ValueError(
-            "LightGBM's boosting='rf' needs trees on samples: set subsample below 1 and subsample_freq to 1, or "
-            "colsample_bytree below 1"
-        )
 
 
 @cache

@@ -17,7 +17,7 @@ from boostrank.backends.base import (
     import_backend,
 )
 from boostrank.backends.lightgbm.features import dataset_features
-from boostrank.backends.lightgbm.parameters import boosting_of, check_boosting, native_parameters, samples_queries
+from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
 from boostrank.backends.lightgbm.rounds import (
     AfterRound,
     KeptRounds,
@@ -122,7 +122,11 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
 def _check(training: Training) -> None:
     """Raise an error for callbacks, parameters or data that LightGBM does not take with these."""
     specification, data = training.specification, training.data
-    check_boosting(specification.parameters, specification.native_objective)
+    if boosting_of(specification.parameters) in ("rf", "random_forest"):
+        raise ValueError(
+            "boosting='rf' is not for rankers, because LightGBM's random forests take no custom objective: set 'gbdt' "
+            "or 'dart'"
+        )
     check_callbacks(specification.callbacks)
     _refuse_init_scores(training)
     if data.position is not None and specification.native_objective != "lambdarank":
@@ -177,9 +181,6 @@ def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | No
 def _refuse_init_scores(training: Training) -> None:
     """Raise ValueError for initial scores beside an earlier model, whose scores would take their place."""
     parts = [training.data, *(part.data for part in training.validation)]
-    is_forest = boosting_of(training.specification.parameters) == "rf"
-    if is_forest and (training.specification.init_model is not None or training.data.init_score is not None):
-        raise ValueError("LightGBM's boosting='rf' takes no init_model and no init_score")
     if training.specification.init_model is not None and any(part.init_score is not None for part in parts):
         raise ValueError(
             "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as init_score, "

@@ -81,8 +81,12 @@ def make_matrix(
     if weights is not None:
         weights = weights[data.queries.starts]
     columns = column_fields(parameters)
-    X, missing = without_missing_number(encoded(data.X), missing_number(parameters))
-    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing}
+    X = encoded(data.X)
+    settings = {
+        "nthread": parameters.get("nthread"),
+        "enable_categorical": True,
+        "missing": missing_number(parameters),
+    }
     if takes_bins(parameters) and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
@@ -344,29 +348,6 @@ def _check_types_of_categories(X: Any) -> None:
 def missing_number(parameters: Mapping[str, Any]) -> float:
     """The number that means a missing value in training. NaN always does, too."""
     return float(parameters.get("missing", math.nan))
-
-
-def without_missing_number(X: Any, missing: float) -> tuple[Any, float]:
-    """Features for a matrix of XGBoost, and the number that means a missing value in all of them.
-
-    XGBoost compares this number with the codes of categories too. So a DataFrame with categorical columns is returned
-    with NaN for the number in its other columns, and with NaN as the number.
-    """
-    if math.isnan(missing) or not is_pandas(X):
-        return X, missing
-    import pandas as pd
-
-    def with_nan(column: Any) -> Any:
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            return column
-        # XGBoost compares float32, too.
-        with np.errstate(over="ignore"):
-            numbers = column.to_numpy(np.float32, na_value=np.nan)
-            return np.where(numbers == np.float32(missing), np.float32(np.nan), numbers)
-
-    if not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
-        return X, missing
-    return pd.DataFrame({name: with_nan(column) for name, column in X.items()}, index=X.index), math.nan
 
 
 def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:

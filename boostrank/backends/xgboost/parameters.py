@@ -14,7 +14,6 @@ from boostrank.backends.features import (
     FeatureGroups,
     FeatureParameter,
     ValuePerFeature,
-    categorical_columns,
     feature_types,
     monotone_constraints,
     number_that_is_missing,
@@ -74,7 +73,6 @@ MATRIX_PARAMETERS: Mapping[str, FeatureParameter] = {
         "a finite number of at least 0", lambda value: is_number(value) and value >= 0, 1.0
     ),
     "missing": number_that_is_missing,
-    "enable_categorical": categorical_columns,
 }
 #: Parameters that concern single features.
 FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
@@ -116,6 +114,7 @@ _REFUSED: Mapping[str, str] = {
     "updater_seq": "set updater instead",
     "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
     "callbacks": "give callbacks to fit",
+    "enable_categorical": "columns with a categorical type are always categorical features",
     "evals": "give eval_set to fit",
     "verbose_eval": "give verbose to fit",
 }

@@ -19,7 +19,6 @@ from boostrank.backends.xgboost.features import (
     encoded,
     missing_number_of,
     with_ascii_categories,
-    without_missing_number,
 )
 
 
@@ -30,13 +29,13 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
-    X, missing = without_missing_number(with_ascii_categories(X), missing_number_of(booster))
+    X = with_ascii_categories(X)
     # This does not copy the features. The names were checked before.
     settings = {
         "predict_type": "margin",
         "validate_features": False,
         "iteration_range": _bounds(rounds),
-        "missing": missing,
+        "missing": missing_number_of(booster),
     }
     return np.concatenate([booster.inplace_predict(block, **settings) for block in dense_blocks(X)], dtype=np.float64)
 
@@ -105,8 +104,8 @@ def _bounds(rounds: range | None) -> tuple[int, int]:
 
 
 def _matrix(booster: Any, X: Any) -> Any:
-    X, missing = without_missing_number(encoded(X), missing_number_of(booster))
-    return import_backend("xgboost").DMatrix(X, enable_categorical=True, missing=missing)
+    missing = missing_number_of(booster)
+    return import_backend("xgboost").DMatrix(encoded(X), enable_categorical=True, missing=missing)
 
 
 def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:
