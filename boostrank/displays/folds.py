@@ -34,13 +34,11 @@ from boostrank.inputs.checks import check_count, is_count, is_number
 from boostrank.inspection import feature_importance
 from boostrank.inspection.permutation_importance import PERMUTATION
 from boostrank.metrics import RankingScorer, get_measure
-from boostrank.metrics.query_groups import LEVEL, mean_margin
+from boostrank.metrics.query_groups import mean_margin
 from boostrank.model_selection import learning_curve, validation_curve
 from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.preferences import PreferenceGraph
 
-# Confidence level of means over folds, as text.
-LEVEL_OF_FOLDS = f"{LEVEL * 100:g}%"
 # Distance of neighbouring rankers at one number of queries or value of a parameter, in points (1/72 inch).
 POINTS_BETWEEN = 4.0
 # Positive numbers whose largest is this many times the smallest have a logarithmic axis.
@@ -336,7 +334,7 @@ class FeatureImportanceDisplay(Display):
             label = f"decrease of {measure_name(self.measure)} when the feature is permuted within queries"
         else:
             label = f"share of {self.kind}"
-        ax.set_xlabel(f"{label},\nmean over {len(self.folds)} folds with {LEVEL_OF_FOLDS} interval")
+        ax.set_xlabel(f"{label},\nmean over {len(self.folds)} folds with 95% interval")
         n_others = len(self.table) - len(shown)
         if n_others:
             largest = self.table["mean"][len(shown)]
@@ -460,7 +458,7 @@ def draw_curves(ax: Any, means: pd.DataFrame, score: str, n_folds: int, labels_h
         legend_below(ax, handles, labels_height=labels_height)
     else:
         ax.set_title(labels[0], fontsize="medium")
-    ax.set_ylabel(f"{score}, mean over {n_folds} folds,\n{LEVEL_OF_FOLDS} interval within folds")
+    ax.set_ylabel(f"{score}, mean over {n_folds} folds,\n95% interval within folds")
     light_grid(ax)
 
 

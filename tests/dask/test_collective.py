@@ -105,7 +105,7 @@ def test_a_worker_whose_weights_are_all_zero_takes_the_offset_and_scale_of_the_o
     assert idle.scale == busy.scale == pytest.approx(alone.scale, rel=1e-6)
 
 
-@pytest.mark.parametrize("factors", [(1e308, 1e307), (5e-324, 1e-300), (1e-40, 1.0), (1e30, 2e5)])
+@pytest.mark.parametrize("factors", [(1e308, 1e307), (5e-324, 1e-300), (1e30, 2e5)])
 @pytest.mark.parametrize("loss", ["poisson", "softmax", "edge-logistic"])
 @pytest.mark.slow
 def test_weights_are_relative_to_those_of_all_workers(loss, factors):

@@ -142,6 +142,9 @@ def test_predictions_are_those_of_the_local_ranker(fitted, rows, data):
     expected = fitted.to_local().predict(data[0])
     np.testing.assert_array_equal(fitted.predict(rows[0]).compute(), expected)
     np.testing.assert_array_equal(fitted.predict(data[0]), expected)
+    assert fitted.score(*data) == fitted.to_local().score(*data)
+    with pytest.raises(ValueError, match=r"Ranker\.score got no qid"):
+        fitted.score(*rows[:2])
     nothing = rows[0][rows[0][:, 0] > 100]
     assert fitted.predict(nothing).compute().shape == (0,)
 
@@ -152,12 +155,6 @@ def test_the_score_is_that_of_whole_queries(rows, partitioned, data, small_local
     ranker = bd.LightGBMRanker(k=5, gain="linear")
     ranker.local = local
     assert ranker.score(*partitioned) == pytest.approx(expected, abs=1e-12)
-
-
-def test_scores_of_data_in_this_process_are_those_of_the_local_ranker(fitted, rows, data):
-    assert fitted.score(*data) == fitted.to_local().score(*data)
-    with pytest.raises(ValueError, match=r"Ranker\.score got no qid"):
-        fitted.score(*rows[:2])
 
 
 # Errors
@@ -186,12 +183,18 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
     assert set(client.nthreads()) == workers
 
 
-def test_choices_by_folds_are_only_local(rows, small):
-    X, y, qid = rows
-    for settings in ({"objective": "auto"}, {"n_estimators": "auto"}, {"ensemble": "folds"}):
-        ranker = small(bd.LightGBMRanker).set_params(**settings)
-        with pytest.raises(ValueError, match="ensemble='folds' are not possible on a cluster"):
-            ranker.fit(X, y, qid)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "auto"}, "ensemble='folds' are not possible on a cluster"),
+        ({"ensemble": "folds"}, "ensemble='folds' are not possible on a cluster"),
+        ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
+    ],
+)
+def test_settings_that_need_all_data_are_only_local(settings, message):
+    X = da.zeros((2, 1))
+    with pytest.raises(ValueError, match=message):
+        bd.LightGBMRanker(**settings).fit(X, X[:, 0], X[:, 0])
 
 
 def test_bad_weights_are_errors_that_name_them(rows, small):

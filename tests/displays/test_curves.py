@@ -98,14 +98,6 @@ def test_predictions_of_estimators(data, rankers):
         NDCGCurveDisplay.from_estimator(rankers, X, y)
 
 
-def test_one_query_has_no_band():
-    display = NDCGCurveDisplay.from_predictions([0, 1, 2], [3, 2, 1], [7, 7, 7], ks=[1, 2])
-    assert np.isnan(display.low).all()
-    assert display.ax_.get_title() == "one query"
-    assert not display.ax_.collections
-    assert not legend_texts(display.ax_)
-
-
 def test_ndcg_curves_name_bad_input():
     make = NDCGCurveDisplay.from_predictions
     for scores, settings, message in (
@@ -117,7 +109,12 @@ def test_ndcg_curves_name_bad_input():
             make([0, 1], scores, [7, 7], **settings)
 
 
-def test_intervals_are_not_beyond_what_is_possible():
+def test_intervals_of_few_queries():
+    display = NDCGCurveDisplay.from_predictions([0, 1, 2], [3, 2, 1], [7, 7, 7], ks=[1, 2])
+    assert np.isnan(display.low).all()
+    assert display.ax_.get_title() == "one query"
+    assert not display.ax_.collections
+    # They are not beyond what is possible.
     both = {"a": [3, 2, 1], "b": [1, 2, 3]}
     display = NDCGCurveDisplay.from_predictions([1, 0, 2], both, [1, 1, 2], ks=[1])
     assert (display.difference[0, 0], display.difference_low[0, 0], display.difference_high[0, 0]) == (-0.5, -1, 1)
@@ -252,12 +249,6 @@ def test_extrapolated_values_and_gaps_are_marked():
     assert hollow.get_markerfacecolor() == "white"
     assert bars(display)[0].tolist() == [1, 2, 4]
     assert len(display.plot().ax_.get_lines()) == len(display.ax_.get_lines())
-
-
-def test_given_values_have_no_bars():
-    display = PropensityDisplay.from_propensities(Propensities.given([1.0, 0.5]))
-    assert display.ax_.get_title() == ""
-    assert legend_texts(display.ax_) == ["given"]
 
 
 def test_propensities_name_bad_input(estimate):

@@ -95,14 +95,6 @@ def test_long_names_of_a_legend_have_a_column_each():
     assert style.legend_height(short, [], long) == pytest.approx(3 * style.LEGEND_ROW)
 
 
-def test_names_are_wrapped_or_shortened():
-    assert style.wrapped("") == ""
-    assert style.wrapped(7) == "7"
-    assert style.wrapped("a" * 30, 10).split("\n") == ["a" * 10] * 3
-    assert style.shortened("a" * 9 + "b", 10) == "a" * 9 + "b"
-    assert len(style.shortened("x" * 99, 10)) == 10
-
-
 def test_lines_differ_without_colour_and_colours_are_safe():
     looks = style.styles(8)
     assert len({(one.marker, one.linestyle) for one in looks}) == 8
