@@ -71,8 +71,6 @@ def discounts_by_name(discounts: Discounts) -> dict[str, Discount]:
         named = {str(name): discount for name, discount in discounts.items()}
     else:
         given = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
-        if len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], Real):
-            raise ValueError(f"discounts must be a list of discounts; write [{tuple(given)!r}] for one discount")
         named = {discount_name(discount): discount for discount in given}
         if len(named) < len(given):
             raise ValueError(

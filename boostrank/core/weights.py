@@ -247,7 +247,7 @@ def by_id(given: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
     TypeError
         If `given` has none of these forms.
     ValueError
-        If it is empty, a value or an id is missing, or a query has different values.
+        If it is empty, a value is missing, or a query has different values.
 
     Examples
     --------
@@ -257,17 +257,12 @@ def by_id(given: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
     series = _series(given, name)
     if len(series) == 0:
         raise ValueError(f"{name} is empty: it has no queries")
-    if series.index.hasnans:
-        raise ValueError(f"{name} must have no missing query ids; row {int(np.argmax(series.index.isna()))} has none")
     missing = series.isna().to_numpy()
     if missing.any():
         raise ValueError(f"{name} must have a value for each query; that of {shown(series.index[missing])} is missing")
     if ids_are_text:
         series = series.set_axis([str(each) if is_count(each) else each for each in series.index])
-    try:
-        table = pd.DataFrame({"id": series.index, "value": series.to_numpy()}).drop_duplicates()
-    except TypeError as error:
-        raise ValueError(f"{name} must have query ids and values such as numbers and texts: {error}") from None
+    table = pd.DataFrame({"id": series.index, "value": series.to_numpy()}).drop_duplicates()
     repeated = table.duplicated("id").to_numpy()
     if repeated.any():
         raise ValueError(f"{name} has different values for the query {shown(table['id'][repeated][:1])}")

@@ -17,7 +17,6 @@ from boostrank.core.dcg import (
     MAX_COUNTED_LEVELS,
     check_relevance,
     count_levels,
-    reciprocal_or_zero,
 )
 from boostrank.core.queries import Queries
 
@@ -121,13 +120,6 @@ def test_a_gain_that_the_sample_of_gains_misses_counts_in_the_ideal():
     assert DCG(k=2).ideal(gains, Queries.from_sizes([len(gains)])).tolist() == [7.0]
 
 
-def test_reciprocals_of_zero_norms_are_zero_in_memory_that_was_used_before():
-    norms = np.array([0.0, 4.0] * 50)
-    used = np.full(100, 7.0)
-    del used
-    assert reciprocal_or_zero(norms).tolist() == [0.0, 0.25] * 50
-
-
 @pytest.mark.parametrize("k", CUTOFFS)
 @given(sizes=RAGGED)
 def test_normalized_gains_are_gains_over_the_ideal_and_zero_without_any(sizes, k):
@@ -171,12 +163,6 @@ def test_ties_over_all_permutations_of_tied_documents(ties, choose, k, discount)
         assert value == pytest.approx(choose(values), abs=1e-12)
 
 
-def test_zero_scores_of_both_signs_are_tied():
-    gains, queries = np.array([0.0, 1.0]), Queries.from_sizes([2])
-    average = DCG().of_ranking(gains, np.array([0.0, -0.0]), queries)
-    assert average[0] == pytest.approx((1 + 1 / math.log2(3)) / 2)
-
-
 def test_many_queries_over_several_blocks_equal_one_query_at_a_time():
     random = np.random.default_rng(0)
     sizes = [*random.integers(1, 60, 1200).tolist(), 17_000, 3]
@@ -205,13 +191,6 @@ def test_scikit_learn_agrees_on_dcg_and_ndcg_of_gains(k):
     dcg = DCG(k=k, gain="linear")
     assert dcg.of_ranking(gains, scores, queries).mean() == pytest.approx(dcg_score(*rows, k=k))
     assert dcg.ndcg(gains, scores, queries).mean() == pytest.approx(ndcg_score(*rows, k=k))
-
-
-def test_ndcg_of_the_ideal_ranking_is_one_and_of_nothing_relevant_nan():
-    queries, gains = Queries.from_sizes([3, 2]), np.array([1.0, 3.0, 0.0, 0.0, 0.0])
-    ndcg = DCG().ndcg(gains, gains, queries)
-    assert ndcg[0] == pytest.approx(1.0)
-    assert np.isnan(ndcg[1])
 
 
 def test_str_names_the_metric():
@@ -270,48 +249,43 @@ def test_bad_gains_of_labels_are_errors(gain, fault):
         DCG(gain=gain).gains([0, 1])
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, 0.0, -0.5, True, False, "10", np.nan, np.inf, [3]], ids=repr)
-def test_bad_cutoffs_are_errors(k):
-    with pytest.raises(ValueError, match="k must be"):
-        DCG(k=k)
-
-
-@pytest.mark.parametrize("gain", ["exp", None, 2.0, [], [[0, 1]], [0, np.nan], [0, np.inf], [1, 0]], ids=repr)
-def test_bad_gain_settings_are_errors(gain):
-    with pytest.raises(ValueError, match="gain"):
-        DCG(gain=gain)
-
-
-@pytest.mark.parametrize(
-    "discount",
-    ["log", None, 2.0, ("power",), ("power", 0), ("power", -1.0), ("power", np.nan), ("exponential", 1.0), ("zipf", 1)],
-    ids=repr,
-)
-def test_bad_discount_settings_are_errors(discount):
-    with pytest.raises(ValueError, match="discount must be"):
-        DCG(discount=discount)
-
-
-@pytest.mark.parametrize(
-    "discount",
-    [
-        lambda ranks: ranks,
-        lambda ranks: -ranks,
-        lambda ranks: 0.0 * ranks,
-        lambda ranks: 1.5 - ranks,
-        lambda ranks: ranks * np.nan,
-        lambda ranks: np.where(ranks == 1, np.inf, 1.0),
-        lambda ranks: 1.0,
-    ],
-    ids=["increasing", "negative", "zero", "negative later", "nan", "infinite", "scalar"],
-)
-def test_bad_discount_functions_are_errors(discount):
-    with pytest.raises(ValueError, match="discount must be"):
-        DCG(discount=discount)
-
-
 def test_a_discount_that_increases_late_is_an_error_where_it_matters():
     dcg = DCG(discount=lambda ranks: np.where(ranks < 3, 1 / ranks, ranks))
     assert dcg.ideal(np.ones(2), Queries.from_sizes([2])).tolist() == [1.5]
     with pytest.raises(ValueError, match="must not increase"):
         dcg.ideal(np.ones(3), Queries.from_sizes([3]))
+
+
+def test_relative_gains_scale_only_queries_whose_gains_are_extreme():
+    dcg, queries = DCG(gain="linear"), Queries.from_sizes([2, 3, 2, 2])
+    labels = np.array([0.3, 4.0, 1e308, 1e308, 0.0, 1e-300, 2e-300, 0.0, 0.0])
+    gains = dcg.relative_gains_of(labels, queries)
+    assert gains[:2].tolist() == [0.3, 4.0]
+    assert 0.1 < gains[2] == gains[3] <= 1.0
+    assert 0.1 < 2.0 * gains[5] == gains[6] <= 1.0
+    assert gains[[4, 7, 8]].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_sum_of_gains_that_overflows_is_an_error():
+    gains, queries = np.full(4, 1e308), Queries.from_sizes([4])
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="the sum of the discounted gains of a query over"),
+    ):
+        DCG().of_ranking(gains, np.arange(4.0), queries)
+
+
+def test_ndcg_passes_the_tie_rule_on():
+    gains, scores, queries = np.array([0.0, 1.0]), np.zeros(2), Queries.from_sizes([2])
+    second = 1.0 / math.log2(3)
+    expected = {"best": 1.0, "worst": second, "stable": second, "average": (1.0 + second) / 2.0}
+    for ties, value in expected.items():
+        assert DCG().ndcg(gains, scores, queries, ties)[0] == pytest.approx(value)
+
+
+def test_ndcg_of_ideal_rankings_is_exactly_one():
+    random = np.random.default_rng(0)
+    for levels in (3, 40):
+        queries, gains = Queries.from_sizes([37] * 50), random.integers(0, levels, 37 * 50) * 0.1
+        assert (DCG().ndcg(gains, gains, queries) == 1.0).all()
+        assert (DCG().ndcg(gains, -gains, queries) < 1.0).all()

@@ -1,7 +1,6 @@
 """Threads that work on blocks: exceptions, nested calls, forked processes, interrupts, and many callers at once."""
 
 import _thread
-import gc
 import inspect
 import os
 import signal
@@ -9,13 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from bound_losses import bind_loss, make_objective
-from joblib import Parallel, delayed
 
 import boostrank as br
 from boostrank.core import threads
@@ -89,14 +86,6 @@ def test_the_number_of_threads(monkeypatch):
     assert n_threads() == 6
 
 
-def test_one_thread_is_that_of_the_caller(monkeypatch):
-    monkeypatch.setattr(threads, "_pool", lambda: pytest.fail("one thread needs no pool"))
-    with use_threads(1):
-        assert set(names_at_work(5, 1)) == {threading.current_thread().name}
-    with use_threads(4):
-        assert names_at_work(1, 1) == [threading.current_thread().name]
-
-
 def test_little_work_is_done_by_the_caller(monkeypatch):
     monkeypatch.setattr(threads, "_pool", lambda: pytest.fail("little work needs no other thread"))
     names = []
@@ -145,31 +134,6 @@ def test_exceptions_that_are_no_errors_are_raised_too(four_threads):
         for_each(leave, range(5))
 
 
-@pytest.mark.slow
-def test_an_exception_does_not_keep_the_data_in_memory(four_threads):
-    class Data:
-        pass
-
-    def fail_with(data):
-        def fail(item, data=data):
-            raise ValueError(f"item {item}")
-
-        with pytest.raises(ValueError, match="item 0"):
-            for_each(fail, range(8))
-        return weakref.ref(data)
-
-    gc.disable()
-    try:
-        gone = fail_with(Data())
-        # Until a thread of the pool is free, its queue refers to the work.
-        deadline = time.monotonic() + 20
-        while gone() is not None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert gone() is None
-    finally:
-        gc.enable()
-
-
 def test_nested_calls_use_one_thread_each_and_end(four_threads):
     inner = []
 
@@ -183,37 +147,6 @@ def test_nested_calls_use_one_thread_each_and_end(four_threads):
     # A single item is worked on with all threads.
     for_each(lambda _: inner.append(n_threads()), [0])
     assert inner[-1] == 4
-
-
-def test_nested_calls_with_more_threads_end(four_threads):
-    done = []
-
-    def outer(item):
-        with use_threads(4):
-            for_each(done.append, range(10))
-
-    for_each(outer, range(20))
-    assert sorted(done) == sorted(list(range(10)) * 20)
-
-
-def test_eight_threads_of_a_user_share_the_pool(four_threads):
-    def one(seed):
-        values = np.random.default_rng(seed).normal(size=(60, 2000))
-        results = np.empty(60)
-
-        def compute(row):
-            results[row] = np.exp(values[row]).sum()
-
-        with use_threads(4):
-            for _ in range(20):
-                results[:] = np.nan
-                for_each(compute, range(60))
-                if np.isnan(results).any():
-                    return False
-        return np.allclose(results, np.exp(values).sum(axis=1))
-
-    with ThreadPoolExecutor(8) as users:
-        assert all(users.map(one, range(8)))
 
 
 def test_threads_have_the_settings_of_floating_point_errors_of_the_caller(four_threads):
@@ -250,24 +183,6 @@ def test_an_interrupt_ends_the_work(four_threads):
     time.sleep(0.05)
     assert len(begun) == n_begun
     assert len(names_at_work(12, 4)) == 12
-
-
-def test_if_the_system_has_no_more_threads_the_caller_does_the_work(monkeypatch):
-    class Full(ThreadPoolExecutor):
-        def _adjust_thread_count(self):
-            if self._threads:
-                raise RuntimeError("can't start new thread")
-            super()._adjust_thread_count()
-
-    pool = Full(3)
-    monkeypatch.setattr(threads, "_pool", lambda: pool)
-    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
-    with use_threads(4):
-        for _ in range(20):
-            results = np.zeros(100)
-            for_each(lambda item, results=results: results.__setitem__(item, item), range(100))
-            assert results.tolist() == list(range(100))
-    pool.shutdown()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -312,12 +227,6 @@ def test_import_starts_no_thread_and_exit_waits_for_none():
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.stderr) == ("0\n[0, 1, 2]\n", "")
-
-
-@pytest.mark.slow
-def test_workers_of_joblib_use_their_share_of_the_processors(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert Parallel(n_jobs=2)(delayed(n_threads)() for _ in range(2)) == [max(1, os.cpu_count() // 2)] * 2
 
 
 def data(seed=0):

@@ -1,13 +1,14 @@
-"""Weights of queries and documents."""
+"""Weights of queries and documents, and values that are given by query id."""
 
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import boostrank as br
 from boostrank.core.queries import Queries
-from boostrank.core.weights import document_weights, query_weights, unit_mean
+from boostrank.core.weights import align, by_id, document_weights, is_by_id, query_weights, refuse_unknown, unit_mean
 
 QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 
@@ -41,12 +42,6 @@ def test_weights_that_differ_within_a_query_are_errors_that_name_the_query():
         document_weights([1, 1, 2, 1], QUERIES, False, grouped=False)
 
 
-def test_an_error_in_weights_of_a_measure_does_not_speak_of_surrogates():
-    with pytest.raises(ValueError, match="differs within query 'a'") as caught:
-        br.ndcg_score([1, 0, 2, 1], [1, 2, 3, 4], QUERIES.qid, sample_weight=[1, 1, 2, 1])
-    assert "surrogate" not in str(caught.value)
-
-
 @pytest.mark.parametrize("weights", [[1.0, 3.0, 0.0], [1e30, 3e30, 0.0], [2.0, 2.0, 2.0]])
 def test_the_mean_of_weights_that_are_not_zero_becomes_one(weights):
     relative = unit_mean(np.array(weights))
@@ -58,16 +53,6 @@ def test_the_mean_of_weights_that_are_not_zero_becomes_one(weights):
 
 NATIVE = [(br.LightGBMRanker, name) for name in ("lambdarank", "rank_xendcg")]
 NATIVE += [(br.XGBoostRanker, name) for name in ("rank:ndcg", "rank:pairwise", "rank:map")]
-
-
-@pytest.mark.parametrize(("ranker_class", "objective"), NATIVE)
-def test_native_objectives_refuse_weights_that_differ_within_a_query(ranker_class, objective):
-    X, y, qid = br.make_ranking(n_queries=10, random_state=0)
-    ranker, y = ranker_class(objective, n_estimators=2, n_jobs=1), y > 1
-    weights = np.where(qid == 3, np.arange(1.0, len(y) + 1), 1.0)
-    with pytest.raises(ValueError, match="differs within query '3'"):
-        ranker.fit(X, y, qid, sample_weight=weights)
-    ranker.fit(X, y, qid, sample_weight=1.0 + qid)
 
 
 @cache
@@ -87,3 +72,68 @@ def test_the_unit_of_weights_does_not_matter(ranker_class, objective, factor):
         found = scores_of_weights(ranker_class, objective, weighted, factor)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
         assert np.ptp(expected) > 0
+
+
+FORMS = {
+    "dict": {"b": 2, "a": 1},
+    "series": pd.Series([2, 1], index=["b", "a"]),
+    "frame": pd.DataFrame({"size": [2, 1], "query": ["b", "a"]}),
+    "index": pd.DataFrame({"size": [2, 1]}, index=pd.Index(["b", "a"], name="qid")),
+    "repeated": pd.DataFrame({"query_id": ["b", "a", "b"], "size": [2, 1, 2]}),
+}
+
+
+@pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
+def test_values_follow_the_queries(given):
+    assert align(by_id(given, "by"), np.array(["a", "b"], dtype=object), "by").tolist() == [1, 2]
+
+
+def test_a_frame_of_polars():
+    polars = pytest.importorskip("polars")
+    given = polars.DataFrame({"query_id": ["b", "a"], "size": [2, 1]})
+    assert is_by_id(given)
+    assert by_id(given, "by").to_dict() == {"b": 2, "a": 1}
+
+
+@pytest.mark.parametrize("ids", [[7, 2**60 + 1], np.array([7, 2**60 + 1], dtype=np.uint64)])
+def test_ids_are_numbers_or_become_text(ids):
+    given = {ids[0]: "x", ids[1]: "y"}
+    assert align(by_id(given, "by"), np.array([2**60 + 1, 7]), "by").tolist() == ["y", "x"]
+    as_text = by_id(given, "by", ids_are_text=True)
+    assert align(as_text, np.array([str(2**60 + 1), "7"], dtype=object), "by").tolist() == ["y", "x"]
+
+
+def test_an_array_is_not_by_id():
+    assert not any(map(is_by_id, ([1, 2], np.ones((2, 2)), pd.Series([1]), "ab")))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ([1, 2], TypeError, "by must be a dict, a Series or a DataFrame by query id; got list"),
+        ({}, ValueError, "by is empty"),
+        ({"a": None, "b": 1}, ValueError, "that of 'a' is missing"),
+        (pd.Series([1.0, np.nan], index=["a", "b"]), ValueError, "that of 'b' is missing"),
+        (pd.Series([1, 2], index=["a", "a"]), ValueError, "different values for the query 'a'"),
+        (pd.DataFrame({"query": ["a"], "x": [1], "y": [2]}), ValueError, "two columns, .* are query, x, y"),
+        (pd.DataFrame({"query": ["a"], "qid": [1]}), ValueError, "two columns, .* are query, qid"),
+        (pd.DataFrame({"id": ["a"], "x": [1]}), ValueError, "two columns, .* are id, x"),
+    ],
+)
+def test_bad_values_are_named(given, error, message):
+    with pytest.raises(error, match=message):
+        by_id(given, "by")
+
+
+def test_missing_and_unknown_queries_are_named():
+    series = by_id({"a": 1, "b": 2, "c": 3}, "by")
+    with pytest.raises(
+        ValueError, match=r"none for 'd', 'e' \(2 of 3 queries\). Its query ids are such as 'a', 'b', 'c'"
+    ):
+        align(series, np.array(["a", "d", "e"], dtype=object), "by")
+    # Numbers are not their texts.
+    with pytest.raises(ValueError, match="none for 1 "):
+        align(by_id({"1": 1}, "by"), np.array([1]), "by")
+    with pytest.raises(ValueError, match=r"also has 'b', 'c' \(2 of 3\)"):
+        refuse_unknown(series, np.array(["a", "x"], dtype=object), "by")
+    refuse_unknown(series, np.array(["c", "b", "a", "x"], dtype=object), "by")

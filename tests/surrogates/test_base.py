@@ -13,10 +13,8 @@ from surrogate_samples import ALL, SIZES, assert_finite, least_eigenvalue, ragge
 from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     Cosine,
-    GainWeightedPairs,
     Logistic,
     NormalizedPNorm,
-    PairwiseHinge,
     PNorm,
     Poisson,
     Power,
@@ -26,12 +24,6 @@ from boostrank.surrogates import (
 from boostrank.surrogates.base import closed_form
 
 every = for_each("surrogate", ALL, ids=repr)
-
-
-def test_every_family_has_an_exact_hessian_to_test():
-    kinds = {type(surrogate) for surrogate in ALL if surrogate.hessian == "exact"}
-    norms_and_pairs = {PNorm, Cosine, NormalizedPNorm, *(type(s) for s in ALL if isinstance(s, GainWeightedPairs))}
-    assert kinds == {type(surrogate) for surrogate in ALL} - norms_and_pairs
 
 
 @pytest.mark.parametrize("surrogate", [s for s in ALL if s.hessian == "majorant" or s.separable], ids=repr)
@@ -86,19 +78,6 @@ def test_shift_invariant_gradients_sum_to_zero(surrogate):
     scores, targets, queries = ragged()
     sums = queries.sum(surrogate.gradient_hessian(scores, targets, queries)[0])
     assert (np.abs(sums).max() < 1e-6) == surrogate.shift_invariant
-
-
-@every
-def test_separability_is_as_declared(surrogate):
-    scores, targets, queries = np.array([0.2, -0.4, 1.0]), np.array([0.8, 0.3, 0.0]), Queries.from_sizes([3])
-    other = scores + np.array([0.0, 0.5, -1.0])
-    gradients = [surrogate.gradient_hessian(values, targets, queries)[0][0] for values in (scores, other)]
-    # The p-norm with q = 2 is separable, but does not declare it; the gradient of the hinge is piecewise constant.
-    if surrogate not in (PNorm(q=2), PairwiseHinge()):
-        assert (gradients[0] == gradients[1]) == surrogate.separable
-    if surrogate.separable:
-        alone = surrogate.loss(scores, targets, Queries.from_sizes([1, 1, 1]))
-        assert alone.sum() == pytest.approx(surrogate.loss(scores, targets, queries)[0])
 
 
 @pytest.mark.parametrize("surrogate", [surrogate for surrogate in ALL if not surrogate.convex], ids=repr)
@@ -197,13 +176,6 @@ def test_loss_and_gradient_are_zero_at_the_documented_minimizer(surrogate, minim
         scores = scores + queries.repeat(np.arange(5.0))
     np.testing.assert_allclose(surrogate.loss(scores, targets, queries), 0.0, atol=1e-8)
     np.testing.assert_allclose(surrogate.gradient_hessian(scores, targets, queries)[0], 0.0, atol=1e-8)
-
-
-def test_scores_that_a_shift_changes_are_represented_by_those_with_mean_zero():
-    scores = np.array([[1.0, 3.0, 5.0], [5.0, -np.inf, -np.inf], [-np.inf, 1.0, 2.0], [-np.inf] * 3])
-    expected = [[-2.0, 0.0, 2.0], [0.0, -np.inf, -np.inf], [-np.inf, -0.5, 0.5], [0.0, 0.0, 0.0]]
-    assert Power(0).representative(scores).tolist() == expected
-    assert Poisson().representative(scores) is scores
 
 
 class OtherLoss(Squared):

@@ -149,13 +149,6 @@ def test_a_distribution_shows_each_other_pair_inconsistent(surrogate, normalize)
     assert any(fails_on(surrogate, distribution, normalize) for distribution in [*PAPER, *BINARY, *GRID])
 
 
-@for_each("k", [1, 2])
-@for_each("normalize", [name for name in NORMALIZATIONS if name != "dcg"])
-@for_each("surrogate", [Squared(), Power(0), Cosine()], ids=repr)
-def test_other_pairs_are_inconsistent_with_a_cutoff_too(surrogate, normalize, k):
-    assert any(fails_on(surrogate, distribution, normalize, k=k) for distribution in [*PAPER, *BINARY, *GRID])
-
-
 @pytest.mark.parametrize(
     ("surrogate", "normalize", "distribution"),
     [
@@ -195,11 +188,3 @@ def test_the_minimizer_is_the_documented_one():
 def test_profiling_keeps_consistency_where_the_targets_sums_vary(surrogate):
     for distribution in RANDOM_BINARY:
         assert not fails_on(surrogate, distribution), distribution
-
-
-def test_a_better_order_exists_for_scores_that_misorder():
-    optimal = np.array([0.5, 0.2, 0.4])
-    assert not misorders([3.0, 1.0, 2.0], optimal)
-    assert misorders([3.0, 2.0, 1.0], optimal)
-    assert misorders([1.0, 1.0, 1.0], optimal)
-    assert not misorders([2.0, 1.0, 1.0], np.array([0.5, 0.400, 0.405]))

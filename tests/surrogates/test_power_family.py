@@ -15,7 +15,6 @@ from surrogate_samples import ragged
 from boostrank.core import convex_functions
 from boostrank.core.queries import Queries
 from boostrank.surrogates import (
-    SURROGATES,
     GainWeightedPairs,
     NormalizedPNorm,
     Power,
@@ -95,18 +94,6 @@ def test_the_majorant_is_the_documented_one(a):
         np.testing.assert_allclose(computed, documented, rtol=1e-11, atol=1e-12 * mass)
 
 
-@pytest.mark.parametrize("a", POSITIVE)
-def test_no_smaller_factor_gives_a_majorant(a):
-    # Nearly all of p is at the first document, and all of q at the second one.
-    scores, targets, query = np.array([0.0, -12.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])
-    hessian = Power(a).gradient_hessian(scores, targets, query)[1]
-    matrix = by_definition(a, scores, targets)[2]
-    assert majorant_excess(hessian, matrix) > -1e-12
-    assert majorant_excess(0.999 * hessian, matrix) < -1e-4
-    vector = np.array([1.0, -1.0 / a])
-    assert vector @ matrix @ vector == pytest.approx(vector @ (hessian * vector), rel=1e-4)
-
-
 def step_bounds(a):
     """The longest steps down and up."""
     return (1 / (1 + a), 1 / (a * (1 + a))) if a > 0 else (1.0, np.inf)
@@ -122,15 +109,6 @@ def test_steps_are_bounded_as_documented(a, seed, sizes, scale, share):
     assert (gradient <= down * hessian + rounding).all()
     if up < np.inf:
         assert (-gradient <= up * hessian + rounding).all()
-
-
-@pytest.mark.parametrize("a", EXPONENTS)
-def test_the_bounds_of_the_steps_are_attained(a):
-    scores, targets, query = np.array([0.0, -12.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])
-    gradient, hessian = Power(a).gradient_hessian(scores, targets, query)
-    down, up = step_bounds(a)
-    assert gradient[0] / hessian[0] == pytest.approx(down, rel=1e-4)
-    assert -gradient[1] / hessian[1] == pytest.approx(up, rel=1e-4) if a > 0 else -gradient[1] / hessian[1] > 1e4
 
 
 @pytest.mark.slow
@@ -221,12 +199,6 @@ def test_losses_of_negative_exponents_are_bounded(a):
     np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
 
 
-def test_members_of_the_family_are_registered():
-    assert SURROGATES["softmax"] == Power(0, max_step=1)
-    assert SURROGATES["power"] == Power(0.25, max_step=1) == Power(max_step=1)
-    assert SURROGATES["pairwise-exponential"] == Power(1)
-
-
 # Minimizers and consistency
 
 
@@ -315,16 +287,6 @@ def test_gradients_of_distant_scores_are_finite_and_point_the_right_way(a, dista
     if a >= 0:
         assert gradient[0] < 0 < gradient[1]
         assert gradient.sum() == pytest.approx(0.0, abs=1e-12 * gradient[1])
-
-
-@pytest.mark.parametrize("a", [0.25, 0.5, 1, 2])
-def test_newton_steps_return_from_distant_scores(a):
-    scores, targets, query = np.array([0.0, 1e6, -1e5, 7.0]), np.array([1.0, 0.1, 0.5, 0.2]), Queries.from_sizes([4])
-    for _ in range(1000):
-        gradient, hessian = Power(a).gradient_hessian(scores, targets, query)
-        scores = scores - 0.3 * gradient / np.maximum(hessian, 1e-300)
-    optimal = np.log(targets) / (1 + a)
-    np.testing.assert_allclose(scores - scores.mean(), optimal - optimal.mean(), atol=1e-3)
 
 
 def test_the_closed_form_is_not_used_where_the_loss_is_continued():

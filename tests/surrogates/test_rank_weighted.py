@@ -1,21 +1,15 @@
 """Pairs weighted by the current ranks: held to a double loop, and the field that their consistency rests on."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from boostrank.core.queries import Queries
-from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, Surrogate, check
-from boostrank.surrogates.rank_weighted import WeightedPairs
-from boostrank.theory import LabelDistribution, check_consistency
+from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, check
 
 SETTINGS = [
     ConsistentLambdaRank(),
@@ -185,25 +179,6 @@ def test_the_field_points_away_from_the_minimizer_everywhere(surrogate):
 
 
 @every
-def test_steps_along_the_field_approach_the_minimizer_from_all_starts(surrogate):
-    random = np.random.default_rng(1)
-    for m in (2, 3, 6):
-        expected = random.uniform(0.05, 1.0, m)
-        best = np.log(expected) - np.log(expected).mean()
-        for start in (-best, 5.0 * random.normal(size=m), np.zeros(m)):
-            scores = start - start.mean()
-            distances = [np.linalg.norm(scores - best)]
-            for _ in range(3000):
-                gradient = field(surrogate, expected)(scores)
-                if distances[-1] < 1e-6:
-                    break
-                scores = scores - gradient @ (scores - best) / (gradient @ gradient) * gradient
-                distances.append(np.linalg.norm(scores - best))
-            assert (np.diff(distances) < 0.0).all()
-            assert distances[-1] < 1e-3
-
-
-@every
 def test_newton_steps_of_at_most_a_half_do_not_increase_the_loss_of_the_step(surrogate):
     random, queries = np.random.default_rng(2), Queries.from_sizes([8, 3, 40])
     targets, largest = random.random(51) * random.integers(0, 2, 51), []
@@ -255,98 +230,6 @@ def test_scores_that_are_very_low_are_ranked_before_entries_that_are_no_document
     gradient = surrogate.gradient_hessian(scores, targets, queries)[0].astype(float) * 1e37
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5)
-
-
-def both_gains(u, v):
-    return u, v
-
-
-def both_gains_by_gap(u, v):
-    return np.abs(u - v) * u, np.abs(u - v) * v
-
-
-def gap_of_the_better(u, v):
-    return np.maximum(u - v, 0.0), np.maximum(v - u, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class LabelWeighted(Surrogate):
-    """Logistic pairs with weights of the current ranks, times any terms of two targets; `fixed` are fixed weights."""
-
-    terms: object
-    fixed: WeightedPairs | None = None
-
-    consistent: ClassVar[bool] = True
-    shift_invariant: ClassVar[bool] = True
-    reweighted: ClassVar[bool] = True
-    hessian = "majorant"
-
-    def at(self, scores, queries):
-        return self if self.fixed else replace(self, fixed=ConsistentLambdaRank(truncation=None).at(scores, queries))
-
-    def slopes(self, scores, targets, queries):
-        pairs = self.at(scores, queries).fixed
-        first, second = pairs.weight * np.array(self.terms(targets[pairs.first], targets[pairs.second]))
-        return pairs, first, second, scores[pairs.first] - scores[pairs.second]
-
-    def loss(self, scores, targets, queries):
-        pairs, first, second, margin = self.slopes(scores, targets, queries)
-        values = first * np.logaddexp(0, -margin) + second * np.logaddexp(0, margin)
-        query = np.repeat(np.arange(len(queries.sizes)), queries.sizes)
-        return np.bincount(query[pairs.first], values, minlength=len(queries.sizes))
-
-    def gradient_hessian(self, scores, targets, queries):
-        pairs, first, second, margin = self.slopes(scores, targets, queries)
-        slope = second * expit(margin) - first * expit(-margin)
-        curvature = 2.0 * (first + second) * expit(margin) * expit(-margin)
-        (above, below), (one, other) = (
-            [np.bincount(rows, values, minlength=len(scores)) for rows in (pairs.first, pairs.second)]
-            for values in (slope, curvature)
-        )
-        return above - below, one + other
-
-
-def test_the_laws_find_weights_that_depend_on_labels():
-    check(LabelWeighted(both_gains))
-    for terms in (both_gains_by_gap, gap_of_the_better):
-        with pytest.raises(ValueError, match="consistent is True, but for expected targets"):
-            check(LabelWeighted(terms))
-
-
-@pytest.mark.slow
-def test_the_search_finds_counterexamples_to_weights_that_depend_on_labels(monkeypatch):
-    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
-    assert check_consistency(LabelWeighted(both_gains), n_distributions=10).consistent
-    one = LabelWeighted(both_gains_by_gap), LabelWeighted(gap_of_the_better)
-    for surrogate, least_regret, n_distributions in zip(one, (0.02, 1e-4), (32, 96), strict=True):
-        # Counterexamples to the second kind of weights are rare, and rounding can hide one: several draws are tried.
-        reports = (check_consistency(surrogate, n_distributions=n_distributions, random_state=i) for i in range(2, 7))
-        report = next(one for one in reports if not one.consistent)
-        assert report.regret > least_regret
-        # The scores are a zero of the expected gradient: the minimizer for their own weights.
-        distribution, query = report.counterexample, Queries.from_sizes([report.counterexample.n_documents])
-        outcomes = [LabelDistribution([labels], [1.0]).bayes_scores() for labels in distribution.labels]
-        gradients = [surrogate.gradient_hessian(report.minimizer, u, query)[0] for u in outcomes]
-        np.testing.assert_allclose(distribution.probabilities @ gradients, 0.0, atol=1e-6)
-
-
-def test_no_optimal_scores_are_a_fixed_point_of_lambdamart():
-    # Scores that rank optimally have the same weights if these are not divided by the distance. The minimizer for these
-    # weights does not rank optimally. So no scores that do are a zero of the expected gradient.
-    distribution, one = LabelDistribution([[2, 1, 1], [0, 3, 2]], [0.38, 0.62]), Queries.from_sizes([3])
-    optimal = distribution.bayes_scores()
-    weights = ConsistentLambdaRank(divide_by_distance=False).at(optimal, one)
-    outcomes = [LabelDistribution([labels], [1.0]).bayes_scores() for labels in distribution.labels]
-    found = {}
-    for terms in (gap_of_the_better, both_gains):
-        fixed = LabelWeighted(terms, weights)
-        found[terms] = minimize(
-            lambda s, fixed=fixed: distribution.probabilities @ [fixed.loss(s, u, one)[0] for u in outcomes],
-            np.zeros(3),
-            tol=1e-10,
-        ).x
-    assert np.argsort(optimal).tolist() == np.argsort(found[both_gains]).tolist() == [0, 2, 1]
-    assert found[gap_of_the_better][0] > found[gap_of_the_better][2] + 0.5
 
 
 class OtherAt(ConsistentLambdaRank):

@@ -186,24 +186,3 @@ def test_weights_of_tied_documents_far_down_keep_their_digits():
     gradient = ConsistentLambdaRank(truncation=None).gradient_hessian(scores, targets, queries)[0]
     gap = 1 / math.log2(1002) - 1 / math.log2(1003)
     assert gradient[1001] == pytest.approx(gap / 0.01 / 2, rel=1e-11)
-
-
-def test_the_lowest_finite_score_is_a_score():
-    # The matrix of a query of 9 documents has 10 columns, the last one for no document.
-    lowest = np.finfo(np.float64).min
-    scores, targets = np.array([lowest] * 4 + [0.0] * 5), np.linspace(0, 1, 9)
-    surrogate, queries = ConsistentLambdaRank(3, divide_by_distance=False), Queries.from_sizes([9])
-    expected = ConsistentLambdaRank(3, divide_by_distance=False).gradient_hessian(
-        np.where(scores < 0, -500.0, 0.0), targets, queries
-    )
-    for ours, like in zip(surrogate.gradient_hessian(scores, targets, queries), expected, strict=True):
-        np.testing.assert_allclose(ours, like, rtol=1e-5, atol=1e-7)
-
-
-def test_zeros_of_both_signs_are_ties():
-    queries, targets = Queries.from_sizes([4]), np.array([1.0, 0.0, 0.5, 0.2])
-    one, other = (
-        ConsistentLambdaRank(2).gradient_hessian(np.array(scores), targets, queries)
-        for scores in ([0.0, -0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])
-    )
-    np.testing.assert_array_equal(one, other)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.core import compiled
-from boostrank.core.compiled.documents import LossForm, exp_and_log, write_derivatives
+from boostrank.core.compiled.documents import LossForm, exp_and_log
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.objectives.objective import copy_to_device
@@ -83,16 +83,6 @@ def test_results_are_those_of_numpy(surrogate, sizes, seed, scale, shift, share,
     assert_same(objective, scores, np.abs(scores).max())
 
 
-@for_each("surrogate", KINDS, ids=repr)
-@for_each("sizes", [[511, 1, 1], [512, 512], [513, 2, 700, 3], [1] * 600, [5000]], ids=str)
-def test_groups_of_queries_of_all_sizes(surrogate, sizes):
-    random, n = np.random.default_rng(0), sum(sizes)
-    labels, scores = random.integers(0, 5, n), random.normal(size=n) * 3.0
-    assert_same(make_objective(surrogate, labels, Queries.from_sizes(sizes)), scores, 30.0)
-    # XGBoost passes scores of float32.
-    assert_same(make_objective(surrogate, labels, Queries.from_sizes(sizes)), scores.astype(np.float32), 30.0)
-
-
 @for_each("surrogate", [kind for kind in KINDS if kind != Poisson()], ids=repr)
 def test_extreme_scores(surrogate):
     random, sizes = np.random.default_rng(1), [6, 1, 4, 9]
@@ -142,15 +132,6 @@ def test_objectives_on_a_device_use_the_formulas():
     objective = make_objective("softmax", [1, 0, 2, 0], Queries.from_sizes([2, 2]))
     assert objective.form == LossForm("power", (0.0, 0.0, 1.0))
     assert copy_to_device(objective, np.asarray).form is None
-
-
-def test_arrays_of_other_lengths_are_errors():
-    out, queries = (np.empty(3, np.float32), np.empty(3, np.float32)), Queries.from_sizes([3])
-    arrays = [np.zeros(3), np.zeros(3), np.zeros(3)]
-    for i in range(3):
-        wrong = [*arrays[:i], np.zeros(2), *arrays[i + 1 :]]
-        with pytest.raises(ValueError, match=r"shape \(2,\) for 3 documents"):
-            write_derivatives(LossForm("squared"), *wrong, queries, offset=0.0, scale=1.0, out=out)
 
 
 @pytest.mark.parametrize(("low", "high"), [(-708.0, 709.0), (-1.0, 1.0), (-60.0, 0.0), (-1e-5, 1e-5)])
