@@ -111,7 +111,7 @@ clicks = br.simulate_clicks(test.y, shown, test.qid, policy=("plackett-luce", 1.
 seen = displays.PropensityDisplay.from_propensities(br.clicks.harvest_propensities(clicks.log), truth=clicks.model)
 save(seen, "propensities")
 (estimate,) = seen.propensities.values()
-print(f"Users look at position 2 only {estimate.at([2]).item():.2f} times as often as at position 1.")
+print(f"Users look at position 2 only {estimate.values[1]:.2f} times as often as at position 1.")
 
 # What the displays say together.
 gap = curve.mean[:, -1].max() - curve.mean[:, -1].min()

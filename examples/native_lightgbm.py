@@ -10,6 +10,7 @@ import lightgbm as lgb
 import numpy as np
 
 import boostrank as br
+from boostrank.displays import style
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture native_lightgbm.png there")
@@ -57,10 +58,10 @@ print(
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
     error = np.array(results["valid ndcg@10-stdv"]) / np.sqrt(3 - 1)
-    ax = br.displays.style.axes(None, 3.2)
+    ax = style.axes(None, 3.2)
     rounds = np.arange(1, n_rounds + 1)
-    ax.fill_between(rounds, mean - error, mean + error, color=br.displays.style.BLUE, alpha=0.2, linewidth=0)
-    ax.plot(rounds, mean, color=br.displays.style.BLUE)
+    ax.fill_between(rounds, mean - error, mean + error, color=style.BLUE, alpha=0.2, linewidth=0)
+    ax.plot(rounds, mean, color=style.BLUE)
     ax.set(xlabel="boosting round of lightgbm.cv", ylabel="NDCG@10, mean over 3 folds\n± 1 standard error")
-    br.displays.style.light_grid(ax)
+    style.light_grid(ax)
     ax.figure.savefig(arguments.output / "native_lightgbm.png", dpi=80)

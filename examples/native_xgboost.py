@@ -10,6 +10,7 @@ import numpy as np
 import xgboost as xgb
 
 import boostrank as br
+from boostrank.displays import style
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture native_xgboost.png there")
@@ -54,10 +55,10 @@ print(
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
     values = history["validation"]["ndcg@10"]
-    ax = br.displays.style.axes(None, 3.2)
-    ax.plot(range(1, len(values) + 1), values, color=br.displays.style.BLUE)
-    ax.plot(n_rounds, values[n_rounds - 1], "o", color=br.displays.style.ORANGE, label="the rounds that are kept")
+    ax = style.axes(None, 3.2)
+    ax.plot(range(1, len(values) + 1), values, color=style.BLUE)
+    ax.plot(n_rounds, values[n_rounds - 1], "o", color=style.ORANGE, label="the rounds that are kept")
     ax.set(xlabel="boosting round of xgboost.train", ylabel="NDCG@10, validation queries")
-    br.displays.style.light_grid(ax)
-    br.displays.style.legend_below(ax)
+    style.light_grid(ax)
+    style.legend_below(ax)
     ax.figure.savefig(arguments.output / "native_xgboost.png", dpi=80)

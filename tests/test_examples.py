@@ -158,7 +158,8 @@ def test_the_gallery_draws_every_display():
     source = (FOLDER / "gallery.py").read_text(encoding="utf-8")
     names = [name for name in br.displays.__all__ if name.endswith("Display")]
     assert len(names) >= 11
-    assert [name for name in names if f"displays.{name}" not in source] == []
+    drawn = {"ComparisonDisplay": "comparison.plot()"}
+    assert [name for name in names if drawn.get(name, f"displays.{name}") not in source] == []
 
 
 @pytest.mark.usefixtures("_less_work")
