@@ -20,31 +20,25 @@ def check(
         str,
         typer.Argument(
             help="Name of a surrogate (softmax); or FILE.py:NAME for a class or an instance in a file of your own. "
-            "Either may be followed by /NORMALIZE for other targets: softmax/softmax is ListNet.",
-            show_default=False,
+            "Either may be followed by /NORMALIZE for other targets: softmax/softmax is ListNet."
         ),
     ],
     normalize: Annotated[
         str | None,
         typer.Option(
             help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default. With --clicks corrected also "
-            "sessions, the default there.",
-            show_default=False,
+            "sessions, the default there."
         ),
     ] = None,
     clicks: Annotated[
         Literal["naive", "corrected"] | None,
         typer.Option(
-            help="Make targets from clicks: as if clicks were labels (naive), or divided by propensities (corrected).",
-            show_default=False,
+            help="Make targets from clicks: as if clicks were labels (naive), or divided by propensities (corrected)."
         ),
     ] = None,
     click_model: Annotated[
         str | None,
-        typer.Option(
-            help="How users click: position-based (the default), trust-bias, or cascade with --clicks naive.",
-            show_default=False,
-        ),
+        typer.Option(help="How users click: position-based (the default), trust-bias, or cascade with --clicks naive."),
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")

@@ -111,8 +111,7 @@ def compare(
         typer.Argument(
             help="Folder of folds (Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt, ..., or such tables), or one "
             "LETOR, CSV, TSV or Parquet file, whose queries are divided into folds at random. By default "
-            "synthetic data.",
-            show_default=False,
+            "synthetic data."
         ),
     ] = None,
     qid: QidOption = None,
@@ -128,8 +127,7 @@ def compare(
             "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
             "XGBoost (rank:ndcg), which run on their own library only, and auto, which chooses one of several by "
             "cross-validation over the training queries; or all. The first one is the baseline. The defaults, and "
-            "what all stands for, are listed below.",
-            show_default=False,
+            "what all stands for, are listed below."
         ),
     ] = None,
     ranker: Annotated[
@@ -137,8 +135,7 @@ def compare(
         typer.Option(
             help="FILE.py:NAME, one more estimator to compare, with its own settings: an instance in a Python file, or "
             "a class. LightGBM's LGBMRanker, XGBoost's XGBRanker, CatBoost's CatBoostRanker or any other. May be "
-            "repeated.",
-            show_default=False,
+            "repeated."
         ),
     ] = None,
     measures: MeasuresOption = DEFAULT_MEASURES,
@@ -157,9 +154,7 @@ def compare(
     folds: Annotated[
         int | None,
         typer.Option(
-            min=3,
-            help=f"Number of folds of a single file or of the synthetic data. By default {DEFAULT_FOLDS}.",
-            show_default=False,
+            min=3, help=f"Number of folds of a single file or of the synthetic data. By default {DEFAULT_FOLDS}."
         ),
     ] = None,
     seed: SeedOption = 0,
@@ -169,7 +164,6 @@ def compare(
             min=1,
             help="Number of trainings at the same time, each in a process. By default one for each fold, and at most "
             "one for each processor. Each takes memory for its data.",
-            show_default=False,
         ),
     ] = None,
     threads: Annotated[
@@ -178,7 +172,6 @@ def compare(
             min=1,
             help="Number of threads of each training. By default the processors divided by --jobs. Estimators of "
             "--ranker that have a setting for it keep that.",
-            show_default=False,
         ),
     ] = None,
     results: Annotated[
@@ -189,7 +182,6 @@ def compare(
             help="File that keeps the result of each training as it ends. If the command is stopped, the same command "
             "goes on where it stopped. A training is run again if its data, its settings or the versions of the "
             "libraries have changed. Without this option a temporary file is used, which is deleted at the end.",
-            show_default=False,
         ),
     ] = None,
     output: OutputOption = None,
@@ -264,7 +256,7 @@ def _folds(
     optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
     console.print(
         f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known; it has the {EXPECTED} "
-        f"{optimum:.4f}.",
+        f"{optimum:.4f}."
     )
 
     def expected(fold: Fold, scores: Floats) -> Floats:

@@ -44,30 +44,23 @@ RUN_MEASURES = "nDCG@10,AP,RR"
 
 
 def evaluate(
-    data: Annotated[Path | None, typer.Argument(help=DATA_HELP, show_default=False)] = None,
+    data: Annotated[Path | None, typer.Argument(help=DATA_HELP)] = None,
     scores: Annotated[
         Path | None,
-        typer.Argument(
-            help="File with one score per line, or a table with a column score, as predict writes them.",
-            show_default=False,
-        ),
+        typer.Argument(help="File with one score per line, or a table with a column score, as predict writes them."),
     ] = None,
     qid: QidOption = None,
     label: LabelOption = None,
-    qrels: Annotated[
-        Path | None, typer.Option(help="TREC file of relevance judgments, to evaluate runs.", show_default=False)
-    ] = None,
+    qrels: Annotated[Path | None, typer.Option(help="TREC file of relevance judgments, to evaluate runs.")] = None,
     run: Annotated[
         list[Path] | None,
         typer.Option(
             help="TREC file of a run. May be repeated: several runs are compared. They are named by their tags, or by "
-            "their files if tags are equal.",
-            show_default=False,
+            "their files if tags are equal."
         ),
     ] = None,
     measures: Annotated[
-        str | None,
-        typer.Option(help=f"{MEASURES_HELP} By default {DEFAULT_MEASURES}, and {RUN_MEASURES} of runs."),
+        str | None, typer.Option(help=f"{MEASURES_HELP} By default {DEFAULT_MEASURES}, and {RUN_MEASURES} of runs.")
     ] = None,
     gain: GainOption = None,
     empty: EmptyOption = None,
@@ -76,59 +69,47 @@ def evaluate(
         typer.Option(
             help="How documents of equal score are ranked: all permutations on average (the default), in the sequence "
             "of the rows (stable), or so that the measure is best or worst. Of runs, the default is trec_eval: by "
-            "decreasing document id, where scores are equal as float32.",
-            show_default=False,
+            "decreasing document id, where scores are equal as float32."
         ),
     ] = None,
     unjudged: Annotated[
         Literal["zero", "remove"] | None,
         typer.Option(
             help="Documents of runs that were not judged have the relevance 0 (zero, the default), or are removed "
-            "(remove).",
-            show_default=False,
+            "(remove)."
         ),
     ] = None,
     queries: Annotated[
         Literal["judged", "common"] | None,
         typer.Option(
             help="Queries of runs to evaluate: all that have judgments, with the value 0 if a run misses them (judged, "
-            "the default, with a warning), or only those that all runs have (common).",
-            show_default=False,
+            "the default, with a warning), or only those that all runs have (common)."
         ),
     ] = None,
     subtopics: Annotated[
         Literal["refuse", "max"] | None,
         typer.Option(
             help="Documents that are judged for several subtopics, in measures that need one judgment for each "
-            "document: an error (refuse, the default), or the largest relevance (max).",
-            show_default=False,
+            "document: an error (refuse, the default), or the largest relevance (max)."
         ),
     ] = None,
     by: Annotated[
         Path | None,
         typer.Option(
             help="CSV or TSV file with the group of each query, for means by group. Its first line names two columns, "
-            "one of them query_id, query or qid.",
-            show_default=False,
+            "one of them query_id, query or qid."
         ),
     ] = None,
     baseline: Annotated[
-        str | None,
-        typer.Option(help="Run that the others are compared with. By default the first one.", show_default=False),
+        str | None, typer.Option(help="Run that the others are compared with. By default the first one.")
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of the tests and intervals of a comparison. By default 0.", show_default=False),
+        int | None, typer.Option(min=0, help="Seed of the tests and intervals of a comparison. By default 0.")
     ] = None,
-    per_query: Annotated[
-        Path | None, typer.Option(help="File to write the values of each query to: .csv.", show_default=False)
-    ] = None,
+    per_query: Annotated[Path | None, typer.Option(help="File to write the values of each query to: .csv.")] = None,
     output: OutputOption = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Image file for a plot of the differences of runs in the last of --measures.", show_default=False
-        ),
+        Path | None, typer.Option(help="Image file for a plot of the differences of runs in the last of --measures.")
     ] = None,
     explain: Annotated[
         bool,

@@ -36,15 +36,13 @@ def explain(
     model: ModelPath,
     data: DataPath,
     query: Annotated[
-        str | None,
-        typer.Option(help="Id of the query. Required if the file has several queries.", show_default=False),
+        str | None, typer.Option(help="Id of the query. Required if the file has several queries.")
     ] = None,
     documents: Annotated[
         str | None,
         typer.Option(
             help="Ranks of the documents A and B by their scores, such as 1,4 (by default 1,2); or one rank, to "
-            "explain a single score. Rows of the file are in the printed ranking.",
-            show_default=False,
+            "explain a single score. Rows of the file are in the printed ranking."
         ),
     ] = None,
     top: Annotated[
@@ -55,9 +53,7 @@ def explain(
     features: FeaturesOption = None,
     drop: DropOption = None,
     output: OutputOption = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Image file for a plot of the contributions.", show_default=False)
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Image file for a plot of the contributions.")] = None,
 ) -> None:
     """Explain why one document of a query is ranked above another.
 

@@ -43,9 +43,7 @@ _ENDING = "--validation, --validation-fraction, --rounds auto or --ensemble fold
 
 def fit(
     train: DataPath,
-    model: Annotated[
-        Path, typer.Argument(help="File to write the model to, in its backend's own format.", show_default=False)
-    ],
+    model: Annotated[Path, typer.Argument(help="File to write the model to, in its backend's own format.")],
     qid: QidOption = None,
     label: LabelOption = None,
     features: FeaturesOption = None,
@@ -64,8 +62,7 @@ def fit(
         Path | None,
         typer.Option(
             help="File of validation queries, by which the number of rounds is chosen (early stopping). Of a table, "
-            "the columns have the names of those of TRAIN.",
-            show_default=False,
+            "the columns have the names of those of TRAIN."
         ),
     ] = None,
     validation_fraction: Annotated[
@@ -75,7 +72,6 @@ def fit(
             max=1,
             help="Share of the training queries, above 0 and below 1, that is held out at random in place of "
             "--validation.",
-            show_default=False,
         ),
     ] = None,
     refit: Annotated[
@@ -90,9 +86,7 @@ def fit(
     eval_metric: Annotated[
         str | None,
         typer.Option(
-            help="Measure by which the number of rounds is chosen, such as map@10; by default NDCG with --k and "
-            "--gain.",
-            show_default=False,
+            help="Measure by which the number of rounds is chosen, such as map@10; by default NDCG with --k and --gain."
         ),
     ] = None,
     gain: GainOption = None,
@@ -110,22 +104,18 @@ def fit(
             min=1,
             help="Stop when the measure of validation queries, or its mean over folds, has not improved for this "
             f"number of rounds. By default {DEFAULT_PATIENCE} where there are such queries.",
-            show_default=False,
         ),
     ] = None,
     ensemble: Annotated[
         Literal["folds"] | None,
         typer.Option(
-            help="folds: the model is the mean of those of the folds of a cross-validation over the training queries.",
-            show_default=False,
+            help="folds: the model is the mean of those of the folds of a cross-validation over the training queries."
         ),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
-            min=2,
-            help="Number of folds for --objective auto (3 by default), --rounds auto and --ensemble folds (5).",
-            show_default=False,
+            min=2, help="Number of folds for --objective auto (3 by default), --rounds auto and --ensemble folds (5)."
         ),
     ] = None,
     learning_rate: Annotated[
@@ -133,13 +123,10 @@ def fit(
         typer.Option(
             min=1e-6,
             help="Learning rate. By default 0.1, or up to 0.3 if short trainings show that trees learn little noise.",
-            show_default=False,
         ),
     ] = None,
     leaves: LeavesOption = 31,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads. By default all processors.", show_default=False)
-    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads. By default all processors.")] = None,
     seed: SeedOption = 0,
 ) -> None:
     """Train a ranker, and save the model in its library's own format.

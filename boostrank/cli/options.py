@@ -32,63 +32,54 @@ Library = Literal["lightgbm", "xgboost"]
 Backend = Literal["lightgbm", "xgboost", "both"]
 
 DATA_HELP = "LETOR, CSV, TSV or Parquet file; all but Parquet may be compressed by gzip."
-DataPath = Annotated[Path, typer.Argument(help=DATA_HELP, show_default=False)]
-ModelPath = Annotated[
-    Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.", show_default=False)
-]
+DataPath = Annotated[Path, typer.Argument(help=DATA_HELP)]
+ModelPath = Annotated[Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(
-        help="File to write the table to: .csv, .json, .md or .tex. CSV and JSON have all rows and columns, unrounded.",
-        show_default=False,
+        help="File to write the table to: .csv, .json, .md or .tex. CSV and JSON have all rows and columns, unrounded."
     ),
 ]
 QidOption = Annotated[
     str | None,
     typer.Option(
         help=f"Column of a CSV, TSV or Parquet file with the query ids. By default {', '.join(QID_NAMES)}, whichever "
-        "the file has.",
-        show_default=False,
+        "the file has."
     ),
 ]
 LabelOption = Annotated[
     str | None,
     typer.Option(
         help=f"Column of a CSV, TSV or Parquet file with the relevance labels. By default {', '.join(LABEL_NAMES)}, "
-        "whichever the file has.",
-        show_default=False,
+        "whichever the file has."
     ),
 ]
 FeaturesOption = Annotated[
     list[str] | None,
     typer.Option(
         help="Columns of a CSV, TSV or Parquet file that are features, separated by commas, or one in each of several "
-        "such options. By default all that are neither query ids nor labels.",
-        show_default=False,
+        "such options. By default all that are neither query ids nor labels."
     ),
 ]
 DropOption = Annotated[
     list[str] | None,
     typer.Option(
         help="Columns of a CSV, TSV or Parquet file that are not read, such as ids of documents, separated as for "
-        "--features.",
-        show_default=False,
+        "--features."
     ),
 ]
 CategoricalOption = Annotated[
     list[str] | None,
     typer.Option(
         help="Features of a CSV, TSV or Parquet file that are categories, separated as for --features. Features that "
-        "are texts must be named here, except columns of dictionaries in Parquet files.",
-        show_default=False,
+        "are texts must be named here, except columns of dictionaries in Parquet files."
     ),
 ]
 BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
 GainOption = Annotated[
     Literal["exp2", "linear"] | None,
     typer.Option(
-        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear). Names of ir_measures have their own.",
-        show_default=False,
+        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear). Names of ir_measures have their own."
     ),
 ]
 MEASURES_HELP = (
@@ -100,8 +91,7 @@ EmptyOption = Annotated[
     Literal["zero", "one", "skip"] | None,
     typer.Option(
         help="Value of a query without relevant documents: 0 (zero), 1 (one), or left out of the mean (skip). By "
-        "default 0, and left out for kendall_tau, auc and agreement.",
-        show_default=False,
+        "default 0, and left out for kendall_tau, auc and agreement."
     ),
 ]
 

@@ -35,17 +35,14 @@ def predict(
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns of DATA, such as ids of documents, to copy to an output that is a table, separated by "
-            "commas.",
-            show_default=False,
+            help="Columns of DATA, such as ids of documents, to copy to an output that is a table, separated by commas."
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             help="File to write the scores to, one a line. If its name ends in .csv, .tsv or .parquet, it is a table "
-            "with the columns qid and score. By default standard output.",
-            show_default=False,
+            "with the columns qid and score. By default standard output."
         ),
     ] = None,
 ) -> None:
