@@ -27,9 +27,6 @@ from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.objectives.labels import as_labels
 
-# Characters of the name of a training, at most; and of the rest of the line, whose bar has at least five.
-_NAME, _REST = 40, 42
-
 
 class FinishedTraining(NamedTuple):
     """A training as the argument `progress` of :func:`boostrank.compare` gets it, after it has ended.
@@ -229,22 +226,16 @@ class ProgressDisplay:
         # Names of rankers and folds may contain brackets or colons, which are no markup.
         self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
         self._bar = Progress(
-            TextColumn("{task.description}", markup=False, table_column=self._name_column()),
-            BarColumn(table_column=Column(ratio=1)),
-            MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TimeElapsedColumn(table_column=Column(no_wrap=True)),
-            TextColumn("left"),
-            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            # On a narrow terminal the name of a training is cut: numbers and times stay whole.
+            TextColumn("{task.description}", markup=False, table_column=Column(ratio=3, no_wrap=True)),
+            BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=5)),
+            *(MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
+            expand=True,
             console=self._console,
             disable=not can_show_bar(self._console),
         )
         self._task = self._bar.add_task("", total=n_folds * n_rankers)
         self._start = time.monotonic()
-
-    def _name_column(self) -> Column:
-        """The column of the name of a training, which is cut on a narrow terminal: numbers and times stay whole."""
-        width = min(_NAME, max(1, self._console.width - _REST))
-        return Column(width=width, no_wrap=True, overflow="ellipsis")
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
