@@ -86,15 +86,11 @@ def feature_importance(
     (3, 5)
     """
     check_count("n_repeats", n_repeats)
-    if not isinstance(kind, str):
-        raise ValueError(f"kind must be {PERMUTATION!r} or the name of an importance of the ranker; got {kind!r}")
     chosen = get_measure(measure)
     X, qid = find_qid(X, qid, y)
     X, qid = to_pandas(X), np.asarray(require_qid(qid, "feature_importance"))
     X = X if is_pandas(X) or sp.issparse(X) else np.asarray(X)
     wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
-    for name in wanted.keys() & options.keys():
-        raise TypeError(f"feature_importance has no argument {name!r}")
     if kind != PERMUTATION:
         _require_kind(ranker, kind)
     result = cross_validate(ranker, X, y, qid, **wanted, **options)

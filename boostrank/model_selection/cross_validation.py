@@ -142,9 +142,6 @@ def cross_validate(
     >>> cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
     (3,)
     """
-    for name, instead in (("groups", "qid"), ("fit_params", "params")):
-        if name in options:
-            raise TypeError(f"cross_validate has no argument {name!r}: pass {instead}= instead")
     ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
     scorers = _scorers(scoring, y, ranker, folds)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -215,11 +212,8 @@ def _prepare(
 ) -> tuple[Any, Any, Folds, dict[str, Any]]:
     """Return a ranker that takes query ids, features, folds, and the arguments of `fit` with one value per row."""
     given = dict(params or {})
-    if "qid" in given:
-        if qid is not None:
-            raise ValueError("qid is given twice, as an argument and in params: leave it out of params")
-        qid = given.pop("qid")
-    X, qid = find_qid(X, qid, y)
+    own_qid = given.pop("qid", None)
+    X, qid = find_qid(X, own_qid if qid is None else qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
     if given.get("sample_weight") is not None:
         weights = document_weights(given["sample_weight"], queries, may_differ=True, grouped=False)

@@ -161,12 +161,10 @@ def test_bad_input(data):
         ({}, "there are 12 queries; query must be the id"),
         ({"query": 99}, "no query 99 among the 12 queries; near to it: 11, 10, 9"),
         ({"query": 1, "ranks": (0, 2)}, "query 1 has the ranks 1 to"),
-        ({"query": 1, "ranks": (1, 999)}, "got 999"),
-        ({"query": 1, "ranks": (2, 2)}, "ranks must be different; got 2 twice"),
-        ({"query": 1, "ranks": (1, 2, 3)}, "ranks must be one rank or two"),
+        ({"query": 1, "ranks": (1, 999)}, r"got \(1, 999\)"),
+        ({"query": 1, "ranks": (2, 2)}, "two different ones"),
         ({"query": 1, "ranks": "ab"}, "ranks must be one rank or two"),
         ({"query": 1, "y": y[1:]}, "y has"),
-        ({"query": 1, "feature_names": ["a"]}, "feature_names has 1 names for the 6 features"),
     ]
     for settings, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -156,10 +156,7 @@ def test_params_may_have_the_query_ids_and_validation_data(ranker, data):
 def test_wrong_arguments_are_errors(ranker, data):
     X, y, qid = data
     wrong = [
-        (ValueError, "qid is given twice", {"params": {"qid": qid}}),
         (ValueError, r"one weight per query \(24\) or per document", {"params": {"sample_weight": np.ones(23)}}),
-        (TypeError, "no argument 'groups': pass qid= instead", {"groups": qid}),
-        (TypeError, "no argument 'fit_params': pass params= instead", {"fit_params": {}}),
         (TypeError, r"unexpected argument.*typo", {"params": {"typo": 1}}),
     ]
     for kind, message, arguments in wrong:

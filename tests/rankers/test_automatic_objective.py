@@ -3,22 +3,14 @@
 The oracle trains each candidate on each fold by itself, for each number of rounds at which candidates are compared.
 """
 
-import gc
-import pickle
 import warnings
-import weakref
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import _num_samples
 
 import boostrank as br
 from boostrank.rankers import automatic
-from boostrank.rankers.training import FoldTrainings
 
 # Small trees, by a parameter that both libraries have and that no candidate of LightGBM sets.
 COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3, "max_depth": 4}
@@ -272,17 +264,6 @@ def test_the_cost_is_at_most_ten_times_that_of_one_training(
     assert costs.total / one == pytest.approx(rows, rel=0.02)
 
 
-@pytest.mark.slow
-def test_the_tables_cost_at_most_ten_times_one_training(ranker_class, auto, noisy, monkeypatch):
-    costs = Costs(monkeypatch, ranker_class._backend)
-    ranker_class(n_estimators=12, **COMMON).fit(*noisy)
-    one, costs.total = costs.total, 0
-    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
-    ranker = auto(n_estimators=12).fit(*noisy)
-    assert len(ranker.cv_results_["params"]) == len(ranker_class._candidates)
-    assert costs.total <= 10 * one
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_candidates_of_the_tables_share_the_binned_data_of_a_fold(ranker_class, auto, noisy, monkeypatch, weighted):
     backend, binned = ranker_class._backend, []
@@ -303,35 +284,6 @@ def test_candidates_of_the_tables_share_the_binned_data_of_a_fold(ranker_class, 
         assert all(shared is fold[0] for shared in fold)
         # Weights are in the data sets of an objective of the library only.
         assert len(fold[0]) == (2 if weighted else 1)
-
-
-@pytest.mark.slow
-def test_dropped_candidates_and_the_end_of_the_choice_free_models_and_binned_data(auto, table, noisy, monkeypatch):
-    runs, alive = [], []
-    free = FoldTrainings.free
-
-    def recording_free(trainings):
-        free(trainings)
-        gc.collect()
-        alive.append([run() is not None for run in runs])
-
-    add = FoldTrainings.add
-
-    def recording_add(trainings, *arguments):
-        add(trainings, *arguments)
-        runs.append(weakref.ref(trainings._folds[-1].run))
-
-    monkeypatch.setattr(FoldTrainings, "free", recording_free)
-    monkeypatch.setattr(FoldTrainings, "add", recording_add)
-    table({}, NO_SPLITS, {"objective": "softmax"})
-    ranker = auto(n_estimators=8).fit(*noisy)
-    assert ranker.cv_results_["dropped"].tolist() == [False, True, False]
-    # One fold of each candidate after the other.
-    assert alive == [[True, False, True] * 3, [False, False, True] * 3, [False] * 9]
-    runs.clear()
-    alive.clear()
-    auto(n_estimators=8, ensemble="folds").fit(*noisy)
-    assert sum(alive[-1]) == 3
 
 
 def test_a_dropped_candidate_is_not_chosen(auto, table, noisy, monkeypatch):
@@ -379,20 +331,6 @@ def test_what_the_user_set_stays(ranker_class, auto, table, noisy):
     np.testing.assert_array_equal(ranker.predict(X), ranker_class(**chosen, n_estimators=3).fit(X, y, qid).predict(X))
 
 
-def test_native_parameters_of_the_user_stay_under_all_their_names(noisy, monkeypatch):
-    candidates = ({}, {"objective": "softmax"}, {"objective": "lambdarank"}, {"extra_trees": True, "k": 10})
-    monkeypatch.setattr(br.LightGBMRanker, "_candidates", candidates)
-    table = br.LightGBMRanker("auto", n_estimators=2, **COMMON)
-    for own in ({"extra_trees": True}, {"extra_tree": False}):
-        ranker = clone(table).set_params(**own).fit(*noisy)
-        names = [set(one) for one in ranker.cv_results_["params"]]
-        assert {"extra_trees"} not in [one & {"extra_trees"} for one in names]
-        assert names[-1] == {"k"}
-    ranker = clone(table).set_params(extra_trees=True, k=10).fit(*noisy)
-    assert all("k" not in one for one in ranker.cv_results_["params"])
-    assert len(ranker.cv_results_["params"]) == len(br.LightGBMRanker._candidates) - 1
-
-
 def test_candidates_that_cannot_be_trained_are_left_out(ranker_class, auto, noisy):
     X, y, qid = noisy
     native = NATIVE[ranker_class]
@@ -426,25 +364,6 @@ def test_candidates_of_which_the_library_fails_are_not_left_out(ranker_class, au
     with pytest.raises(LibraryError):
         ranker.fit(*noisy)
     assert not hasattr(ranker, "booster_")
-
-
-@pytest.mark.slow
-def test_parameters_that_the_tree_method_does_not_have_leave_candidates_out(noisy):
-    ranker = br.XGBoostRanker("auto", n_estimators=3, tree_method="exact", n_jobs=1, random_state=0)
-    with (
-        pytest.warns(UserWarning, match="leaves out the candidate .*colsample_bynode.* tree_method='exact'"),
-        pytest.warns(UserWarning, match="leaves out the candidate .*grow_policy.* tree_method='exact'"),
-    ):
-        ranker.fit(*noisy)
-    assert ranker.cv_results_["objective"].tolist() == ["consistent-lambdarank", "rank:ndcg"]
-
-
-def test_a_fold_without_weights_is_an_error_that_says_so(auto, noisy):
-    X, y, qid = noisy
-    weights = np.zeros(len(np.unique(qid)))
-    weights[0] = 1.0
-    with pytest.raises(ValueError, match="sample_weight must be finite, not negative, and not zero everywhere"):
-        auto(n_estimators=3).fit(X, y, qid, sample_weight=weights)
 
 
 def test_weights_and_initial_scores_reach_all_trainings(ranker_class, auto, table, noisy):
@@ -496,25 +415,6 @@ def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
     np.testing.assert_allclose(ranker.predict(X), np.mean(predictions, axis=0), atol=1e-6)
 
 
-@pytest.mark.slow
-def test_clones_pickles_and_grids(auto, table, noisy, monkeypatch):
-    monkeypatch.setattr("boostrank.rankers.settings.MAX_ROUNDS", 5)
-    X, y, qid = noisy
-    table({}, {"objective": "softmax"})
-    ranker = auto(n_estimators=2).fit(X, y, qid)
-    assert ranker.get_params()["objective"] == clone(ranker).objective == "auto"
-    copied = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(copied.predict(X), ranker.predict(X))
-    assert copied.best_params_ == ranker.best_params_
-    frame = pd.DataFrame(X).assign(qid=qid)
-    frame.columns = frame.columns.astype(str)
-    grid = GridSearchCV(clone(ranker), {"objective": ["auto", "softmax"]}, cv=br.QueryKFold(2), error_score="raise")
-    grid.fit(frame, y)
-    assert grid.best_score_ > 0
-    search = br.grid_search(clone(ranker), {"n_estimators": ["auto", 2]}, X, y, qid, cv=2)
-    assert set(search.best_params_) == {"n_estimators"}
-
-
 def test_preferences_and_missing_queries_are_refused(auto, data):
     X, y, qid = data
     with pytest.raises(ValueError, match="'auto' needs relevance labels; for preferences use one of edge-logistic"):
@@ -532,42 +432,3 @@ def test_queries_without_relevant_documents_leave_the_default(auto, data):
         ranker = auto(n_estimators=4).fit(X, np.zeros(len(y)), qid)
     assert ranker.best_params_ == {}
     assert np.isnan(ranker.cv_results_["difference"]).all()
-
-
-class ManyQueries:
-    """The checks call ``fit(X, y)`` and ``score(X, y)``: here the rows are four queries then."""
-
-    def fit(self, X, y, qid=None, *, sample_weight=None):
-        qid = np.arange(_num_samples(X)) % 4 if qid is None else qid
-        return super().fit(X, y, qid, sample_weight=sample_weight)
-
-    def score(self, X, y, qid=None):
-        return super().score(X, y, np.arange(_num_samples(X)) % 4 if qid is None else qid)
-
-
-class LightGBMAuto(ManyQueries, br.LightGBMRanker):
-    _candidates = br.LightGBMRanker._candidates[:2]
-
-
-class XGBoostAuto(ManyQueries, br.XGBoostRanker):
-    _candidates = br.XGBoostRanker._candidates[:2]
-
-
-CHECKED = [
-    LightGBMAuto(
-        "auto", n_estimators="auto", early_stopping_rounds=1, n_jobs=1, min_child_samples=1, ensemble="folds", cv=2
-    ),
-    XGBoostAuto("auto", n_estimators=2, n_jobs=1, min_child_weight=1.0, cv=2),
-]
-REASON = "weights of rows are weights within queries, and other rows are other queries and folds"
-EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": REASON,
-    "check_sample_weight_equivalence_on_sparse_data": REASON,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:no tree has a split", "ignore:objective='auto' leaves out")
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda ranker: EXPECTED_FAILURES)
-def test_ranker_passes_the_checks_of_scikit_learn(estimator, check):
-    check(estimator)

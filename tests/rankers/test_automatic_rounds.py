@@ -3,8 +3,6 @@
 The oracle trains one ranker per fold, by itself, and looks at the mean of the recorded metrics.
 """
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -157,14 +155,6 @@ def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
     assert np.mean([one["ndcg"] for one in ranker.best_score_.values()]) == pytest.approx(curve[best - 1])
 
 
-def test_an_ensemble_with_early_stopping_is_cut_within_its_rounds(make, data):
-    found = make(ensemble="folds", n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE).fit(*data)
-    limited = make(ensemble="folds", n_estimators=50, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
-    np.testing.assert_array_equal(found.predict(data[0]), limited.predict(data[0]))
-    few = make(ensemble="folds", n_estimators=2, cv=3, early_stopping_rounds=PATIENCE).fit(*data)
-    assert few.best_iteration_ == 3 * few.cv_results_["n_rounds"][0] <= 6
-
-
 def test_models_that_cannot_be_cut(data):
     X, y, qid = data
     dart = br.LightGBMRanker(boosting="dart", ensemble="folds", n_estimators=4, cv=3, **COMMON)
@@ -199,16 +189,6 @@ def test_all_kinds_of_features_and_rows_in_any_sequence(make, data, settings):
     frame["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "a", "b"))
     categorical = make(**settings).fit(frame, y)
     assert np.ptp(categorical.predict(frame)) > 0
-
-
-def test_preferences(make, data):
-    X, y, qid = data
-    graph = br.PreferenceGraph.from_grades(y, qid)
-    ranker = make(objective="edge-logistic", n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE)
-    ranker.fit(X, graph)
-    assert ranker.cv_results_["metric"].tolist() == ["agreement"]
-    again = make(objective="edge-logistic", n_estimators=ranker.best_iteration_).fit(X, graph)
-    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
 
 
 def test_an_earlier_model_goes_on(make, data):
@@ -255,31 +235,6 @@ def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
     only_one = np.where(qid == qid[0], y, 0)
     with pytest.raises(ValueError, match=r"the queries that fold_\d holds out: no query is left to average"):
         make(n_estimators="auto", cv=3).fit(X, only_one, qid, eval_metric=br.get_measure("ndcg", empty="skip"))
-
-
-@pytest.mark.parametrize("settings", [{"objective": "auto"}, {"n_estimators": "auto"}, {"ensemble": "folds"}])
-def test_wrong_labels_are_named_by_their_row(make, data, settings):
-    X, y, qid = data
-    for row in (0, 700, len(y) - 1):
-        wrong = np.where(np.arange(len(y)) == row, -1, y)
-        with pytest.raises(ValueError, match=rf"^relevance\[{row}\] = -1 is negative"):
-            make(**settings).fit(X, wrong, qid)
-        wrong[row] = 9
-        with pytest.raises(ValueError, match=rf"^relevance\[{row}\] = 9 is not an integer from 0 to 5"):
-            make(gain=[0, 1, 3, 7, 15, 31], **settings).fit(X, wrong, qid)
-
-
-def test_results_belong_to_the_last_fit(make, data):
-    X, y, qid = data
-    ranker = make(n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE).fit(X, y, qid)
-    copied = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(copied.predict(X), ranker.predict(X))
-    assert list(copied.cv_results_) == list(ranker.cv_results_)
-    assert clone(ranker).get_params()["n_estimators"] == "auto"
-    assert not hasattr(clone(ranker), "cv_results_")
-    ranker.set_params(n_estimators=3, cv=None, early_stopping_rounds=None).fit(X, y, qid)
-    assert not hasattr(ranker, "cv_results_")
-    assert not hasattr(ranker, "best_params_")
 
 
 @for_each(

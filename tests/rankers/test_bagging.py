@@ -189,14 +189,6 @@ def test_random_state_decides_and_n_jobs_does_not(ranker_class, data):
 
 
 @pytest.mark.slow
-def test_members_in_processes_are_the_same(data):
-    X, y, qid = data
-    expected = bagged(br.LightGBMRanker).fit(X, y, qid).predict(X)
-    with joblib.parallel_config("loky", n_jobs=2):
-        np.testing.assert_array_equal(bagged(br.LightGBMRanker).fit(X, y, qid).predict(X), expected)
-
-
-@pytest.mark.slow
 def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
     monkeypatch.setattr("boostrank.core.threads._n_processors", lambda: 8)
@@ -248,34 +240,6 @@ def test_early_stopping_watches_the_out_of_bag_queries(ranker_class, shuffled):
     again = bagged(ranker_class, **settings, **by_alias)
     again.fit(X, y, qid, eval_metric=["map", "ndcg@3"], early_stopping_metric="ndcg@3")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-@pytest.mark.slow
-def test_query_ids_may_be_a_column_an_index_or_sizes(ranker_class, shuffled, data):
-    X, y, qid = shuffled
-    expected = bagged(ranker_class).fit(X, y, qid)
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    for given, argument in (
-        (frame, {"qid": qid}),
-        (frame.assign(qid=qid), {}),
-        (frame.set_index(pd.Index(qid, name="qid")), {}),
-        (frame.assign(query=qid), {"qid": "query"}),
-    ):
-        model = bagged(ranker_class).fit(given, y, **argument)
-        np.testing.assert_array_equal(model.predict(given), expected.predict(X))
-        np.testing.assert_array_equal(model.oob_prediction_, expected.oob_prediction_)
-        assert model.score(given, y, **argument) == expected.score(X, y, qid)
-        assert list(model.feature_names_in_) == list(frame.columns)
-        assert model.n_features_in_ == X.shape[1]
-    X, y, qid = data
-    np.testing.assert_array_equal(
-        bagged(ranker_class).fit(X, y, group=np.bincount(qid)).predict(X),
-        bagged(ranker_class).fit(X, y, qid).predict(X),
-    )
-    # The ids themselves do not matter.
-    np.testing.assert_array_equal(
-        bagged(ranker_class).fit(X, y, 1000 - 7 * qid).predict(X), bagged(ranker_class).fit(X, y, qid).predict(X)
-    )
 
 
 def test_sparse_features_missing_values_and_categories(ranker_class, data):
@@ -354,16 +318,6 @@ def test_metrics_are_those_of_the_members(ranker_class, data):
         bagged(ranker_class).fit(*data).evals_result()
 
 
-def test_pickles_have_no_query_ids_and_no_data(ranker_class, data):
-    X, y, qid = data
-    model = bagged(ranker_class).fit(X, y, np.array([f"secret {i}" for i in qid]))
-    content = pickle.dumps(model)
-    assert b"secret" not in content
-    again = pickle.loads(content)
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert again.oob_score_ == model.oob_score_
-
-
 def test_queries_that_all_members_saw_have_no_value(ranker_class, data):
     X, y, qid = data
     model = bagged(ranker_class, bagging={"bootstrap": False}).fit(X, y, qid)
@@ -439,14 +393,6 @@ def test_wrong_data_are_errors(ranker_class, data):
         model.score(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
-
-
-def test_metrics_of_folds_are_passed_on(ranker_class, data):
-    model = bagged(ranker_class, n_estimators="auto", learning_rate=0.5, cv=2, early_stopping_rounds=2)
-    model.fit(*data, eval_metric=["map", "mrr"], early_stopping_metric="mrr")
-    for member in model.estimators_:
-        assert member.cv_results_["metric"].tolist() == ["mrr"]
-        assert list(member.evals_result_["fold_1"]) == ["map", "mrr"]
 
 
 def test_one_query(ranker_class, data):

@@ -6,7 +6,6 @@ LightGBM and XGBoost run the checks on classifiers and regressors only, because 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
@@ -15,7 +14,6 @@ from sklearn.utils.validation import _num_samples
 
 import boostrank as br
 
-ROW_WEIGHTS = "the check weights rows of one query differently, which LambdaMART does not take"
 NO_EQUIVALENCE = (
     "the check repeats and removes rows of one query: that changes its ideal DCG, the bins of its features and the "
     "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_sample_weight.py"
@@ -23,8 +21,6 @@ NO_EQUIVALENCE = (
 EQUIVALENCE = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE
 )
-OF_QUERIES = EQUIVALENCE | {"check_sample_weights_not_overwritten": ROW_WEIGHTS}
-EXPECTED_FAILURES = {"squared": EQUIVALENCE, "consistent-lambdarank": EQUIVALENCE, "rank:ndcg": OF_QUERIES}
 
 
 class OneQuery:
@@ -50,27 +46,13 @@ class XGBoostRanker(OneQuery, br.XGBoostRanker):
 ESTIMATORS = [
     LightGBMRanker(n_estimators=3, n_jobs=1, min_child_samples=1),
     XGBoostRanker(n_estimators=3, n_jobs=1, min_child_weight=1.0),
-    LightGBMRanker("squared", n_estimators=3, n_jobs=1, min_child_samples=1),
-    XGBoostRanker("rank:ndcg", n_estimators=3, n_jobs=1, min_child_weight=1.0),
 ]
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split")
-@parametrize_with_checks(ESTIMATORS[:2], expected_failed_checks=lambda ranker: EXPECTED_FAILURES[ranker.objective])
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda ranker: EQUIVALENCE)
 def test_ranker_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:no tree has a split")
-@parametrize_with_checks(ESTIMATORS[2:], expected_failed_checks=lambda ranker: EXPECTED_FAILURES[ranker.objective])
-def test_other_objectives_pass_the_checks_of_scikit_learn(estimator, check):
-    check(estimator)
-
-
-def test_clones_are_not_fitted(ranker_class, fitted, data):
-    with pytest.raises(NotFittedError):
-        clone(fitted(ranker_class)).predict(data[0])
 
 
 def test_texts_show_the_settings(ranker_class, fitted):

@@ -1,7 +1,6 @@
 """Callbacks of the boosting libraries, printed metrics, the progress bar, and functions as objectives."""
 
 import re
-from types import SimpleNamespace
 
 import lightgbm
 import numpy as np
@@ -101,16 +100,6 @@ def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(dat
         ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
 
 
-def test_checkpoints_of_xgboost_are_written(data, tmp_path):
-    callback = xgboost.callback.TrainingCheckPoint(tmp_path, interval=2, name="round")
-    small(br.XGBoostRanker, n_estimators=5).fit(*data, callbacks=[callback])
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names
-    part = br.XGBoostRanker(n_jobs=1).load_model(tmp_path / names[-1])
-    expected = small(br.XGBoostRanker, n_estimators=part.best_iteration_).fit(*data)
-    np.testing.assert_array_equal(part.predict(data[0]), expected.predict(data[0]))
-
-
 def failing(ranker_class):
     class Fail(xgboost.callback.TrainingCallback):
         def after_iteration(self, model, epoch, evals_log):
@@ -207,21 +196,6 @@ def test_trainings_on_folds_show_their_progress(ranker_class, data, capsys, monk
     capsys.readouterr()
     ranker.fit(*data, eval_metric="ndcg@5")
     assert capsys.readouterr() == ("", "")
-
-
-def test_off_a_terminal_the_progress_is_lines(ranker_class, data, capsys, monkeypatch):
-    times = iter(range(0, 1000, 6))
-    # Not `time.monotonic` itself, which other threads of this process call too.
-    monkeypatch.setattr("boostrank.backends.progress.time", SimpleNamespace(monotonic=lambda: next(times)))
-    small(ranker_class).fit(*data, eval_set=[VALIDATION], eval_metric="map", verbose="bar")
-    out, err = capsys.readouterr()
-    lines = err.splitlines()
-    assert not out
-    # Six seconds a round: a line after every second one.
-    assert [re.sub(r"0\.\d{4}", "V", line) for line in lines[:1]] == [
-        "rounds: 2 of 8, map V, 12 s since the start, at most about 36 s left"
-    ]
-    assert len(lines) == 4
 
 
 # Functions as objectives

@@ -58,16 +58,6 @@ def test_new_categories_are_missing_values(ranker_class, queries, fitted, tmp_pa
     np.testing.assert_array_equal(ranker.predict(row.assign(colour=pd.Categorical([None]))), ranker.predict(row))
 
 
-def test_columns_without_names_may_have_new_categories(ranker_class, queries, fitted):
-    X, y, qid = queries
-    ranker = small(ranker_class).fit(X.set_axis(range(3), axis=1), y, qid)
-    renamed = X.assign(colour=X["colour"].cat.rename_categories({"red": "new"})).set_axis(range(3), axis=1)
-    before = renamed.copy()
-    missing = X.assign(colour=X["colour"].where(X["colour"] != "red"))
-    np.testing.assert_array_equal(ranker.predict(renamed), fitted[ranker_class].predict(missing))
-    pd.testing.assert_frame_equal(renamed, before)
-
-
 def test_integers_as_categories(ranker_class, queries):
     X, y, qid = queries
     numbered = X.assign(colour=X["colour"].cat.rename_categories([30, -10, 20]))

@@ -5,10 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from bound_losses import bind_loss, make_objective
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -171,18 +170,6 @@ def test_cross_validation_slices_the_log(ranker):
     assert np.abs(weighted["test_score"] - expected).max() > 0
     pipeline = make_pipeline(StandardScaler(), ranker)
     assert br.cross_validate(pipeline, X, labels, cv=3)["test_score"].shape == (3,)
-
-
-@by_ranker
-def test_grid_search_over_losses(ranker):
-    X, _, qid, _ = data()
-    labels, grid = clicks(), {"objective": ["softmax", "squared"]}
-    short = br.grid_search(ranker, grid, X, labels, cv=2)
-    with sklearn.config_context(enable_metadata_routing=True):
-        plain = GridSearchCV(ranker, grid, cv=br.QueryKFold(2), scoring=br.make_scorer(ClickDCG(10)))
-        plain.fit(X, labels, qid=qid)
-    np.testing.assert_allclose(short.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
-    assert short.score(X, labels) == ClickDCG(10)(labels, short.predict(X))
 
 
 @by_ranker

@@ -44,12 +44,6 @@ def test_names_of_sets_are_given_or_numbered(ranker_class, data):
     assert list(ranker.fit(X, y, qid, eval_set=[(X, y, qid.astype(str))]).evals_result_) == ["valid_0"]
 
 
-def test_the_training_data_may_be_several_sets(ranker_class, data):
-    results = small(ranker_class).fit(*data, eval_set={"a": data, "b": data}).evals_result_
-    assert len(results["a"]["ndcg"]) == 8
-    np.testing.assert_allclose(results["a"]["ndcg"], results["b"]["ndcg"], atol=1e-12)
-
-
 @pytest.mark.slow
 def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
     X, y, qid = data
@@ -164,21 +158,6 @@ def test_training_data_with_initial_scores_do_not_stop_the_training(ranker_class
     ranker.fit(*data, init_score=scores, eval_set=[VALIDATION, data], eval_init_score=[None, scores])
     found = ranker.best_iteration_
     assert found == ranker.fit(*data, init_score=scores, eval_set=[VALIDATION]).best_iteration_ < 60
-
-
-def test_training_data_with_initial_scores_need_no_query_ids(ranker_class, data):
-    X, y, qid = data
-    scores = np.random.default_rng(0).normal(size=len(y))
-    expected = small(ranker_class).fit(X, y, qid, eval_set={"a": data}, eval_init_score=[scores]).evals_result_
-    for queries in ({"qid": qid}, {"group": np.bincount(qid)}):
-        ranker = small(ranker_class).fit(X, y, **queries, eval_set={"a": (X, y)}, eval_init_score=[scores])
-        assert ranker.evals_result_ == expected
-
-
-def test_a_column_of_ids_is_no_feature_of_a_set_that_has_ids_besides(ranker_class, data, frame):
-    X, y = frame.assign(query=data[2]), data[1]
-    expected = small(ranker_class).fit(X, y, "query", eval_set={"a": (X.copy(), y)}).evals_result_
-    assert small(ranker_class).fit(X, y, "query", eval_set={"a": (X, y, data[2])}).evals_result_ == expected
 
 
 @pytest.mark.parametrize("parameters", [{"boosting": "dart", "skip_drop": 0.0}, {"bagging_by_query": True}])

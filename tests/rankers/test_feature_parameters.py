@@ -131,12 +131,6 @@ def test_features_in_no_group_are_not_used_by_lightgbm_and_are_alone_in_xgboost(
     assert all(len(path) == 1 for path in with_others)
 
 
-@both
-@pytest.mark.parametrize("name", ["monotone_constraints", "interaction_constraints"])
-def test_constraints_that_are_none_are_not_given(ranker_class, name):
-    np.testing.assert_array_equal(scores(ranker_class, **{name: None}), scores(ranker_class))
-
-
 def test_contribution_and_penalties_of_0_features_of_lightgbm():
     assert 0 in used(train(br.LightGBMRanker))
     assert 0 not in used(train(br.LightGBMRanker, feature_contri={"price [EUR]": 0}))
@@ -221,12 +215,6 @@ def test_types_of_xgboost_by_name_and_index(parameters, value):
         for features in (ARRAY, csr_array(ARRAY)):
             given = scores(br.XGBoostRanker, features, **parameters, feature_types=value)
             np.testing.assert_array_equal(given, expected)
-
-
-def test_types_of_xgboost_beside_columns_of_categories():
-    frame = with_codes().assign(other=pd.Categorical.from_codes(CODES[::-1], list("vwxyz")))
-    expected = scores(br.XGBoostRanker, frame.assign(colour=pd.Categorical(CODES, categories=range(5))))
-    np.testing.assert_array_equal(scores(br.XGBoostRanker, frame, feature_types={"colour": "c"}), expected)
 
 
 def test_types_of_xgboost_in_validation_data_and_in_the_model_of_the_best_round(tmp_path):

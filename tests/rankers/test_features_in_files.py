@@ -198,15 +198,6 @@ def test_lightgbm_counts_rows_in_32_bits(rows, monkeypatch):
         br.LightGBMRanker().fit(X, y, qid)
 
 
-def test_bins_from_a_sample_of_the_rows(on_files, rows):
-    """LightGBM samples the same rows of files as of an array, unless `random_state` is set."""
-    ranker_class, files = on_files
-    X, y, qid = rows
-    settings = {"bin_construct_sample_cnt": 300} if ranker_class is br.LightGBMRanker else {"max_bin": 16}
-    on_array, from_files = (ranker_class("softmax", **SETTINGS, **settings).fit(each, y, qid) for each in (X, files))
-    require_equal(on_array, from_files, X, files)
-
-
 @pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 def test_names_of_parquet_columns_are_names_of_features(ranker_class, rows, tmp_path):
     import pandas as pd

@@ -160,22 +160,10 @@ def test_gain_reaches_the_native_objectives(data):
     assert small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid) > 0.6
 
 
-@pytest.fixture(scope="module", params=["mq2008_folds", "clueweb09_folds"])
-def fold(request):
-    return request.getfixturevalue(request.param)[0]
-
-
 @pytest.fixture(scope="module")
 def example(shared_data):
     train = br.read_letor(shared_data / "lightgbm-example" / "rank.train")
     return train, br.read_letor(shared_data / "lightgbm-example" / "rank.test", n_features=train.X.shape[1])
-
-
-@pytest.mark.slow
-def test_rankers_on_a_fold_are_better_than_chance(fold, ranker_class):
-    ranker = ranker_class("softmax", k=10, n_estimators=10, random_state=0, n_jobs=1).fit(*fold.train)
-    random = br.ndcg_score(fold.test.y, np.random.default_rng(0).normal(size=len(fold.test.y)), fold.test.qid, k=10)
-    assert ranker.score(*fold.test) > random + 0.05
 
 
 def test_rankers_on_the_lightgbm_example_are_better_than_chance(example, ranker_class):

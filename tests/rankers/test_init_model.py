@@ -127,17 +127,6 @@ def test_other_categories_cannot_go_on(ranker_class, data):
             small(ranker_class).fit(features, y, qid, init_model=small(ranker_class).fit(frame, y, qid))
 
 
-def test_numbers_of_categories_go_on(data):
-    X, y, qid = data
-    settings = {"feature_types": {9: "c"}}
-    codes = X.copy()
-    codes[:, 9] = y
-    first = small(br.XGBoostRanker, **settings).fit(codes, y, qid)
-    again = small(br.XGBoostRanker, **settings).fit(codes, y, qid, init_model=first)
-    expected = small(br.XGBoostRanker, n_estimators=12, **settings).fit(codes, y, qid)
-    np.testing.assert_array_equal(again.predict(codes), expected.predict(codes))
-
-
 @pytest.mark.parametrize("objective", ["softmax", "native"])
 def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objective):
     X, y, qid = data
@@ -146,15 +135,6 @@ def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objec
     for name, (features, labels, queries) in {"a": VALIDATION, "b": data}.items():
         expected = br.ndcg_score(labels, ranker.predict(features), queries)
         assert ranker.best_score_[name]["ndcg"] == pytest.approx(expected, abs=1e-9)
-
-
-def test_rounds_without_splits_are_not_counted(data):
-    X, y, qid = data
-    first = small(br.LightGBMRanker).fit(X, y, qid)
-    for refit in (False, True):
-        stopping = {"early_stopping_rounds": 2, "validation_fraction": 0.3, "refit": refit}
-        ranker = small(br.LightGBMRanker, **stopping).fit(np.ones_like(X), y, qid, init_model=first)
-        assert ranker.best_iteration_ == 6
 
 
 def test_other_models_are_errors(ranker_class, data, frame):

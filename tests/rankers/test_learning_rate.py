@@ -71,26 +71,6 @@ def test_rate_is_larger_for_strong_features_than_for_noise(make):
     assert noisy == pytest.approx(0.1, abs=0.005)
 
 
-def test_short_trainings_that_end_without_splits():
-    few, none = (br.LightGBMRanker(min_split_gain=gain, **PARAMETERS) for gain in (100.0, 1e4))
-    assert few.fit(*STRONG).learning_rate_ == 0.1
-    assert few.best_iteration_ > 1
-    with pytest.warns(UserWarning, match="no tree has a split"):
-        assert none.fit(*STRONG).learning_rate_ == 0.1
-
-
-@both
-def test_the_rate_gives_the_same_model_again(make):
-    X, y, qid = STRONG
-    chosen = make(**PARAMETERS).fit(X, y, qid)
-    given = make(**PARAMETERS, learning_rate=chosen.learning_rate_).fit(X, y, qid)
-    assert_array_equal(given.predict(X), chosen.predict(X))
-    assert given.learning_rate_ == chosen.learning_rate_
-    assert (make(**PARAMETERS, learning_rate=0.1).fit(X, y, qid).predict(X) != chosen.predict(X)).any()
-    # The short trainings do not go on with an earlier model.
-    assert make(**PARAMETERS).fit(X, y, qid, init_model=chosen).learning_rate_ == chosen.learning_rate_
-
-
 def test_formula():
     # The noise of 4 times as many queries is a quarter: 1 / (1 + (1 / 0.5 - 1) / 4) = 0.8.
     assert learning_rate(0.5, 4.0, 100) == round(0.1 * (1 + 2 * 0.8**6), 3)
@@ -142,28 +122,6 @@ def test_queries_that_are_held_out_do_not_take_part(monkeypatch):
     assert_array_equal(taken, np.sort(br.split_queries(np.arange(60), 0.25, random_state=0)[0]))
 
 
-def test_too_few_queries_that_say_something():
-    y = np.where(QID < 19, Y, 0)
-    assert br.LightGBMRanker(**PARAMETERS).fit(X, y, QID).learning_rate_ == 0.1
-    y = np.where(QID < 40, Y, 0)
-    assert br.LightGBMRanker(**PARAMETERS).fit(X, y, QID).learning_rate_ > 0.1
-
-
-def test_halves_are_limited_and_disjoint(monkeypatch):
-    data = GroupedData(X, as_labels(Y), Queries.from_qid(QID))
-    one, other = draw_halves(data, np.arange(60))
-    assert not set(one.queries.ids) & set(other.queries.ids)
-    assert one.queries.n_queries == other.queries.n_queries == 30
-    assert_array_equal(one.labels.values, Y[np.isin(QID, one.queries.ids)])
-    monkeypatch.setattr(module, "MAX_DOCUMENTS", 500)
-    assert sum(half.queries.n_queries for half in draw_halves(data, np.arange(60))) == 25
-    monkeypatch.setattr(module, "MAX_DOCUMENTS", 10)
-    assert sum(half.queries.n_queries for half in draw_halves(data, np.arange(60))) == 20
-    monkeypatch.setattr(module, "MAX_DOCUMENTS", 10**6)
-    monkeypatch.setattr(module, "MAX_QUERIES", 31)
-    assert [half.queries.n_queries for half in draw_halves(data, np.arange(60))] == [16, 15]
-
-
 @pytest.mark.slow
 def test_candidates_of_auto_have_rates_of_their_own():
     ranker = br.LightGBMRanker("auto", **PARAMETERS, random_state=0).fit(*STRONG)
@@ -177,24 +135,6 @@ def test_candidates_of_auto_have_rates_of_their_own():
     assert_array_equal(ranker.predict(X), best.predict(X))
 
 
-def test_weights_in_other_units_give_the_same_rate():
-    weights = np.random.default_rng(0).integers(1, 4, 60)
-    rates = [
-        br.LightGBMRanker("logistic", **PARAMETERS).fit(*STRONG, sample_weight=scale * weights).learning_rate_
-        for scale in (1.0, 64.0)
-    ]
-    assert rates[0] == rates[1] > 0.1
-
-
-def test_preferences_and_initial_scores_take_part():
-    graph = br.PreferenceGraph.from_grades(Y, QID)
-    assert br.LightGBMRanker("edge-logistic", **PARAMETERS).fit(X, graph).learning_rate_ > 0.15
-    # With scores that rank by the quality already, little is left to learn.
-    quality = 10.0 * (X[:, 0] + np.abs(X[:, 1]))
-    ranker = br.LightGBMRanker("softmax", **PARAMETERS)
-    assert ranker.fit(X, Y, QID, init_score=quality).learning_rate_ < ranker.fit(X, Y, QID).learning_rate_
-
-
 class FailsOnHalves(PairwiseLogistic):
     """A loss that raises an error for fewer documents than those of all queries."""
 
@@ -204,26 +144,3 @@ class FailsOnHalves(PairwiseLogistic):
         if len(targets) < len(Y):
             raise self.error("only for all queries")
         return super().best_constant(targets, *arguments)
-
-
-class InterruptedOnHalves(FailsOnHalves):
-    error = KeyboardInterrupt
-
-
-class FailsLikeALibrary(FailsOnHalves):
-    """Errors of XGBoost are of a subclass of ValueError, and may follow from an interrupt."""
-
-    error = type("LibraryError", (ValueError,), {})
-
-
-def test_error_on_a_half_gives_the_base_rate():
-    assert br.LightGBMRanker(FailsOnHalves(), **PARAMETERS).fit(*STRONG).learning_rate_ == 0.1
-    for loss in (InterruptedOnHalves, FailsLikeALibrary):
-        with pytest.raises(loss.error):
-            br.LightGBMRanker(loss(), **PARAMETERS).fit(*STRONG)
-
-
-def test_attribute_follows_the_model(tmp_path):
-    ranker = br.LightGBMRanker(**PARAMETERS).fit(*STRONG)
-    ranker.save_model(tmp_path / "model.txt")
-    assert not hasattr(ranker.load_model(tmp_path / "model.txt"), "learning_rate_")

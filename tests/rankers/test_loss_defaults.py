@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import boostrank as br
 from boostrank.rankers import automatic
@@ -94,11 +93,6 @@ def test_losses_of_boostrank_have_its_defaults(ranker_class, trained, objective)
     assert trained(*objective, reg_lambda=None, min_child_weight=None) == OURS[ranker_class]
 
 
-def test_dart_has_the_defaults_too(ranker_class, trained):
-    name = "boosting_type" if ranker_class is br.LightGBMRanker else "booster"
-    assert trained(**{name: "dart"}) == OURS[ranker_class]
-
-
 def test_objectives_of_the_library_and_functions_have_those_of_the_library(ranker_class, trained):
     for objective in (*NATIVE[ranker_class], squares):
         assert trained(objective) == THEIRS[ranker_class]
@@ -117,52 +111,6 @@ def test_values_that_were_given_are_kept_under_all_their_names(ranker_class, tra
     }
     for names in others[ranker_class]:
         assert trained(objective, **dict(zip(names, expected, strict=True))) == expected
-
-
-def test_a_limit_of_0_is_0(trained):
-    # LightGBM is given a smaller limit than any Hessian, because it fails with 0.
-    reg_lambda, min_child_weight = trained("softmax", reg_lambda=0, min_child_weight=0)
-    assert reg_lambda == 0
-    assert min_child_weight <= 1e-10
-
-
-def test_one_value_may_be_given_and_the_other_not(ranker_class, trained):
-    assert trained("softmax", reg_lambda=3.0) == (3.0, OURS[ranker_class][1])
-    assert trained("softmax", min_child_weight=3.0) == (50.0, 3.0)
-    assert trained("softmax", **{"lambda": 3.0}) == (3.0, OURS[ranker_class][1])
-
-
-def test_two_names_with_different_values_are_an_error(trained):
-    with pytest.raises(ValueError, match=r"reg_lambda=3\.0 and lambda=0\.0 are two names"):
-        trained("softmax", reg_lambda=3.0, **{"lambda": 0.0})
-
-
-def test_clones_and_searches_have_the_defaults(ranker_class, data):
-    ranker = ranker_class("softmax", **SMALL)
-    assert ranker.get_params()["reg_lambda"] is None
-    copy = clone(ranker.set_params(reg_lambda=0.0))
-    assert in_booster(copy.fit(*data))[0] == 0
-    assert in_booster(copy.set_params(reg_lambda=None).fit(*data)) == OURS[ranker_class]
-    assert in_booster(copy.set_params(objective=NATIVE[ranker_class][0]).fit(*data)) == THEIRS[ranker_class]
-    search = br.grid_search(ranker, {"reg_lambda": [None, 50.0, 0.0]}, *data, cv=2)
-    default, same, none = search.cv_results_["mean_test_score"]
-    assert default == same != none
-
-
-def test_members_of_a_bagged_ranker_have_the_defaults(ranker_class, data):
-    members = br.BaggedRanker(ranker_class("softmax", **SMALL), 2, random_state=0).fit(*data).estimators_
-    assert [in_booster(member) for member in members] == [OURS[ranker_class]] * 2
-
-
-def test_rounds_that_are_added_have_their_own_values(ranker_class, data):
-    X, y, qid = data
-    first = ranker_class("softmax", **SMALL, reg_lambda=0.0).fit(X, y, qid)
-    for values in ({}, {"reg_lambda": 1e4}):
-        ranker = ranker_class("softmax", **SMALL, **values).fit(X, y, qid, init_model=first)
-        np.testing.assert_array_equal(ranker.predict(X, num_iteration=2), first.predict(X))
-        added = ranker.predict(X) - first.predict(X)
-        alone = ranker_class("softmax", **SMALL, **values).fit(X, y, qid, init_score=first.predict(X))
-        np.testing.assert_allclose(added, alone.predict(X), atol=1e-6)
 
 
 @pytest.mark.slow

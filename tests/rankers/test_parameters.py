@@ -79,11 +79,6 @@ def test_two_names_of_one_parameter_with_different_values_are_an_error(ranker_cl
         scores(ranker_class, **parameters)
 
 
-def test_two_names_of_one_parameter_with_the_same_value_are_no_error():
-    expected = scores(br.LightGBMRanker, n_estimators=3)
-    np.testing.assert_array_equal(scores(br.LightGBMRanker, n_estimators=3, num_iterations=3, num_trees=3), expected)
-
-
 REFUSED = [
     (br.LightGBMRanker, {"loss": "binary"}, "objective"),
     (br.LightGBMRanker, {"metric": "auc"}, "eval_metric"),
@@ -308,20 +303,3 @@ def test_the_default_score_warns_of_folds_that_cut_queries(ranker_class):
     ranker.fit(X[keep], Y[keep], QID[keep])
     for rows in (keep, hold_out):
         ranker.score(X[rows], Y[rows], QID[rows])
-
-
-def test_the_default_score_does_not_warn_of_another_data_set_that_numbers_its_queries_too():
-    ranker = br.LightGBMRanker(**SMALL).fit(X, Y, QID)
-    ranker.score(*br.make_ranking(n_queries=30, random_state=1))
-    other = br.make_ranking(n_queries=20, random_state=1)
-    with pytest.warns(UserWarning, match="give them different ids"):
-        ranker.score(*other)
-
-
-@pytest.mark.parametrize("cv", ["a", 0, 1, 2.5, None, True])
-def test_folds_that_are_none_are_errors_that_name_cv(cv):
-    ranker = br.LightGBMRanker(**SMALL)
-    with pytest.raises(ValueError, match=r"^cv must be"):
-        br.grid_search(ranker, {"k": [1]}, X, Y, QID, cv=cv)
-    with pytest.raises(ValueError, match=r"^cv must be"):
-        br.cross_validate(ranker, X, Y, QID, cv=cv)

@@ -192,21 +192,6 @@ def test_the_column_qid_is_that_of_xgbranker():
 # Both
 
 
-@pytest.mark.parametrize("ours", [our_lightgbm, our_xgboost])
-def test_labels_in_a_column_are_labels(ours):
-    np.testing.assert_array_equal(ours().fit(X, Y[:, None], QID).predict(X), ours().fit(X, Y, QID).predict(X))
-
-
-@pytest.mark.parametrize(("ours", "theirs"), [(our_lightgbm, their_lightgbm), (our_xgboost, their_xgboost)])
-def test_constant_and_missing_features_are_those_of_the_libraries(ours, theirs):
-    features = X.copy()
-    features[:, 0] = 5.0
-    features[:, 1] = np.nan
-    features[::3, 2] = np.nan
-    expected = theirs().fit(features, Y, group=SIZES).predict(features)
-    np.testing.assert_array_equal(ours().fit(features, Y, QID).predict(features), expected)
-
-
 @pytest.mark.parametrize(("ours", "theirs"), [(our_lightgbm, their_lightgbm), (our_xgboost, their_xgboost)])
 def test_importances_are_those_of_the_libraries(ours, theirs):
     expected = theirs(importance_type="gain").fit(X, Y, group=SIZES).feature_importances_

@@ -144,27 +144,6 @@ def test_staged_scores_are_those_of_the_first_rounds(kind, trained, data):
             np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 
-def test_changing_staged_scores_does_not_change_later_ones(trained, data):
-    ranker, X = trained("trees"), data[0]
-    for scores in ranker.staged_predict(X):
-        last = scores.copy()
-        scores[:] = np.nan
-    np.testing.assert_array_equal(last, ranker.predict(X))
-
-
-def test_staged_scores_take_one_prediction_by_one_round_for_each_round(ranker_class, data, monkeypatch):
-    ranker = make(ranker_class, n_estimators=5).fit(*data)
-    used, predict = [], ranker._backend.predict
-
-    def count(booster, X, rounds):
-        used.append(rounds)
-        return predict(booster, X, rounds)
-
-    monkeypatch.setattr(ranker._backend, "predict", count)
-    assert len(list(ranker.staged_predict(data[0]))) == 5
-    assert used == [range(i, i + 1) for i in range(5)]
-
-
 def test_rounds_after_the_best_one_are_not_kept(ranker_class, data):
     stopping = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.4, "learning_rate": 0.2}
     ranker, X = make(ranker_class, **stopping).fit(*data), data[0]
@@ -250,20 +229,6 @@ def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_pa
 
 
 # Models of files
-
-
-@kinds
-def test_models_of_files_predict_the_same(kind, trained, data, tmp_path):
-    ranker, X = trained(kind), data[0][:150]
-    ranker.save_model(tmp_path / "model.json")
-    loaded = type(ranker)().load_model(tmp_path / "model.json")
-    for result in [*RESULTS.values()][: 3 if kind in TREES else 2]:
-        for keywords in ({}, {"iteration_range": (2, 5)}):
-            expected = ranker.predict(X, **result, **keywords)
-            np.testing.assert_array_equal(loaded.predict(X, **result, **keywords), expected)
-    np.testing.assert_array_equal(list(loaded.staged_predict(X)), list(ranker.staged_predict(X)))
-    with pytest.raises(ValueError, match=f"the number of rounds of the model, {N_ROUNDS} "):
-        loaded.predict(X, num_iteration=N_ROUNDS + 1)
 
 
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])

@@ -1,21 +1,19 @@
 """Rankers that are trained on preferences, or with a loss of edges on grades."""
 
-import pickle
 import warnings
 
 import lightgbm
 import numpy as np
 import pytest
-import sklearn
 import xgboost
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.core.convex_functions import MARGINS
-from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
+from boostrank.preferences import EdgeLoss, PreferenceGraph
 
 RANKERS = [
     br.LightGBMRanker("edge-logistic", n_estimators=6, num_leaves=7, random_state=0, n_jobs=1),
@@ -48,13 +46,6 @@ def test_the_graph_of_grades_gives_the_model_of_grades(ranker):
     scores = clone(ranker).fit(X, y, qid).predict(X)
     np.testing.assert_allclose(clone(ranker).fit(X, PreferenceGraph.from_grades(y, qid)).predict(X), scores)
     np.testing.assert_allclose(clone(ranker).fit(X, PreferenceGraph.from_grades(y, qid), qid=qid).predict(X), scores)
-
-
-def test_permuting_the_rows_does_not_matter():
-    X, y, qid = data()
-    graph, order = PreferenceGraph.from_grades(y, qid), np.argsort(qid, kind="stable")
-    grouped = clone(RANKERS[0]).fit(X[order], graph[order])
-    np.testing.assert_allclose(clone(RANKERS[0]).fit(X, graph).predict(X), grouped.predict(X), atol=1e-6)
 
 
 @by_ranker
@@ -96,21 +87,6 @@ def test_cross_validation_slices_the_graph(ranker):
     by_hand = [loop_over_folds(ranker, Z, graph, [fold])[0] for Z, fold in zip(scaled, folds, strict=True)]
     done = cross_validate(pipeline, X, graph, cv=br.QueryKFold(3), scoring=scorer)
     np.testing.assert_allclose(done["test_score"], by_hand, rtol=1e-12)
-
-
-@by_ranker
-def test_grid_search_over_losses_of_edges(ranker):
-    X, y, qid = data(n_queries=12)
-    graph = PreferenceGraph.from_grades(y, qid)
-    grid = {"objective": list(EDGE_LOSSES)[:2]}
-    short = br.grid_search(ranker, grid, X, graph, cv=2, scoring="agreement")
-    plain = GridSearchCV(ranker, grid, cv=br.QueryKFold(2)).fit(X, graph)
-    with sklearn.config_context(enable_metadata_routing=True):
-        routed = GridSearchCV(ranker, grid, cv=br.QueryKFold(2)).fit(X, graph, qid=qid)
-    expected = plain.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(routed.cv_results_["mean_test_score"], expected, rtol=1e-12)
-    np.testing.assert_allclose(short.cv_results_["mean_test_score"], expected, rtol=1e-12)
-    assert isinstance(pickle.loads(pickle.dumps(plain.best_estimator_)).predict(X), np.ndarray)
 
 
 @by_ranker

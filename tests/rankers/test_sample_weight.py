@@ -3,10 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 
@@ -48,18 +45,6 @@ def test_row_weights_need_a_term_for_each_document(ranker_class, data):
             small(ranker_class, objective).fit(X, y, qid, sample_weight=weights)
 
 
-@pytest.mark.parametrize("objective", ["softmax", "logistic", "lambdarank"])
-def test_query_weights_change_the_model_and_may_be_given_per_row(objective, data):
-    X, y, qid = data
-    weights = np.random.default_rng(0).integers(1, 5, 30)
-    ranker = small(br.LightGBMRanker, objective)
-    unweighted, per_query, per_row = (
-        ranker.fit(X, y, qid, sample_weight=given).predict(X) for given in (None, weights, weights[qid])
-    )
-    assert not np.allclose(per_query, unweighted)
-    np.testing.assert_array_equal(per_row, per_query)
-
-
 def test_zero_weight_leaves_a_query_out_of_the_loss(ranker_class, data):
     X, y, qid = data
     weights = (qid < 30).astype(float)
@@ -96,12 +81,3 @@ def test_score_weighs_queries(ranker_class, data):
     assert bag.score(X, y, qid, sample_weight=weights) == pytest.approx(
         br.ndcg_score(y, bag.predict(X), qid, sample_weight=weights)
     )
-
-
-def test_a_pipeline_scores(ranker_class, data):
-    # Pipeline.score passes sample_weight=None on, and refuses an estimator whose score has no such argument.
-    X, y, qid = data
-    for last in (small(ranker_class), br.BaggedRanker(small(ranker_class), 1, random_state=0)):
-        with sklearn.config_context(enable_metadata_routing=True):
-            pipeline = make_pipeline(StandardScaler(), last).fit(X, y, qid=qid)
-            assert pipeline.score(X, y, qid=qid) == pipeline[-1].score(pipeline[0].transform(X), y, qid)
