@@ -17,7 +17,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments
 from boostrank.core.weights import query_weights
-from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries, refuse_other_labels
 from boostrank.metrics.names import measure_name
@@ -420,8 +420,7 @@ class QueryMeasure(Measure):
     ) -> BoundMeasure:
         self.check_domain("arrays")
         checked = self._checked(labels)
-        if len(checked) != queries.n_documents:
-            raise ValueError(f"there are {len(checked)} labels for {queries.n_documents} documents")
+        check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,18 +103,12 @@ class ClickDCG(Measure):
     def bind(self, labels: Any, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
         """Compute what depends only on clicks; see :meth:`boostrank.metrics.Measure.bind`."""
         checked = self.checked(labels)
-        if len(checked) != queries.n_documents:
-            raise ValueError(f"there are {len(checked)} labels for {queries.n_documents} documents")
+        check_lengths(queries=queries.n_documents, labels=len(checked))
         return _BoundClickDCG(self, checked, query_weights(weights, queries))
 
     def arguments(self) -> str:
         discount = "" if self.discount == "log2" else f", discount={self.discount!r}"
         return f"{str(self)!r}{discount}"
-
-    def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
-        """Raise ValueError for runs: judgments are no clicks."""
-        if needed == "runs":
-            raise ValueError(f"{self} is not defined for runs: it needs ClickLabels, one for each scored document")
 
     def checked(self, labels: Any) -> ClickLabels | DocumentClicks:
         """Return labels that are clicks; raise ValueError for others."""

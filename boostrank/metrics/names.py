@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boostrank.inputs.checks import check_choice, check_number, is_count, is_number
+from boostrank.inputs.checks import check_choice, check_number, is_count
 
 if TYPE_CHECKING:
     from boostrank.metrics.base import QueryMeasure
@@ -81,8 +81,6 @@ class _Entry(NamedTuple):
         Settings that give our measure the conventions of ir_measures.
     at : str
         The setting that stands after "@".
-    required : tuple of str
-        Parameters that must be given, as for ir_measures.
     conventions : tuple of str, optional
         If the value differs from that of our measure by default: our convention, and that of ir_measures.
     """
@@ -91,7 +89,6 @@ class _Entry(NamedTuple):
     parameters: Mapping[str, str]
     settings: Mapping[str, Any] = {}
     at: str = "k"
-    required: tuple[str, ...] = ()
     conventions: tuple[str, str] | None = None
 
 
@@ -103,7 +100,6 @@ _GRADES = {"min_rel": "min_grade", "max_rel": "max_grade"}
 _GOAL = {"T": "goal", **_GRADES}
 # cwl_eval, which ir_measures calls, ends each ranking at rank 1000.
 _DEPTH = {"k": 1000}
-_NEEDED = ("max_rel",)
 _ENTRIES = {
     "nDCG": _Entry(
         "ndcg",
@@ -131,14 +127,14 @@ _ENTRIES = {
     "infAP": _Entry("infap", _REL),
     "Judged": _Entry("judged", {}),
     "Compat": _Entry("compat", {"p": "p", "normalize": "normalize"}),
-    "INST": _Entry("inst", _GOAL, _DEPTH, required=_NEEDED),
-    "INSQ": _Entry("insq", _GOAL, _DEPTH, required=_NEEDED),
-    "BPM": _Entry("bpm", _GOAL, required=_NEEDED),
-    "SDCG": _Entry("sdcg", _GRADES, required=_NEEDED),
-    "NERR8": _Entry("nerr8", _GRADES, required=_NEEDED),
-    "NERR9": _Entry("nerr9", _GRADES, required=_NEEDED),
-    "NERR10": _Entry("nerr10", {"p": "p", **_GRADES}, _DEPTH, required=_NEEDED),
-    "NERR11": _Entry("nerr11", _GOAL, _DEPTH, required=_NEEDED),
+    "INST": _Entry("inst", _GOAL, _DEPTH),
+    "INSQ": _Entry("insq", _GOAL, _DEPTH),
+    "BPM": _Entry("bpm", _GOAL),
+    "SDCG": _Entry("sdcg", _GRADES),
+    "NERR8": _Entry("nerr8", _GRADES),
+    "NERR9": _Entry("nerr9", _GRADES),
+    "NERR10": _Entry("nerr10", {"p": "p", **_GRADES}, _DEPTH),
+    "NERR11": _Entry("nerr11", _GOAL, _DEPTH),
     "Accuracy": _Entry("accuracy", _REL),
     "SetP": _Entry("setp", {"relative": "relative", **_BINARY}),
     "SetRelP": _Entry("setp", {"relative": "relative", **_BINARY}, {"relative": True}),
@@ -239,8 +235,6 @@ def _parse_ir_measures(text: str, match: re.Match[str] | None, entry: _Entry, of
             f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
             "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
         )
-    if match[3] is None and entry.at != "k":
-        raise ValueError(f"{text!r} needs a level of recall, as in 'IPrec@0.5'; 'iprec' is the mean over eleven levels")
     at = match[3] and (int(match[3]) if entry.at == "k" else float(match[3]))
     if entry.conventions and not of_runs:
         ours, theirs = entry.conventions
@@ -311,12 +305,10 @@ def _arguments(arguments: str, text: str, *, words: bool = False) -> dict[str, A
     """The arguments between the brackets of a name, by name; with `words`, texts need no quotes."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or None in {keyword.arg for keyword in call.keywords}:
-            raise ValueError("not NAME=VALUE")
-        names = [keyword.arg for keyword in call.keywords]
-        if len(set(names)) < len(names):
-            raise ValueError("a parameter is given twice")
-        values = {str(keyword.arg): keyword.value for keyword in call.keywords}
+        keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
+        values = {str(keyword.arg): keyword.value for keyword in keywords if keyword.arg}
+        if not values or len(values) < len(keywords):
+            raise ValueError("not NAME=VALUE, each name once")
         return {
             name: value.id if words and isinstance(value, ast.Name) else ast.literal_eval(value)
             for name, value in values.items()
@@ -328,18 +320,13 @@ def _arguments(arguments: str, text: str, *, words: bool = False) -> dict[str, A
 
 def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
     """Our settings for the parameters between the brackets of a name of ir_measures."""
-    given = _arguments(arguments, text)
+    given = _arguments(arguments, text) if arguments else {}
     unknown = [name for name in given if name not in entry.parameters]
     if unknown:
         raise ValueError(
             f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
             f"{', '.join(entry.parameters) or 'none'}"
         )
-    missing = [name for name in entry.required if name not in given]
-    if missing:
-        raise ValueError(f"{text!r} needs the parameter {missing[0]!r}, as in ({missing[0]}=1)")
-    if {"dcg", "gains"} <= set(given):
-        raise ValueError(f"either dcg or gains may be given; got {text!r}")
     return {entry.parameters[name]: _CONVERSIONS.get((entry.name, name), _same)(value) for name, value in given.items()}
 
 
@@ -356,8 +343,7 @@ def _gain_of_dcg(dcg: Any) -> str:
 
 def _gain_table(gains: Any) -> tuple[float, ...]:
     """A table of gains by label; labels that are not among the keys are their own gains."""
-    is_valid = isinstance(gains, dict) and all(is_count(key) and key >= 0 for key in gains)
-    if not is_valid or not gains or not all(map(is_number, gains.values())):
+    if not isinstance(gains, dict) or not gains or not all(is_count(key) and key >= 0 for key in gains):
         raise ValueError(f"gains must be gains by label, such as {{0: 0, 1: 1, 2: 5}}; got {gains!r}")
     return tuple(gains.get(label, label) for label in range(max(gains) + 1))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,6 @@ from scipy import special
 from boostrank.core.queries import Queries
 from boostrank.core.weights import align, by_id, is_by_id, refuse_unknown, weighted_means
 from boostrank.inputs.arrays import Floats, Ints, as_array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 #: Name of the group of all queries in a table of means.
 ALL_QUERIES = "all queries"
@@ -46,28 +43,17 @@ class QueryGroups(NamedTuple):
 
     @classmethod
     def from_values(cls, values: pd.Series) -> QueryGroups:
-        """Make groups from a value of each query, none of them missing.
-
-        Raises
-        ------
-        ValueError
-            If a value cannot be hashed, or a group has the name of the group of all queries.
-        """
+        """Make groups from a value of each query, none of them missing."""
         if isinstance(values.dtype, pd.CategoricalDtype):
             values = values.cat.remove_unused_categories()
             codes, names = values.cat.codes.to_numpy(), values.cat.categories.to_numpy(dtype=object)
         else:
-            try:
-                codes, found = pd.factorize(values.to_numpy(dtype=object))
-            except TypeError as error:
-                raise ValueError(f"by must have groups such as texts and numbers: {error}") from None
+            codes, found = pd.factorize(values.to_numpy(dtype=object))
             try:
                 order = sorted(range(len(found)), key=found.__getitem__)
             except TypeError:
                 order = list(range(len(found)))
             codes, names = np.argsort(order)[codes], np.asarray(found, dtype=object)[order]
-        if ALL_QUERIES in names.tolist():
-            raise ValueError(f"by has a group called {ALL_QUERIES!r}, which is the name of the group of all queries")
         return cls(names, codes.astype(np.int64))
 
 
@@ -85,7 +71,11 @@ def query_groups(by: Any, queries: Queries) -> QueryGroups:
         series = by_id(by, "by")
         refuse_unknown(series, np.asarray(queries.ids), "by")
         return QueryGroups.from_values(align(series, queries.ids, "by"))
-    values = by.reset_index(drop=True) if isinstance(by, pd.Series) else pd.Series(_as_values(by))
+    values = (
+        by.reset_index(drop=True)
+        if isinstance(by, pd.Series)
+        else pd.Series(by if isinstance(by, pd.Categorical) else as_array(by, "by"))
+    )
     if len(values) not in lengths:
         raise ValueError(
             f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or be a dict, a Series "
@@ -150,8 +140,6 @@ def mean_margin(n_values: Ints, standard_error: Floats, level: float = LEVEL) ->
 
 def add_groups(values: pd.DataFrame, groups: QueryGroups) -> pd.DataFrame:
     """Insert the group of each query as the first column."""
-    if GROUP in values:
-        raise ValueError(f"a measure is called {GROUP!r}, which is the name of the column of groups: rename it")
     values.insert(0, GROUP, groups.of_queries)
     return values
 
@@ -165,23 +153,9 @@ def _has_ids(by: pd.Series, queries: Queries) -> bool:
     return not is_numbered or bool(pd.Index(queries.ids).isin(by.index).all())
 
 
-def _as_values(by: ArrayLike) -> Any:
-    if isinstance(by, pd.Categorical):
-        return by
-    if isinstance(by, str) or np.ndim(by) == 0:
-        raise ValueError(f"by must be an array, a dict, a Series or a DataFrame; got {by!r}")
-    values = as_array(by, "by")
-    if values.ndim != 1:
-        raise ValueError(f"by must be one-dimensional; got shape {values.shape}")
-    return values
-
-
 def _refuse_differences(values: pd.Series, queries: Queries) -> None:
     """Raise ValueError if grouped values of documents differ within a query."""
-    try:
-        codes = pd.factorize(values.to_numpy())[0]
-    except TypeError as error:
-        raise ValueError(f"by must have groups such as texts and numbers: {error}") from None
+    codes = pd.factorize(values.to_numpy())[0]
     lowest, highest = queries.min(codes), queries.max(codes)
     if (lowest != highest).any():
         at = int(np.argmax(lowest != highest))

@@ -94,8 +94,6 @@ def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -
             f"or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{name_in_other_case(given)}"
         )
     kind = ALL_MEASURES[parsed.name]
-    if kind.at in parsed.settings and kind.at not in _settings_of(kind):
-        raise TypeError(f"{given!r} has a cutoff, which the measure {parsed.name!r} does not take; leave it out")
     twice = [setting for setting in settings if setting in parsed.settings]
     if twice and base_name(given) == parsed.name:
         raise ValueError(f"{given!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too")
@@ -143,7 +141,7 @@ def named_measures(
             named[name] = measure
         refuse_two_conventions(named)
     for measure in named.values():
-        if needed is not None and isinstance(measure, (QueryMeasure, ClickDCG)):
+        if needed is not None and isinstance(measure, QueryMeasure):
             measure.check_domain(needed)
     return named
 
@@ -320,10 +318,9 @@ def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
         return measure
     if isinstance(measure, FunctionMeasure):
         return FunctionMeasure(measure.function, {**measure.settings, **settings})
-    if not isinstance(measure, (QueryMeasure, ClickDCG)):
-        raise TypeError(f"the settings of {measure!r} cannot be changed; make another measure")
-    _check_names(type(measure), settings)
-    return replace(measure, **settings)
+    changeable: Any = measure
+    _check_names(type(changeable), settings)
+    return replace(changeable, **settings)
 
 
 def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, Any]) -> None:

@@ -44,8 +44,8 @@ float, or ndarray of shape (n_queries,)
 Raises
 ------
 ValueError
-    For labels, scores, ids, weights or settings that are invalid; the message names the argument. For ``empty="skip"``
-    also if no query is left.
+    For labels, scores, ids, weights or settings that are invalid, and if no query is left; the message names the
+    argument.
 
 References
 """
@@ -69,7 +69,8 @@ def score_function(name: str, measure: type[QueryMeasure]) -> Callable[..., Any]
     ) -> Any:
         return measure(**settings)(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
-    *arrays, weight, per_query = inspect.signature(ndcg_score).parameters.values()
+    signature = inspect.signature(ndcg_score)
+    *arrays, weight, per_query = signature.parameters.values()
     own = {field.name: field for field in fields(measure) if field.name != "judged_only"}
     names = [measure.at, *(each for each in own if each not in (measure.at, "empty")), "empty"]
     settings = [
@@ -77,8 +78,7 @@ def score_function(name: str, measure: type[QueryMeasure]) -> Callable[..., Any]
         for each in names
         if each in own
     ]
-    signature = inspect.signature(ndcg_score)
-    score.__signature__ = signature.replace(parameters=[*arrays[:3], *settings, weight, per_query])  # type: ignore[attr-defined]
+    score.__signature__ = signature.replace(parameters=[*arrays[:3], *settings, weight, per_query])
     score.__name__ = score.__qualname__ = name
     text = inspect.getdoc(measure) or ""
     score.__doc__ = text.replace("Parameters\n----------\n", _ARRAYS).replace("\n\nReferences\n", _RESULT)

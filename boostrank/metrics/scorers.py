@@ -73,8 +73,6 @@ class RankingScorer:
         >>> make_scorer("ndcg@10").set_score_request(sample_weight="query_weight")
         make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
         """
-        if not isinstance(sample_weight, (bool, str)):
-            raise ValueError(f"sample_weight must be True, False or a name; got {sample_weight!r}")
         # As in scikit-learn, the scorer itself changes: who does not use the result would get means without weights.
         object.__setattr__(self, "weights_request", sample_weight)
         return self

@@ -108,7 +108,7 @@ def test_errors():
         ClickDCG()(labels, SCORES[:7])
     with pytest.raises(ValueError, match="must be finite"):
         ClickDCG()(labels, np.full(8, np.nan))
-    with pytest.raises(ValueError, match="8 labels for 3 documents"):
+    with pytest.raises(ValueError, match="labels has 8 values for the 3 rows of queries"):
         ClickDCG().bind(labels, labels[[1, 2, 4]].queries)
     with pytest.raises(ValueError, match="k must be"):
         ClickDCG(0)

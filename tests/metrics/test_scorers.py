@@ -50,5 +50,3 @@ def test_scorers_get_the_weights_that_they_request(ragged):
     assert found["test_weighted"] == ndcg_score(*held_out, k=5, sample_weight=weights[test])
     assert found["test_plain"] != found["test_weighted"]
     assert named.get_metadata_routing().score.requests == {"qid": True, "sample_weight": "traffic"}
-    with pytest.raises(ValueError, match="True, False or a name; got None"):
-        plain.set_score_request(sample_weight=None)

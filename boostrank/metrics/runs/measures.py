@@ -223,11 +223,6 @@ class Judged(QueryMeasure):
     k: int | float | None = setting(None, check_cutoff)
     ties: Ties = "average"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.judged_only:
-            raise ValueError(f"{self} is 1 for every run without its unjudged documents; pass unjudged='zero'")
-
     @property
     def undefined_reason(self) -> str:
         return "has no retrieved document"

@@ -151,7 +151,6 @@ def test_a_tie_at_the_cutoff_is_averaged_over_permutations():
 @pytest.mark.parametrize(
     ("measure", "settings", "fault"),
     [
-        ("INST(T=2)", {}, r"'INST\(T=2\)' needs the parameter 'max_rel'"),
         ("inst", {"ties": "average"}, r"ties of inst must be one of stable; got 'average'"),
         ("INST(T=0.4, max_rel=3)", {}, r"goal must be a finite number of at least 0\.5; got 0\.4"),
         ("INSQ(T=0, max_rel=3)", {}, r"goal must be a finite number above 0; got 0"),
