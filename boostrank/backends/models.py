@@ -11,6 +11,7 @@ from typing import Any
 
 from boostrank.backends.base import Backend
 from boostrank.inputs.files import write_atomically
+from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.warnings import warn
 
 #: Name of the field of a model file that contains its checksum.
@@ -65,8 +66,10 @@ def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
 
 
-def require_same_categories(before: list[Any], now: list[Any]) -> None:
-    """Raise ValueError if the categories of the columns, a list for each, are not those of an earlier model."""
+def require_same_categories(before: list[list[Any]], X: Any) -> None:
+    """Raise ValueError if columns of features do not have the categories, a list for each, of an earlier model."""
+    dtypes = X.dtypes if is_pandas(X) else []
+    now = [dtype.categories.tolist() for dtype in dtypes if hasattr(dtype, "categories")]
     if before != now:
         raise ValueError(
             "init_model was trained on columns with other categories, or with the same in another sequence: give the "

@@ -106,9 +106,7 @@ _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(["start_iteration_predict", "num_iteration_predict", "predict_raw_score"], _PREDICTION),
     **dict.fromkeys(["predict_leaf_index", "predict_contrib", "predict_disable_shape_check"], _PREDICTION),
     **dict.fromkeys(["pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"], _PREDICTION),
-}
-#: Parameters of estimators of either library that are none of LightGBM, and what to use instead.
-_REFUSED_OF_ESTIMATORS: Mapping[str, str] = {
+    # These are parameters of LightGBM's estimators.
     "callbacks": "give callbacks to fit",
     "class_weight": "it is for classifiers; give sample_weight to fit",
 }
@@ -145,7 +143,7 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         for name, owner in _OBJECTIVES.items()
         if owner != objective
     }
-    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **_REFUSED_OF_ESTIMATORS, **others})
+    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others})
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:

@@ -153,12 +153,18 @@ class AfterRound:
 
 
 class FirstRound:
-    """A callback that, before the first round, sets the flag and lets the random numbers start again."""
+    """A callback that makes trainings of DART with a custom objective take the same random numbers every time.
+
+    LightGBM drops trees when the scores of a round are asked for, unless a flag says that it has done so. With a custom
+    objective nothing sets this flag before the first round, so that its value is what the memory contained before. A
+    round in which trees are dropped takes a random number. So without this callback the same seed gives one of two
+    models.
+    """
 
     before_iteration = True
 
     def __call__(self, environment: Any) -> None:
-        """Change the booster if no round of this training has ended."""
+        """Set the flag, and let the random numbers start again, if no round of this training has ended."""
         if environment.iteration == environment.begin_iteration:
             # The scores are asked for, which sets the flag and perhaps takes a random number.
             environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))

@@ -32,7 +32,6 @@ from boostrank.backends.lightgbm.rounds import (
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import History, RoundsBar, metric_text
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.inputs.frames import is_pandas
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
@@ -128,19 +127,22 @@ def _check(training: Training) -> None:
             "or 'dart'"
         )
     check_callbacks(specification.callbacks)
-    _refuse_init_scores(training)
     if data.position is not None and specification.native_objective != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
     if specification.init_model is not None:
-        if any(isinstance(part.X, FeatureFiles) for part in (data, *(one.data for one in training.validation))):
+        parts = [data, *(part.data for part in training.validation)]
+        if any(part.init_score is not None for part in parts):
+            raise ValueError(
+                "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as "
+                "init_score, without init_model; the new model then has only the new rounds"
+            )
+        if any(isinstance(part.X, FeatureFiles) for part in parts):
             raise ValueError(
                 "LightGBM takes no init_model with features in FeatureFiles: give init_score=init_model.predict(X) in "
                 "its place; the new model then has only the new rounds"
             )
-        columns = data.X.select_dtypes("category") if is_pandas(data.X) else {}
-        found = [columns[name].cat.categories.tolist() for name in columns]
-        require_same_categories(specification.init_model.pandas_categorical or [], found)
+        require_same_categories(specification.init_model.pandas_categorical or [], data.X)
 
 
 def _training_data(training: Training, parameters: dict[str, Any], categorical: Any) -> Any:
@@ -176,16 +178,6 @@ def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | No
     if bagging is not None:
         boost = QueryBagging(boost, data.queries, bagging)
     return {"objective": lambda scores, _: boost(scores)}
-
-
-def _refuse_init_scores(training: Training) -> None:
-    """Raise ValueError for initial scores beside an earlier model, whose scores would take their place."""
-    parts = [training.data, *(part.data for part in training.validation)]
-    if training.specification.init_model is not None and any(part.init_score is not None for part in parts):
-        raise ValueError(
-            "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as init_score, "
-            "without init_model; the new model then has only the new rounds"
-        )
 
 
 def _parameters(specification: TrainingSpecification) -> dict[str, Any]:

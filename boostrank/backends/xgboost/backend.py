@@ -23,7 +23,6 @@ from boostrank.backends.models import (
 from boostrank.backends.xgboost.features import (
     MISSING_ATTRIBUTE,
     NAMES,
-    decode_categories,
     missing_number_of,
 )
 from boostrank.backends.xgboost.features import check_categories as check_categories
@@ -36,6 +35,7 @@ from boostrank.backends.xgboost.parameters import loss_defaults as loss_defaults
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
 from boostrank.backends.xgboost.prediction import base_score as base_score
 from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document
+from boostrank.backends.xgboost.prediction import categories as categories
 from boostrank.backends.xgboost.prediction import contributions as contributions
 from boostrank.backends.xgboost.prediction import leaves as leaves
 from boostrank.backends.xgboost.prediction import predict as predict
@@ -78,16 +78,6 @@ def as_booster(model: Any) -> Any:
     if not isinstance(booster, xgb.Booster):
         raise TypeError(f"init_model must be a model of XGBoost; got {type(model).__name__}")
     return booster
-
-
-def categories(booster: Any) -> dict[int, list[Any] | None]:
-    """The categories of each categorical feature, by its index; None for features that were columns of integers."""
-    chosen = [i for i, kind in enumerate(booster.feature_types or []) if kind == "c"]
-    if not chosen:
-        return {}
-    trees = to_document(booster)["learner"]["gradient_booster"]
-    columns = trees.get("gbtree", trees)["model"].get("cats", {}).get("enc") or {}
-    return {i: decode_categories(columns[i]) if columns else None for i in chosen}
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:

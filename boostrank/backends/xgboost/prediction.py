@@ -15,6 +15,7 @@ from scipy.sparse import issparse, vstack
 
 from boostrank.backends.base import import_backend
 from boostrank.backends.xgboost.features import (
+    decode_categories,
     dense_blocks,
     encoded,
     missing_number_of,
@@ -67,6 +68,16 @@ def base_score(booster: Any) -> float:
     # No round is in this range.
     row = _matrix(booster, np.zeros((1, booster.num_features())))
     return float(_predict(booster, row, output_margin=True, iteration_range=(n_rounds, n_rounds))[0])
+
+
+def categories(booster: Any) -> dict[int, list[Any] | None]:
+    """The categories of each categorical feature, by its index; None for features that were columns of integers."""
+    chosen = [i for i, kind in enumerate(booster.feature_types or []) if kind == "c"]
+    if not chosen:
+        return {}
+    trees = to_document(booster)["learner"]["gradient_booster"]
+    columns = trees.get("gbtree", trees)["model"].get("cats", {}).get("enc") or {}
+    return {i: decode_categories(columns[i]) if columns else None for i in chosen}
 
 
 def booster_name(booster: Any) -> str:

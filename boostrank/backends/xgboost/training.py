@@ -12,7 +12,6 @@ import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from boostrank.backends.xgboost.features import (
     takes_bins,
 )
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
-from boostrank.backends.xgboost.prediction import booster_name, device_of, from_document, to_document
+from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.backends.xgboost.rounds import (
     XGBoostRounds,
     check_callbacks,
@@ -191,8 +190,14 @@ def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -
     for part in training.validation:
         _check_name("eval_names and keys of eval_set", part.name, ":-")
     if specification.init_model is not None:
-        _check_same_kind(specification.init_model, parameters)
+        before, now = booster_name(specification.init_model), parameters.get("booster", "gbtree")
+        if before != now:
+            raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
         check_same_missing(specification.init_model, parameters)
+        # XGBoost gives an earlier model the numbers of the new categories.
+        found = categories(specification.init_model)
+        if None not in found.values():
+            require_same_categories([values for values in found.values() if values is not None], training.data.X)
     check_callbacks(specification.callbacks)
     if not stopping_callbacks(specification.callbacks):
         return
@@ -211,33 +216,9 @@ def _training_matrix(training: Training, parameters: dict[str, Any]) -> Any:
     weights = training.native_weights() if specification.native_objective is not None else None
     model = specification.init_model
     dtrain = make_matrix(training.data, parameters, weights, exact=model is not None)
-    if model is not None:
-        _check_same_categories(model, dtrain)
-        if dtrain.feature_names is None:
-            dtrain.feature_names = model.feature_names
+    if model is not None and dtrain.feature_names is None:
+        dtrain.feature_names = model.feature_names
     return dtrain
-
-
-def _check_same_kind(init_model: Any, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError if an earlier model is of another kind: XGBoost would go on with that kind."""
-    before, now = booster_name(init_model), parameters.get("booster", "gbtree")
-    if before != now:
-        raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
-
-
-def _check_same_categories(init_model: Any, dtrain: Any) -> None:
-    """Raise ValueError if columns have other categories than in the training of an earlier model.
-
-    XGBoost gives an earlier model the numbers of the new categories. It tells the categories only since version 3.1,
-    and by pyarrow; without these they are not checked.
-    """
-    is_known = hasattr(init_model, "get_categories") and find_spec("pyarrow") is not None
-    if is_known and "c" in [*(init_model.feature_types or ()), *(dtrain.feature_types or ())]:
-        before, now = (
-            [found.to_pylist() for _, found in part.get_categories(True).to_arrow() if found is not None]
-            for part in (init_model, dtrain)
-        )
-        require_same_categories(before, now)
 
 
 def _check_name(argument: str, name: str, forbidden: str) -> None:
