@@ -48,7 +48,8 @@ def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[Disco
     Raises
     ------
     ValueError
-        If a discount or a cutoff is invalid, there is none, or two discounts have the same name.
+        If a discount or a cutoff is invalid, if there are no discounts or no cutoffs, or if two discounts have the
+        same name.
 
     Examples
     --------
@@ -215,7 +216,7 @@ def sums_over_ranks(function: Callable[[Floats], Floats], last: ArrayLike, n_add
 
 
 def _sum_between(function: Callable[[Floats], Floats], first: float, last: float) -> float:
-    """Sum over the ranks ``first < r <= last``, by quadrature of intervals of which each is as long as its start."""
+    """Sum over the ranks ``first < r <= last``, by quadrature of intervals; each is as long as its start."""
     n_intervals = int(np.ceil(np.log2((last + 0.5) / (first + 0.5))))
     edges = np.minimum((first + 0.5) * np.exp2(np.arange(n_intervals + 1.0)), last + 0.5)
     centers, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2

@@ -211,7 +211,7 @@ def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
         line = int(np.argmin(of_lines))
         types = "".join(other_type(of_line[line], own[0]) for own, of_line in levels.values())
         raise ValueError(
-            f"no row of X has {names(1, line)} of line {line} of the table{types}, which is so for "
+            f"no row of X has {names(1, line)} of line {line} of the table{types}; this holds for "
             f"{np.count_nonzero(of_lines < 0)} of {len(of_lines)} lines"
         )
     return of_lines

@@ -299,7 +299,7 @@ def _csr(parsed: ParsedFile, width: int) -> sp.csr_matrix:
 def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list[Path | None]]]:
     """Return the folder of each fold, sorted by number, with its training, validation and test file.
 
-    The names of the files end in one of `endings`, the first of which are preferred.
+    The names of the files end in one of `endings`; earlier endings are preferred.
     """
     if not directory.is_dir():
         raise NotADirectoryError(f"{directory} is not a folder; expected a folder that contains Fold1, Fold2, ...")

@@ -27,7 +27,7 @@ def as_run(run: Any) -> pd.DataFrame:
     -------
     DataFrame
         With the columns "query_id", "doc_id" (categorical, of str) and "score" (float64). Ids that are integers become
-        their decimal text, as they stand in TREC files. Categories are all used, in the sequence of their first rows.
+        their decimal text, as in TREC files. All categories are used, in the sequence of their first rows.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFram
 
 
 def _ids(table: pd.DataFrame, column: str, name: str) -> pd.Categorical:
-    """A column of ids as texts, each of which is stored once."""
+    """A column of ids as texts; each different text is stored once."""
     ids = table[column]
     if ids.isna().any():
         raise ValueError(f"{name} must have no missing ids; {column} of row {int(np.argmax(ids.isna()))} is missing")

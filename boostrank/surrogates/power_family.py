@@ -108,8 +108,8 @@ class Power(Surrogate):
     named "pairwise-exponential", is ``sum_i u_i sum_{j != i} exp(s_j - s_i)``, the gain-weighted pairs
     (:class:`~boostrank.surrogates.GainWeightedPairs`) with ``phi(d) = exp(-d)``. A smaller exponent looks more at the
     top of the list. Losses with a negative exponent ``-b`` are at most ``sum_i u_i / b``, and not convex. Losses with
-    names have ``max_step=1``, except ``Power(1)``, whose steps are shorter. Give it to other members too, unless their
-    steps shall have any length.
+    names have ``max_step=1``, except ``Power(1)``, whose steps are shorter. Set `max_step` for other members
+    too, unless their steps may have any length.
 
     The minimizer is ``log(E[u]) / (1 + a)`` plus a constant, so that the surrogate is consistent. Gradient and Hessian
     of a query of m documents take O(m) time. With ``p = softmax(s)``, ``b_i = u_i x_i^a``, ``B = sum_i b_i`` and

@@ -38,7 +38,7 @@ from boostrank.inputs.arrays import Bools, Floats, Ints
 # Largest number of pairs that are computed together, unless one document has more. Then the arrays of a block stay in
 # the second-level cache.
 BLOCK_PAIRS = 65_536
-# It is added to the distance of two scores, by which a weight is divided. It is that of LightGBM.
+# A weight is divided by the distance of two scores plus this number, as in LightGBM.
 MIN_DISTANCE = 0.01
 
 

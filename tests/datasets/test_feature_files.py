@@ -96,13 +96,6 @@ def test_values_are_converted_without_rounding(dtypes, expected, tmp_path):
         np.testing.assert_array_equal(files.read(), np.concatenate([part.astype(expected) for part in parts]))
 
 
-def test_arrays_in_columns_are_read_too(X, tmp_path):
-    np.save(tmp_path / "f.npy", np.asfortranarray(X))
-    block = FeatureFiles(tmp_path / "f.npy").read(5, 60)
-    np.testing.assert_array_equal(block, X[5:60])
-    assert block.flags.c_contiguous
-
-
 @pytest.fixture
 def frame():
     random = np.random.default_rng(2)

@@ -148,11 +148,6 @@ def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, implementation
         read(tmp_path, content)
 
 
-def test_two_labels_in_one_line_and_none_in_the_next_are_an_error(tmp_path, implementation):
-    with pytest.raises(ValueError, match=r"line 1: '2' is not index:value"):
-        read(tmp_path, "1 2 1:1\n1:2 1:3\n", sizes=[2])
-
-
 @pytest.mark.parametrize(
     ("options", "line", "message"),
     [
@@ -272,12 +267,3 @@ def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, imp
     assert len(set(errors)) == 1
     assert all(same(ours, first) for result in results[1:] for ours, first in zip(result, results[0], strict=True))
     assert results[0].X[:, 8].tolist() == [float(line.split()[-1][2:]) for line in lines]
-
-
-@pytest.mark.parametrize("cut", [6, 20_000])
-def test_gzip_that_is_cut_off_in_a_later_block(tmp_path, implementation, monkeypatch, cut):
-    monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1000)
-    rng = np.random.default_rng(0)
-    content = gzip.compress("".join(f"1 qid:1 1:{x}\n" for x in rng.random(5000)).encode())
-    with pytest.raises(ValueError, match="the gzip data is damaged or cut off"):
-        read(tmp_path, content[:-cut])

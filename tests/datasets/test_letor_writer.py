@@ -70,13 +70,6 @@ def test_written_text(tmp_path):
     assert read_letor(tmp_path / "a").X[0, 0] == tenth.astype(np.float64)[0, 0] != 0.1
 
 
-def test_gzip_of_the_same_data_has_the_same_bytes(tmp_path, monkeypatch):
-    for name, now in (("a.gz", 1e9), ("b.gz", 1.5e9)):
-        monkeypatch.setattr("time.time", lambda now=now: now)
-        write_letor(tmp_path / name, [[1.0]], [1], [1])
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

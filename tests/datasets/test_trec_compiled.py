@@ -1,7 +1,5 @@
 """TREC files read in C: tables and errors are those of the parser in Python."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostrank.core import compiled
-from boostrank.core.compiled.lines import trec_lines
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_files import COLUMNS, parse_compiled
 
@@ -84,18 +81,6 @@ def test_tables_and_errors_are_those_of_python(data, kind, tmp_path_factory):
 
 
 @needs_library
-@pytest.mark.parametrize("storage", ["pyarrow", "python"])
-def test_texts_have_the_form_that_pandas_uses(storage, tmp_path, monkeypatch):
-    path = tmp_path / "run.txt"
-    path.write_bytes("q Q0 d\u00e9 1 2 t\nq Q0 007 2 1 t\n\u00e9 Q0 007 2 1 t\n".encode())
-    with pd.option_context("mode.string_storage", storage):
-        ours, expected = (outcome(read_run, path, monkeypatch, value) for value in ("1", "0"))
-        pd.testing.assert_frame_equal(ours, expected)
-        assert ours["doc_id"].dtype == pd.Series(["a"]).dtype
-    assert ours["doc_id"].tolist() == ["d\u00e9", "007", "007"]
-
-
-@needs_library
 def test_valid_files_are_read_in_c_and_others_are_refused():
     line = b"q Q0 d 1 2 t\n"
     for content, is_read in (
@@ -132,14 +117,3 @@ def test_duplicates_are_found_in_queries_of_all_sizes(n_documents):
     for place in (0, n_documents // 2, n_documents - 1):
         changed = (content + lines[n_documents + place]).encode()
         assert parse_compiled(as_bytes(changed), "run") is None
-
-
-@needs_library
-def test_texts_and_slow_numbers_are_found_at_their_places():
-    content = b"q Q0 doc 1 0.1000000000000000055511151231257827 t\nq Q0 longer-than-sixteen-bytes 2 1 t"
-    lines = trec_lines(as_bytes(content), [0, "unused", 1, "unused", "score", "unused"])
-    (queries, _), (documents, places) = lines.texts
-    assert (bytes(queries), bytes(documents)) == (b"qq", b"doclonger-than-sixteen-bytes")
-    assert places.tolist() == [0, 3, 28]
-    assert lines.runs.tolist() == [0]
-    assert [content[start:end] for _, start, end in lines.slow.tolist()] == [re.findall(rb"0\.\d+", content)[0]]

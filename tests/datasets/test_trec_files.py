@@ -95,14 +95,6 @@ def test_faulty_line_of_a_run_is_named(file, line, fault):
     assert len(read_run(file(LINE + b"\n" + b"q1 Q0 d2 2 1 tag\n"))) == 2
 
 
-@pytest.mark.parametrize("words", [("True", "FALSE"), ("true", "1"), ("0.5", "False")])
-def test_words_are_no_scores(file, words):
-    lines = [f"q Q0 d{i} 1 {word} t\n" for i, word in enumerate(words)]
-    with pytest.raises(ValueError, match=r"the score '(true|True|False)' is not a finite number"):
-        read_run(file("".join(lines).encode()))
-    assert read_run(file(b"q Q0 d 1 1e0 t\nq Q0 e 2 +0.0 t\n"))["score"].tolist() == [1.0, 0.0]
-
-
 @pytest.mark.parametrize("content", [b"", b"\n \n"])
 def test_empty_file_is_refused(file, content):
     for read in (read_run, read_qrels):
@@ -172,12 +164,6 @@ def test_written_run_is_read_again(tmp_path, name):
     assert all((np.diff(t["score"]) <= 0).all() for _, t in table.groupby("query_id"))
 
 
-def test_ranks_of_a_written_run_start_at_1_for_each_query(tmp_path):
-    table = pd.DataFrame({"query_id": [2, 1, 2], "doc_id": ["a", "b", "c"], "score": [1, 5, 1]})
-    write_run(tmp_path / "run", table)
-    assert (tmp_path / "run").read_text() == "2 Q0 a 1 1.0 boostrank\n2 Q0 c 2 1.0 boostrank\n1 Q0 b 1 5.0 boostrank\n"
-
-
 @pytest.mark.parametrize(
     ("run", "tag", "fault"),
     [
@@ -227,10 +213,6 @@ def test_objects_of_ranx_are_taken():
     with interpreted_ranx() as ranx:
         assert rows(as_run(ranx.Run(dicts))) == rows(as_run(dicts))
         assert rows(as_qrels(ranx.Qrels(dicts))) == rows(as_qrels(dicts))
-
-
-def test_an_iterator_of_named_tuples_is_taken():
-    assert rows(as_qrels(Qrel("q", each, 1, "0") for each in "ab")) == [["q", "a", "0", 1.0], ["q", "b", "0", 1.0]]
 
 
 def test_categories_that_are_not_used_are_left_out():

@@ -59,7 +59,6 @@ def test_flags_of_numpy_are_valid(letor):
         ),
         (lambda: br.PreferenceGraph.from_grades(Y, QID, gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
         (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame of pandas or polars"),
-        (lambda: br.simulate_clicks(Y, SCORES, QID, relevance=None), "relevance must be 'exp2', 'linear', a table"),
         (
             lambda: theory.effective_ranks([10, 2.5]),
             r"n must be lengths of lists, integers of at least 1 .* got \[10, 2.5",

@@ -21,12 +21,6 @@ def score_of_cut_queries():
     ranker.score(X[5:], Y[5:], QID[5:] - 1)
 
 
-def constant_scores():
-    objective = br.lightgbm_objective("squared")
-    for _ in range(2):
-        objective(Y, np.zeros(8), None, np.full(4, 2))
-
-
 CALLS = {
     "fit": lambda: RANKERS[0].fit(X, SAME, QID),
     "fit of XGBoost": lambda: RANKERS[1].fit(X, SAME, QID),
@@ -34,7 +28,6 @@ CALLS = {
     "cross_validate": lambda: br.cross_validate(RANKERS[0], X, SAME, QID, cv=2),
     "grid_search": lambda: br.grid_search(RANKERS[0], {"num_leaves": [3]}, X, SAME, QID, cv=2),
     "score": score_of_cut_queries,
-    "LightGBM's objective": constant_scores,
     "XGBoost's objective": lambda: br.xgboost_objective("poisson")(
         np.full(8, 0.5, np.float32), xgb.DMatrix(X, Y, group=[2] * 4)
     ),
