@@ -72,7 +72,7 @@ from boostrank.clicks.relevance import (
 from boostrank.clicks.targets import session_targets, sessions_of_queries
 from boostrank.core.dcg import DCG, Discount
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Bools, Floats, as_floats, check_lengths
+from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice, check_flag, check_number
 
 Unit = Literal["queries", "sessions"]
@@ -189,9 +189,9 @@ def evaluate(
     check_choice("by", by, ("queries", "sessions"))
     check_flag("self_normalized", self_normalized)
     check_choice("average", average, ("queries", "sessions"))
-    rankings = [_checked_scores(scores, "scores", log)]
+    rankings = [finite_numbers(scores, "scores", log=len(log))]
     if baseline is not None:
-        rankings.append(_checked_scores(baseline, "baseline", log))
+        rankings.append(finite_numbers(baseline, "baseline", log=len(log)))
     check_choice("not_shown", not_shown, NOT_SHOWN_OR_DROP)
     if not_shown == "drop" and not log.shown.all():
         log, rankings = log[log.shown], [values[log.shown] for values in rankings]
@@ -220,19 +220,6 @@ def evaluate(
     margin = float(stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     n_without = int(np.count_nonzero(without))
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without)
-
-
-def _checked_scores(scores: ArrayLike, name: str, log: ClickLog) -> Floats:
-    values = as_floats(scores, name)
-    check_lengths(log=len(log), **{name: len(values)})
-    finite = np.isfinite(values)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ValueError(
-            f"{name} must be one finite number for each of the {len(log)} rows of the log, but {name}[{row}] is "
-            f"{values[row]}"
-        )
-    return values
 
 
 def require_support(labels: Any, without: Bools) -> None:

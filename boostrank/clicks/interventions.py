@@ -46,8 +46,8 @@ MAX_NUMBERS = 4_000_000
 def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> Propensities:
     """Estimate propensities from documents that were shown at several positions for the same query.
 
-    Such logs come from several rankers, from a ranker that changed, or from randomized result lists. Nothing has to be
-    known about who showed what.
+    Such logs come from several rankers, from a ranker that changed, or from randomized result lists. The log need not
+    say which ranker made a result list.
 
     For two positions ``k`` and ``l``, let ``S_kl`` be the rows of `X` (pairs of query and document) that were shown at
     both. A row with ``n_k`` and ``n_l`` impressions there and ``c_k`` and ``c_l`` clicks has the weight

@@ -290,7 +290,7 @@ def get_click_model(model: Any) -> ClickModel:
     model : str, ClickModel, Propensities, or array-like, shape (n_positions,)
         "position-based", "trust-bias" or "cascade", with default settings (propensities of ``1 / r``, which are an
         assumption and no estimate); a model, which is returned unchanged; or the propensities of the position-based
-        model, as an array or as :class:`boostrank.clicks.Propensities`, of which
+        model, as an array or as :class:`boostrank.clicks.Propensities`, whose
         :meth:`~boostrank.clicks.Propensities.click_model` is used.
 
     Raises

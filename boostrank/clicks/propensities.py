@@ -296,13 +296,7 @@ class Shown:
                 f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: leave "
                 "out the entries at larger positions (max_position)"
             )
-        shown = cls(counts.query, *counts.columns, largest).where(kept)
-        if not (shown.position == 1).any():
-            raise ValueError(
-                "no document was shown at position 1, and propensities are relative to it: check that positions are "
-                "counted from 1"
-            )
-        return shown
+        return cls(counts.query, *counts.columns, largest).where(kept)
 
     @cached_property
     def rows(self) -> Segments:

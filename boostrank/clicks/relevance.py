@@ -37,16 +37,16 @@ estimate has the expectation ``shrinkage * gamma``, without trust bias, with
 
     shrinkage = sum_r w_r a_r N_r / sum_r w_r max(a_r, tau) N_r <= 1.
 
-*What it costs and buys.* For a document at one position, with propensity ``p <= tau`` and ``N`` impressions, the bias
+*Bias and variance.* For a document at one position, with propensity ``p <= tau`` and ``N`` impressions, the bias
 is ``-gamma (1 - x)`` and the variance ``x^2 V``, where ``x = p / tau`` and ``V = gamma (1 - p gamma) / (p N)`` is the
 variance without clipping. The sum ``gamma^2 (1 - x)^2 + x^2 V`` is least for ``x = gamma^2 / (gamma^2 + V)``, which is
 
     x = 1 / (1 + (1 - p gamma) / (gamma p N)),
 
 and it is then ``x V``. The denominator has ``gamma p N``, the expected number of clicks. So clipping can halve the mean
-squared error if about one click is expected, and buys less than a tenth from ten expected clicks on. Whatever it buys
-with few clicks, the bias stays for any number of them. Sums over documents have it too: they rank documents that were
-shown at low positions too low, which is the naive error on a smaller scale.
+squared error if about one click is expected, and decreases it by less than a tenth from ten expected clicks on. The
+bias stays for any number of clicks. Sums over documents have this bias too: they rank documents that were shown at low
+positions too low, which is the error of click-through rates on a smaller scale.
 
 **Trust bias.** Estimates may be negative, because ``C_r`` may be less than ``b_r N_r``. With ``bounded=True`` they are
 clipped to [0, 1]. *Its bias:* let an estimate have the mean ``gamma`` and the variance ``V``. Since ``2 max(-X, 0) =
@@ -100,9 +100,6 @@ class RelevanceEstimates(NamedTuple):
     variance : ndarray of float64, shape (n_documents,)
         Its variance if clicks are independent: the formula of the module's text, with the estimate in place of
         ``gamma``, after adding one examined impression with half a click. Infinite for rows that were never shown.
-    effective_impressions : ndarray of float64, shape (n_documents,)
-        ``(sum w a N)^2 / sum w^2 a N``: how many impressions that are examined for sure would give, if clicks are rare,
-        the same variance.
     impressions : ndarray of int64, shape (n_documents,)
         Number of impressions of each row, without those that are known not to be examined.
     shrinkage : ndarray of float64, shape (n_documents,)
@@ -115,7 +112,6 @@ class RelevanceEstimates(NamedTuple):
 
     relevance: Floats
     variance: Floats
-    effective_impressions: Floats
     impressions: NDArray[np.int64]
     shrinkage: Floats
     shown: Bools
@@ -132,8 +128,8 @@ def estimate_relevance(
 ) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
-    The text of the module :mod:`boostrank.clicks.relevance` has the formulas, and proofs that the estimates
-    are unbiased without `clip` and `bounded`.
+    The text of the module :mod:`boostrank.clicks.relevance` has the formulas, and proofs that the estimates are
+    unbiased without `clip` and `bounded`.
 
     Parameters
     ----------
@@ -187,15 +183,14 @@ def estimate_relevance(
     exposure = total(weights * a * log.impressions)
     divisor = total(weights * clipped * log.impressions)
     estimate = _ratio(numerator, divisor, 0.0)
-    squares = total(weights**2 * a * log.impressions)
-    effective = _ratio(exposure**2, squares, 0.0)
+    # How many impressions that are examined for sure would give, if clicks are rare, the same variance.
+    effective = _ratio(exposure**2, total(weights**2 * a * log.impressions), 0.0)
     smoothed = np.clip((estimate * effective + 0.5) / (effective + 1.0), 0.0, 1.0)
     probability = np.clip(a * smoothed[log.row] + b, 0.0, 1.0)
     spread = total(weights**2 * log.impressions * probability * (1.0 - probability))
     return RelevanceEstimates(
         np.clip(estimate, 0.0, 1.0) if bounded else estimate,
         _ratio(spread, divisor**2, np.inf),
-        effective,
         impressions.astype(np.int64),
         _ratio(exposure, divisor, np.nan),
         shown,

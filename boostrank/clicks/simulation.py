@@ -13,7 +13,7 @@ from boostrank.clicks.models import ClickModel, get_click_model
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths
+from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number, is_count, is_number
 
 RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | Callable[[Floats], ArrayLike]
@@ -105,10 +105,9 @@ def simulate_clicks(
     >>> simulated.relevance.round(4).tolist()
     [1.0, 0.0, 0.3333]
     """
-    labels, queries, values = check_relevance(y, "y"), Queries.from_qid(qid), as_floats(scores, "scores")
-    check_lengths(qid=queries.n_documents, y=len(labels), scores=len(values))
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError("scores must be one finite number per row")
+    labels, queries = check_relevance(y, "y"), Queries.from_qid(qid)
+    check_lengths(qid=queries.n_documents, y=len(labels))
+    values = finite_numbers(scores, "scores", qid=queries.n_documents)
     check_count("depth", depth, optional=True)
     check_number("noise", noise, smallest=0, below=1)
     kind, strength = _checked_policy(policy)

@@ -74,8 +74,8 @@ whether ``A`` contains ``i`` or not. Different products of the ``x_j`` are uncor
 coefficients add up, with the factor ``1 + sigma_i^2 = 1 / p_i`` for ``A`` with and without ``i``. The term of the empty
 set is the square of the mean.
 
-The first term is the variance of ``t_i`` times a known ``h(n - 1)``, and the others are what the unknown normalizer
-costs. With equal propensities ``p`` and ``sigma^2 = 1 / p - 1``, the last one is ``(1/p) sigma^(2 (n - 1)) (D^(n - 1)
+The first term is the variance of ``t_i`` times a known ``h(n - 1)``, and the other terms come from the unknown
+normalizer. With equal propensities ``p`` and ``sigma^2 = 1 / p - 1``, the last one is ``(1/p) sigma^(2 (n - 1)) (D^(n - 1)
 h(0))^2``. *So for p < 1/2 the variance grows exponentially with the number n of relevant documents, unless differences
 of h decrease as fast.* Those of ``1 / (n + 1)`` do not: ``D^l h(n - 1 - l) = (-1)^l / (n C(n - 1, l))``, and the sum is
 ``n^-2 sum_l sigma^(2 l) / C(n - 1, l)``. For ``p >= 1/2`` that is at most 8/3 of its first term for every ``n``,
@@ -198,7 +198,7 @@ def click_targets(
     ValueError
         If a row has no support and `not_shown` is ``"error"``; for ``"sessions"``, if the log has no sessions, for a
         cascade model in which a click ends the session, or if a session has so many clicks at small propensities that
-        rounding errors spoil its targets; or if an argument is invalid.
+        its targets have large rounding errors; or if an argument is invalid.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def sessions_of_queries(log: ClickLog) -> Ints:
 
 
 def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: Floats) -> None:
-    """Raise ValueError if rounding errors or an overflow spoil the targets of a session.
+    """Raise ValueError if the targets of a session have large rounding errors, or overflow.
 
     The terms of ``e_i`` have both signs, and their absolute values add up to at most the product of ``|1 - t_j| +
     |t_j|``. So the rounding error of a target is about ``t_i`` times this product times the precision of a float.

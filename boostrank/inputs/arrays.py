@@ -122,6 +122,37 @@ def check_lengths(**lengths: int) -> None:
             raise ValueError(f"{name} has {length} values for the {expected} rows of {reference}")
 
 
+def finite_numbers(values: ArrayLike, name: str, **rows: int) -> Floats:
+    """The finite numbers of an argument with one number for each row, as float64.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_rows,)
+    name : str
+        The name of the argument in messages.
+    **rows : int
+        The number of rows, under the name of the argument that has them.
+
+    Raises
+    ------
+    ValueError
+        For another number of values, and for one that is not finite. The message names the value.
+
+    Examples
+    --------
+    >>> finite_numbers([1, float("nan")], "scores", qid=2)
+    Traceback (most recent call last):
+    ValueError: scores must be one finite number for each row, but scores[1] is nan
+    """
+    numbers = as_floats(values, name)
+    check_lengths(**rows, **{name: len(numbers)})
+    finite = np.isfinite(numbers)
+    if numbers.ndim != 1 or not finite.all():
+        row = int(np.argmin(finite.reshape(len(numbers), -1).all(axis=1)))
+        raise ValueError(f"{name} must be one finite number for each row, but {name}[{row}] is {numbers[row]}")
+    return numbers
+
+
 def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:
     types = set(map(type, values))
     try:

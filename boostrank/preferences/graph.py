@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from boostrank.core.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.core.queries import Queries
 from boostrank.core.segments import ranges
-from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, rescale_extreme
+from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.checks import check_choice, check_number
 from boostrank.tables.html import html_table, range_text
 
@@ -305,13 +305,8 @@ class PreferenceGraph:
             If `ties` has another value, or `scores` are not one finite number for each row.
         """
         check_ties(ties)
-        values = as_floats(scores, "scores")
-        if values.shape != self.shape or not np.isfinite(values).all():
-            raise ValueError(
-                f"scores must be one finite number per row, shape {self.shape}; got shape {values.shape}"
-                + ("" if np.isfinite(values).all() else ", and not all are finite")
-            )
-        graph, values = self.grouped, self.queries.group(values)
+        values = self.queries.group(finite_numbers(scores, "scores", qid=len(self)))
+        graph = self.grouped
         reversed_weight = np.empty(self.n_edges)
         for block in graph.blocks:
             margins, part = block.margins @ values[block.documents], reversed_weight[block.edges]

@@ -226,7 +226,7 @@ def test_invalid_arguments_are_named():
         ({"scores": SCORES[:3]}, "scores has 3 values for the 9 rows of log"),
         (
             {"scores": np.where(np.arange(9) < 4, SCORES, np.inf)},
-            r"for each of the 9 rows of the log, but scores\[4\] is inf",
+            r"for each row, but scores\[4\] is inf",
         ),
         ({"baseline": SCORES * np.nan}, r"baseline must be one finite number .*, but baseline\[0\] is nan"),
         ({"baseline": SCORES[:4]}, "baseline has 4 values for the 9 rows of log"),

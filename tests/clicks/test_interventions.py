@@ -184,7 +184,7 @@ def test_errors_of_logs():
     one_ranker = simulate_clicks(np.ones(27), scores, qid, model=PositionBased(), random_state=0).log
     with pytest.raises(ValueError, match="randomized result lists, or result lists of several rankers"):
         harvest_propensities(one_ranker)
-    with pytest.raises(ValueError, match="no document was shown at position 1"):
+    with pytest.raises(ValueError, match="position 1 cannot be compared"):
         harvest_propensities(ClickLog([1], [0, 0], [2, 3], [1, 1]))
     with pytest.raises(ValueError, match=r"by clicks \(position 2: no clicks there on documents"):
         harvest_propensities(ClickLog([1], [0, 0], [1, 2], [1, 0]))

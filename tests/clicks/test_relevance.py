@@ -107,13 +107,6 @@ def test_documents_without_clicks_have_a_variance():
     )
 
 
-def test_effective_impressions():
-    log = ClickLog([1], [0, 0], [1, 2], [0, 0], [10, 30])
-    assert estimate_relevance(log, [1.0, 0.5]).effective_impressions[0] == pytest.approx(25)
-    found = estimate_relevance(log, [1.0, 0.5], method="inverse-propensity")
-    assert found.effective_impressions[0] == pytest.approx(40**2 / (10 + 60))
-
-
 def test_rows_without_support_are_named_or_marked():
     log = ClickLog([1, 1, 2], row=[0], position=[1], clicks=[1], documents=["x", "y", "z"])
     with pytest.raises(ValueError, match=r"2 of 3 rows have no support.* row 1, document 'y' of query '1'"):

@@ -106,7 +106,10 @@ def test_labels_that_are_all_zero_give_no_clicks():
         ({"y": Y[:4]}, "y has 4 values for the 6 rows of qid"),
         ({"y": -Y}, r"y\[0\] = -3 is negative"),
         ({"scores": SCORES[:2]}, "scores has 2 values for the 6 rows of qid"),
-        ({"scores": np.where(SCORES > 0.5, np.nan, SCORES)}, "scores must be one finite number per row"),
+        (
+            {"scores": np.where(SCORES > 0.5, np.nan, SCORES)},
+            r"but scores\[1\] is nan",
+        ),
         ({"model": "dbn"}, "model must be one of"),
         ({"model": [1.0, 0.5]}, "propensities has 2 positions, but position 4 is used"),
         ({"n_sessions": 0}, "n_sessions must be an integer of at least 1"),
