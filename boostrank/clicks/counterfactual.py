@@ -15,11 +15,12 @@ error that names the document, or by choice a term of 0.
 is the mean discount of a relevant document: DCG divided by the expected number of relevant documents. The divisor is
 the same for all scores, so that it compares rankers as DCG does. It has two advantages. It is a weighted mean of
 discounts, so that it lies between 0 and ``d(1)`` if no estimate is negative. And in the position-based model without
-`clip`, it does not change if all propensities are multiplied by one number. Swaps, intervention harvesting and EM
-determine propensities only up to such a number. It is a ratio, with a bias of the order of one divided by the number of
-sessions, or by the number of queries if it stands for other queries too (``by="queries"``). Swaminathan and Joachims
-(NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor. That sum is not
-known here, because it is not known which documents without a click were examined; the sum over clicks takes its place.
+`clip`, it does not change if all propensities are multiplied by one number. Swaps, intervention harvesting and
+regression EM determine propensities only up to such a number. It is a ratio, with a bias of the order of one divided by
+the number of sessions, or by the number of queries if it stands for other queries too (``by="queries"``). Swaminathan
+and Joachims (NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor.
+That sum is not known here, because it is not known which documents without a click were examined; the sum over clicks
+takes its place.
 
 **NDCG.** The estimates are means over sessions of ``sum_i target_i d_i`` with the targets of
 :func:`boostrank.clicks.session_targets`, which are unbiased for every distribution of the relevances. The

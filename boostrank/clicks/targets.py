@@ -75,16 +75,16 @@ coefficients add up, with the factor ``1 + sigma_i^2 = 1 / p_i`` for ``A`` with 
 set is the square of the mean.
 
 The first term is the variance of ``t_i`` times a known ``h(n - 1)``, and the other terms come from the unknown
-normalizer. With equal propensities ``p`` and ``sigma^2 = 1 / p - 1``, the last one is ``(1/p) sigma^(2 (n - 1)) (D^(n - 1)
-h(0))^2``. *So for p < 1/2 the variance grows exponentially with the number n of relevant documents, unless differences
-of h decrease as fast.* Those of ``1 / (n + 1)`` do not: ``D^l h(n - 1 - l) = (-1)^l / (n C(n - 1, l))``, and the sum is
-``n^-2 sum_l sigma^(2 l) / C(n - 1, l)``. For ``p >= 1/2`` that is at most 8/3 of its first term for every ``n``,
-because ``sum_l 1 / C(n - 1, l) <= 8/3``. The discount ``1 / log2(1 + r)`` behaves alike: with n = 9 relevant documents,
-the unknown normalizer multiplies the variance by 1.4 for ``p = 1/2``, 144 for ``p = 0.3``, and 9,000 for ``p = 0.2``.
-With a cutoff ``k``, ``h(n)`` is constant from ``n = k - 1`` on, and all terms with ``1 <= l <= n - k`` are 0. The
-others are products of ``sigma^(2 l)`` and of powers of ``n`` with exponents of at most ``3 k``: they vanish for ``p >
-1/2``, and grow exponentially for ``p < 1/2``. The function :func:`boostrank.theory.session_target_variance` computes
-the formula.
+normalizer. With equal propensities ``p`` and ``sigma^2 = 1 / p - 1``, the last one is ``(1/p) sigma^(2 (n - 1)) (D^(n -
+1) h(0))^2``. *So for p < 1/2 the variance grows exponentially with the number n of relevant documents, unless
+differences of h decrease as fast.* Those of ``1 / (n + 1)`` do not: ``D^l h(n - 1 - l) = (-1)^l / (n C(n - 1, l))``,
+and the sum is ``n^-2 sum_l sigma^(2 l) / C(n - 1, l)``. For ``p >= 1/2`` that is at most 8/3 of its first term for
+every ``n``, because ``sum_l 1 / C(n - 1, l) <= 8/3``. The discount ``1 / log2(1 + r)`` behaves alike: with n = 9
+relevant documents, the unknown normalizer multiplies the variance by 1.4 for ``p = 1/2``, 144 for ``p = 0.3``, and
+9,000 for ``p = 0.2``. With a cutoff ``k``, ``h(n)`` is constant from ``n = k - 1`` on, and all terms with ``1 <= l <= n
+- k`` are 0. The others are products of ``sigma^(2 l)`` and of powers of ``n`` with exponents of at most ``3 k``: they
+vanish for ``p > 1/2``, and grow exponentially for ``p < 1/2``. The function
+:func:`boostrank.theory.session_target_variance` computes the formula.
 
 **6. Which one to use.** ``"independent"`` is the default: its variance tends to 0 with the number of impressions of
 *each document*, and no product of ``1 / p_j`` occurs. If relevances are independent, then in the first two models so
