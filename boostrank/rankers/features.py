@@ -190,10 +190,11 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
     import pandas as pd
 
-    if X.ndim != 2:
-        raise ValueError("X must have two dimensions; got a Series. For one feature pass the DataFrame X.to_frame()")
-    if X.shape[1] == 0:
-        raise ValueError("X has no columns that are features")
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ValueError(
+            f"X must have columns that are features; got a {type(X).__name__} of shape {X.shape}. For one feature pass "
+            "the DataFrame X.to_frame()"
+        )
     X = _with_text_names(known, X, reset)
     # Types that not both libraries take.
     converted: dict[Any, Any] = {}

@@ -326,9 +326,7 @@ def _rounds_of_lightgbm(n_rounds: int, num_iteration: Any, start_iteration: Any)
         raise ValueError(f"num_iteration must be an integer, or None for all rounds; got {num_iteration!r}")
     is_limited = num_iteration is not None and num_iteration > 0
     rounds = range(start_iteration, start_iteration + num_iteration if is_limited else n_rounds)
-    if start_iteration and start_iteration >= n_rounds:
-        raise ValueError(f"start_iteration must be below {_describe(n_rounds)}; got {start_iteration}")
-    if rounds.stop > n_rounds:
+    if rounds.stop > n_rounds or start_iteration >= max(n_rounds, 1):
         raise ValueError(
             f"num_iteration={num_iteration} with start_iteration={start_iteration} goes beyond {_describe(n_rounds)}"
         )

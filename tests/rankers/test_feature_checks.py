@@ -78,7 +78,7 @@ def test_features_of_arrays_that_are_refused(ranker_class, place, wrong, message
         (FRAME.assign(c=FRAME["c"] + 0j), "the column 'c' of X has the type complex128"),
         (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), "the column 'c' of X has the type datetime64"),
         (FRAME.assign(c="x"), "the column 'c' of X has the type"),
-        (FRAME[[]], "X has no columns"),
+        (FRAME[[]], "X must have columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
     ],
 )
