@@ -49,15 +49,15 @@ def test_measures_are_listed_under_their_own_names():
 FIRST_USES = {
     "import boostrank": (0, ["core", "inputs"]),
     "boostrank.ndcg_score([1, 0], [0.5, 0.2], [1, 1])": (
-        42,
+        34,
         ["objectives", "surrogates", "metrics.registry", "metrics.reconciliation", "clicks.simulation"],
     ),
     "boostrank.evaluate([1, 0], [0.5, 0.2], [1, 1], ['ndcg@10', 'map'])": (
-        52,
+        40,
         ["objectives", "metrics.reconciliation", "metrics.runs.novelty", "metrics.runs.user_models", "significance"],
     ),
     "boostrank.LightGBMRanker()": (
-        122,
+        90,
         [
             "backends.xgboost",
             "rankers.bagging",
@@ -71,8 +71,8 @@ FIRST_USES = {
             "theory",
         ],
     ),
-    "boostrank.XGBoostRanker()": (138, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
-    "boostrank.compare": (152, ["cli", "displays", "theory", "metrics.runs.novelty", "clicks.simulation"]),
+    "boostrank.XGBoostRanker()": (98, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
+    "boostrank.compare": (108, ["cli", "displays", "theory", "metrics.runs.novelty", "clicks.simulation"]),
 }
 
 
