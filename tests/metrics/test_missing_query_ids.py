@@ -73,12 +73,6 @@ def test_the_error_says_what_got_no_query_ids(name, subject):
         CALLS[name](LABELS, SCORES, None)
 
 
-@for_each("name", [name for name, call in CALLS.items() if qid_parameter(call).default is None])
-def test_query_ids_that_are_left_out_are_an_error(name):
-    with pytest.raises(ValueError, match="got no qid"):
-        CALLS[name](LABELS, SCORES)
-
-
 def test_preferences_know_their_queries():
     graph = PreferenceGraph(["a", "a", "b", "b"], winner=[0, 3], loser=[1, 2])
     assert br.evaluate(graph, SCORES, measures=["agreement", first_score]) == {"agreement": 0.5, "first_score": 0.4}

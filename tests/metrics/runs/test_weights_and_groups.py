@@ -92,10 +92,7 @@ def test_only_evaluated_queries_need_a_value():
         ({"1": 1}, ValueError, "sample_weight must have a value for each query; it has none for '2'"),
         ({"1": 1, "2": np.nan}, ValueError, "that of '2' is missing"),
         ({"1": 1, "2": -1}, ValueError, "sample_weight must be finite, not negative, and not zero everywhere"),
-        ({"1": 1, "2": np.inf}, ValueError, "sample_weight must be finite"),
-        ({"1": 0, "2": 0}, ValueError, "not zero everywhere"),
         ({"1": 0, "2": 0, "3": 1}, ValueError, "not zero everywhere"),
-        ({"1": "x", "2": 0}, ValueError, "sample_weight must be numbers"),
     ],
 )
 def test_bad_weights_are_named(weights, error, message):

@@ -1,6 +1,7 @@
-"""Average precision with a cutoff: the number of relevant documents by which it divides, with ties."""
+"""Average precision, mean precision and reciprocal rank."""
 
 import itertools
+import math
 from fractions import Fraction
 from math import comb
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_definitions import CHOOSE
+from measure_definitions import CHOOSE, FUNCTIONS
 from oracles import one_query, orders_by
 
 from boostrank import evaluate_run, get_measure
@@ -81,3 +82,26 @@ def test_found_counts_the_retrieved_documents_of_a_run():
     assert evaluate_run(qrels, run, measures) == pytest.approx(
         {"all": total / 3, "possible": total / 3, "found": total / 2}
     )
+
+
+def test_cutoffs_beyond_the_list_count_too():
+    y, scores, qid = [1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0]
+    expected = np.mean([FUNCTIONS["precision"](y, scores, qid, k=r) for r in range(1, 11)])
+    assert FUNCTIONS["mean_precision"](y, scores, qid, k=10) == pytest.approx(expected, abs=1e-13)
+    assert FUNCTIONS["mean_precision"](y, scores, qid, k=10**12) == pytest.approx(0.0, abs=1e-10)
+    # Fractions cut queries of different sizes at different ranks.
+    values = FUNCTIONS["mean_precision"]([*y, 1], [*scores, 1.0], [*qid, 1], k=0.5, per_query=True)
+    assert values.tolist() == pytest.approx([0.75, 1.0], abs=1e-13)
+
+
+def test_rare_relevance_in_a_long_tie():
+    y = np.zeros(5000)
+    y[[17, 4000, 4001]] = 1.0
+    expected = sum(math.comb(5000 - t, 2) / t for t in range(1, 4999)) / math.comb(5000, 3)
+    assert FUNCTIONS["mrr"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_much_relevance_in_a_long_tie_does_not_overflow():
+    y = np.arange(2000) < 1600
+    expected = sum(math.comb(2000 - t, 1599) / math.comb(2000, 1600) / t for t in range(1, 402))
+    assert FUNCTIONS["mrr"](y, np.zeros(2000), one_query(y)) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,157 @@
+"""NDCG by cutoff, by rank and by tie rule, and its expectation."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles import normalized_gains
+
+import boostrank as br
+from boostrank.metrics import dcg_breakdown, dcg_score, expected_ndcg, ndcg_curve, tie_range
+
+TIES = ("average", "stable", "best", "worst")
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("empty", ["zero", "one", "skip"])
+def test_curve_is_ndcg_score_at_every_cutoff(ties, empty, tied):
+    labels, scores, qid = tied
+    settings = {"ties": ties, "empty": empty, "gain": "linear", "discount": "zipf"}
+    ks = [7, 1, 30, 2, 3, 12]
+    for weights in (None, 1.0 + np.arange(40) % 3, 1.0 + qid % 3):
+        options = settings | {"sample_weight": weights}
+        expected = [br.ndcg_score(labels, scores, qid, k=k, **options) for k in ks]
+        np.testing.assert_allclose(ndcg_curve(labels, scores, qid, ks=ks, **options), expected, rtol=0, atol=1e-12)
+    expected = [br.ndcg_score(labels, scores, qid, k=k, per_query=True, **settings) for k in ks]
+    seen = ndcg_curve(labels, scores, qid, ks=ks, per_query=True, **settings)
+    np.testing.assert_allclose(seen, np.transpose(expected), rtol=0, atol=1e-12)
+
+
+def test_curve_over_many_blocks_and_bad_input():
+    random = np.random.default_rng(1)
+    labels, qid = random.integers(0, 5, 60_000), np.repeat(np.arange(600), 100)
+    scores = random.integers(0, 30, 60_000)
+    for k, value in zip((1, 10, 100), ndcg_curve(labels, scores, qid, ks=(1, 10, 100)), strict=True):
+        assert value == pytest.approx(br.ndcg_score(labels, scores, qid, k=k), abs=1e-12)
+    for ks in ([], [0], [1.5], 3, [True]):
+        with pytest.raises(ValueError, match="ks must be"):
+            ndcg_curve([1], [1], [1], ks=ks)
+    with pytest.raises(ValueError, match="ties must be"):
+        ndcg_curve([1], [1], [1], ties="any")
+    with pytest.raises(ValueError, match="y_score has 2"):
+        ndcg_curve([1], [1, 2], [1])
+
+
+TIES = ("average", "stable", "best", "worst")
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("k", [None, 1, 3, 0.5])
+def test_breakdown_adds_up_to_dcg(ties, k, tied):
+    labels, scores, qid = tied
+    settings = {"gain": "linear", "discount": "zipf"}
+    table = dcg_breakdown(labels, scores, qid, k=k, ties=ties, **settings)
+    by_query = table.groupby("qid", sort=False)
+    dcg = dcg_score(labels, scores, qid, k=k, ties=ties, per_query=True, **settings)
+    np.testing.assert_allclose(by_query["contribution"].sum(), dcg, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(by_query["cumulative"].last(), dcg, rtol=0, atol=1e-12)
+    ideal = dcg_score(labels, labels, qid, k=k, per_query=True, **settings)
+    np.testing.assert_allclose(by_query["ideal_cumulative"].last(), ideal, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(by_query["ideal_contribution"].sum(), ideal, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(table["relevance"], labels[table["document"]])
+    np.testing.assert_array_equal(table["qid"], qid[table["document"]])
+    np.testing.assert_array_equal(table["contribution"], table["gain"] * table["discount"])
+    assert not table["document"].duplicated().any()
+
+
+def test_weights_of_queries_are_listed_and_give_the_weighted_dcg(tied):
+    labels, scores, qid = tied
+    ids = list(dict.fromkeys(qid))
+    weights = np.random.default_rng(1).integers(0, 5, len(ids))
+    plain, table = (
+        dcg_breakdown(labels, scores, qid, k=3),
+        dcg_breakdown(labels, scores, qid, k=3, sample_weight=weights),
+    )
+    pd.testing.assert_frame_equal(table.drop(columns="weight"), plain)
+    assert table["weight"].tolist() == [weights[ids.index(query)] for query in table["qid"]]
+    last = table.groupby("qid", sort=False).last()
+    expected = dcg_score(labels, scores, qid, k=3, ties="stable", sample_weight=weights)
+    assert np.average(last["cumulative"], weights=last["weight"]) == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(ValueError, match="sample_weight must"):
+        dcg_breakdown(labels, scores, qid, sample_weight=-weights)
+
+
+def test_breakdown_by_hand_and_its_averaged_ties():
+    table = dcg_breakdown([1, 3, 0], [0.1, 0.2, 0.3], ["a", "a", "a"])
+    assert list(table) == [
+        "qid",
+        "rank",
+        "document",
+        "relevance",
+        "gain",
+        "discount",
+        "contribution",
+        "cumulative",
+        "ideal_relevance",
+        "ideal_contribution",
+        "ideal_cumulative",
+    ]
+    assert table["qid"].tolist() == ["a", "a", "a"]
+    assert table["rank"].tolist() == [1, 2, 3]
+    assert table["document"].tolist() == [2, 1, 0]
+    np.testing.assert_allclose(table["cumulative"], [0, 7 / np.log2(3), 7 / np.log2(3) + 0.5])
+    np.testing.assert_allclose(table["ideal_contribution"], [7, 1 / np.log2(3), 0])
+    # The mean contribution of each document over all permutations of the ties; each is at rank 3 in a third of them.
+    labels, discounts = [2, 1, 3], [1, 1 / np.log2(3), 0]
+    orders = np.array([[order.index(i) for i in range(3)] for order in itertools.permutations(range(3))])
+    expected = (2.0 ** np.array(labels) - 1) * np.take(discounts, orders).mean(axis=0)
+    seen = dcg_breakdown(labels, [1, 1, 1], [0, 0, 0], k=2, ties="average")
+    np.testing.assert_allclose(seen["contribution"], expected, atol=1e-12)
+    with pytest.raises(ValueError, match="ties must be"):
+        dcg_breakdown([1], [1], [1], ties="any")
+
+
+TIES = ("average", "stable", "best", "worst")
+
+
+def test_tie_range_is_the_range_over_all_orders(tied):
+    labels, scores, qid = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0]), np.zeros(5)
+    orders = itertools.permutations(range(5))
+    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), qid, k=3) for order in orders]
+    seen = tie_range(labels, scores, qid, k=3)
+    np.testing.assert_allclose(seen, (min(values), np.mean(values), max(values)), atol=1e-12)
+    labels, scores, qid = tied
+    for empty in ("zero", "skip"):
+        options = {"k": 4, "gain": "linear", "discount": "zipf", "empty": empty}
+        for per_query in (False, True):
+            for name, value in tie_range(labels, scores, qid, per_query=per_query, **options)._asdict().items():
+                expected = br.ndcg_score(labels, scores, qid, ties=name, per_query=per_query, **options)
+                np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)
+
+
+OUTCOMES, PROBABILITIES = np.array([[2, 0, 1, 3, 0], [0, 1, 0, 1, 2], [0, 0, 3, 0, 1]]), np.array([0.5, 0.3, 0.2])
+SCORES, QID = np.array([0.1, 0.3, 0.2, 0.5, 0.5]), list("babab")
+
+
+@pytest.mark.parametrize("k", [None, 1, 2])
+def test_it_is_the_mean_of_ndcg_over_outcomes(k):
+    bayes = np.zeros(5)
+    for rows in ([0, 2, 4], [1, 3]):
+        bayes[rows] = PROBABILITIES @ [normalized_gains(labels[rows], cutoff=k) for labels in OUTCOMES]
+    expected = PROBABILITIES @ [br.ndcg_score(labels, SCORES, QID, k=k, per_query=True) for labels in OUTCOMES]
+    np.testing.assert_allclose(expected_ndcg(bayes, SCORES, QID, k=k), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bayes": [0.5, -0.1]}, r"bayes\[1\] = -0.1 is negative"),
+        ({"scores": [0.5, np.nan]}, r"scores\[1\] is nan"),
+        ({"bayes": [0.5]}, "bayes has 1 values for the 2 rows of qid"),
+        ({"scores": [0.5]}, "scores has 1 values for the 2 rows of qid"),
+    ],
+)
+def test_bad_input_is_an_error_that_names_it(change, message):
+    with pytest.raises(ValueError, match=message):
+        expected_ndcg(**{"bayes": [0.5, 0.5], "scores": [0.1, 0.2], "qid": [7, 7], **change})
