@@ -290,6 +290,9 @@ class DocumentClicks:
         """The records of some rows."""
         return DocumentClicks(self.records[rows], Queries.from_qid(self.queries.qid[rows]))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise ValueError("relevance labels are needed, one number for each document, but got clicks")
+
     @property
     def shape(self) -> tuple[int]:
         """The shape (n_documents,)."""
