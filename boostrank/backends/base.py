@@ -377,10 +377,7 @@ class Backend(Protocol):
         """
 
     def adds_trees(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether a round adds trees, times the learning rate, and changes no earlier ones, with these parameters.
-
-        It is not so with DART, random forests and linear models.
-        """
+        """Whether a round adds trees, times the learning rate, and changes no earlier ones; with DART it does."""
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
@@ -450,8 +447,7 @@ class Backend(Protocol):
         """Return one booster whose score of every row is the mean of the scores of these, at least one.
 
         It has the rounds of the first booster, then those of the second, ..., each tree with outputs divided by the
-        number of boosters; of linear models it has the mean of each coefficient. Raises ValueError for models that do
-        not take the same features.
+        number of boosters. Raises ValueError for models that do not take the same features.
         """
 
 

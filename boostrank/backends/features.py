@@ -309,7 +309,7 @@ def check_codes(
 
 
 def _column(X: Any, index: int) -> Floats:
-    """The values of one feature; of a sparse matrix those that are stored, and none of a categorical type."""
+    """The values of one feature: those that a sparse matrix stores; an empty array for a categorical type."""
     if isinstance(X, list):
         return np.concatenate([block[:, index] for block in X]).astype(np.float64)
     if issparse(X):

@@ -52,15 +52,15 @@ class LightGBMRanker(BoostedRanker):
         $parameters_of_features
 
         - `monotone_constraints`, `feature_contri`, `max_bin_by_feature`, `cegb_penalty_feature_lazy` and
-          `cegb_penalty_feature_coupled`: a sequence with one value per feature; the same as a string, "1,0,-1"; or a
-          dict, ``{"price": -1}``. Features that a dict does not have are not constrained, and have no penalty, the
-          contribution 1, and `max_bin` bins. With `linear_tree`, LightGBM constrains splits, but not the linear models.
-        - `interaction_constraints`: a list of lists of features, or a string, "[0,1],[2,3]". Features of a path in a
-          tree are all in one of the lists. LightGBM does not use features that are in none.
-        - `categorical_feature`: a list of features, or a string, "0,1" or "name:colour,shape". Their values are
-          integers from 0; negative ones are missing values. Then exactly these are categorical features, and columns
-          of other categorical types are numbers, the positions of their categories. With "auto", the default, columns
-          of a DataFrame with an unordered categorical type are categorical features.
+          `cegb_penalty_feature_coupled`: a sequence with one value per feature, or a dict, ``{"price": -1}``.
+          Features that a dict does not have are not constrained, and have no penalty, the contribution 1, and `max_bin`
+          bins. With `linear_tree`, LightGBM constrains splits, but not the linear models.
+        - `interaction_constraints`: a list of lists of features. Features of a path in a tree are all in one of the
+          lists. LightGBM does not use features that are in none.
+        - `categorical_feature`: a list of features. Their values are integers from 0; negative ones are missing values.
+          Then exactly these are categorical features, and columns of other categorical types are numbers, the positions
+          of their categories. With "auto", the default, columns of a DataFrame with an unordered categorical type are
+          categorical features.
 
         With ``device_type="cuda"`` or "gpu", LightGBM grows trees on a GPU, if it was built for it. Losses of boostrank
         are then computed by the CPU, because LightGBM takes gradients only in the memory of the host.

@@ -73,21 +73,21 @@ class XGBoostRanker(BoostedRanker):
 
         $parameters_of_features
 
-        - `monotone_constraints`: a sequence with one value per feature; the same as a string, "(1,0,-1)"; or a dict,
-          ``{"price": -1}``. Features that a dict does not have are not constrained.
-        - `interaction_constraints`: a list of lists of features, or a string, "[[0, 1], [2, 3]]". Features of a path
-          in a tree are all in one of the lists. A feature that is in none is on no path with others.
+        - `monotone_constraints`: a sequence with one value per feature, or a dict, ``{"price": -1}``. Features that a
+          dict does not have are not constrained.
+        - `interaction_constraints`: a list of lists of features. Features of a path in a tree are all in one of the
+          lists. A feature that is in none is on no path with others.
         - `feature_weights`: one weight per feature, or a dict, in which others have the weight 1. They are used where
           `colsample_bytree`, `colsample_bylevel` or `colsample_bynode` sample features. Features of weight 0 are
           sampled only if there are not enough others.
         - `feature_types`: one of "q", "int", "i", "float" (all for numbers) or "c" (categorical) per feature, or a
           dict, in which others have the type of their column. The values of categorical features are integers from 0.
-        - `missing`: a number that means a missing value, besides NaN, in all features that are not columns of a
-          categorical type. It is a property of the model: `predict` and saved models use that of the training. With
-          ``missing=0``, elements that a sparse matrix does not store are missing.
-        - `enable_categorical`: columns of a DataFrame with a categorical type are categorical features in any case.
-          With False they are an error. In the model, names that are not ASCII are percent-encoded, such as
-          "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
+        - `missing`: a number that means a missing value, besides NaN; not for DataFrames with columns of a categorical
+          type. It is a property of the model: `predict` and saved models use that of the training. With ``missing=0``,
+          elements that a sparse matrix does not store are missing.
+
+        Columns of a DataFrame with a categorical type are categorical features. In the model, names of categories that
+        are not ASCII are percent-encoded, such as "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
 
         With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install boostrank[gpu]``),
         surrogates that take arrays of a GPU (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed

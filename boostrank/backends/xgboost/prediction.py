@@ -26,7 +26,7 @@ from boostrank.backends.xgboost.features import (
 def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
     """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
     if device_of(booster) != "cpu":
-        # What is used below would do the same, after a warning that the features are not on the GPU.
+        # `inplace_predict` would give the same scores, after a warning that the features are not on the GPU.
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
