@@ -14,8 +14,8 @@ from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
-from boostrank.inputs.checks import check_flag, is_count
-from boostrank.metrics.base import Empty, QueryMean, evaluate_together, ranked_documents
+from boostrank.inputs.checks import check_choice, check_flag, is_count
+from boostrank.metrics.base import EMPTY, Empty, QueryMean, evaluate_together, ranked_documents
 from boostrank.metrics.labels import check_scores, labels_scores_queries, require_ids
 from boostrank.metrics.ndcg import NDCG
 
@@ -66,6 +66,7 @@ def ndcg_curve(
     """
     cutoffs = check_ks(ks)
     check_ties(ties)
+    check_choice("empty", empty, EMPTY)
     check_flag("per_query", per_query)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
     # Ranks beyond the longest query have no documents.

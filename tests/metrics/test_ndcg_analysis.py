@@ -41,6 +41,8 @@ def test_curve_over_many_blocks_and_bad_input():
         ndcg_curve([1], [1], [1], ties="any")
     with pytest.raises(ValueError, match="y_score has 2"):
         ndcg_curve([1], [1, 2], [1])
+    with pytest.raises(ValueError, match="empty must be one of zero, one, skip, raise; got 'nan'"):
+        ndcg_curve([1], [1], [1], empty="nan")
 
 
 TIES = ("average", "stable", "best", "worst")
