@@ -91,7 +91,7 @@ def train_on_workers(
             (cluster, part, endpoint, addresses, tracker_address, rank, tracker if rank == 0 else None)
             for rank, (part, endpoint) in enumerate(zip(prepared, endpoints, strict=True))
         ]
-        trained: Trained = _run(client, _train, tasks, workers)[0].result()
+        trained: Trained = _result(client, _run(client, _train, tasks, workers)[0], workers[0])
     return trained
 
 
@@ -150,6 +150,19 @@ def _run(
         client.cancel(futures)
         raise
     return futures
+
+
+def _result(client: Client, future: Future, worker: str) -> Any:
+    """The result of a finished future. A lost worker is an error: Dask would wait until it computes it again."""
+    seconds = POLL_SECONDS
+    while True:
+        try:
+            return future.result(timeout=seconds)
+        except TimeoutError:
+            if _lost(client, [worker]):
+                _raise_cause(client, [future], [worker])
+        # A large result may need longer to arrive.
+        seconds *= 2
 
 
 def _wait_for_all(client: Client, futures: list[Future], workers: list[str]) -> None:

@@ -14,6 +14,7 @@ from distributed import get_worker
 from xgboost import collective
 
 import boostrank.dask as bd
+from boostrank.dask.workers import _result
 from boostrank.surrogates import Power
 
 #: Rounds of a training that is to be stopped: they take longer than any limit below.
@@ -132,11 +133,15 @@ def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
     rows = place_on(client, data, aligned_sizes(data[2], 2))
     worker = min(client.nthreads())
     process = process_of(client, worker)
+    result = client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False)
     with (
         during_the_training(client, lambda: os.kill(process, signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
     ):
         small(ranker_class, Slow(), n_estimators=MANY_ROUNDS, client=client).fit(*rows)
+    # Results on a lost worker are an error as well: Dask would wait for that worker to compute them again.
+    with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
+        _result(client, result, worker)
     # The arrays were not all lost, and the others are computed again.
     assert small(ranker_class, n_estimators=2, client=client).fit(*rows).score(*rows) > 0.7
 
