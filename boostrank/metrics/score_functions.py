@@ -67,6 +67,8 @@ def score_function(name: str, measure: type[QueryMeasure]) -> Callable[..., Any]
         per_query: bool = False,
         **settings: Any,
     ) -> Any:
+        for each in settings.keys() - own.keys():
+            raise TypeError(f"{name}() got an unexpected keyword argument {each!r}")
         return measure(**settings)(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
     signature = inspect.signature(ndcg_score)

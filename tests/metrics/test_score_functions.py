@@ -48,8 +48,9 @@ def test_functions_have_the_signature_of_their_measure_and_of_the_stub():
         "empty: 'Empty' = 'skip', sample_weight: 'ArrayLike | None' = None, per_query: 'bool' = False) "
         "-> 'float | Floats'"
     )
-    with pytest.raises(TypeError, match="unexpected keyword argument 'typo'"):
-        br.metrics.auc_score([1, 0], [1, 0], [7, 7], typo=1)
+    for unknown in ("k", "judged_only"):
+        with pytest.raises(TypeError, match=rf"^auc_score\(\) got an unexpected keyword argument '{unknown}'"):
+            br.metrics.auc_score([1, 0], [1, 0], [7, 7], **{unknown: 1})
 
 
 def test_ndcg_score_makes_one_dcg_and_reads_labels_once(monkeypatch):
