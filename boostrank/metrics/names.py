@@ -12,14 +12,9 @@ import ast
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from boostrank.inputs.checks import check_choice, check_number, is_count
-
-if TYPE_CHECKING:
-    from boostrank.metrics.base import QueryMeasure
-    from boostrank.metrics.click_dcg import ClickDCG
-
 
 # The names of the measures of each module, which is imported when one of its measures is looked up. Most programs need
 # few of the measures, and importing all of them takes a third of the time that the first use of a ranker takes.
@@ -63,9 +58,9 @@ class _Classes(Mapping[str, Any]):
 
 
 #: Classes of measures by the name that :func:`boostrank.get_measure` takes.
-MEASURES: Mapping[str, type[QueryMeasure]] = _Classes(name for name in _MODULES if name != "click-dcg")
+MEASURES: Mapping[str, type[Any]] = _Classes(name for name in _MODULES if name != "click-dcg")
 #: The same with the measure of clicks, which is no mean of values of queries, but has a name too.
-ALL_MEASURES: Mapping[str, type[QueryMeasure | ClickDCG]] = _Classes(_MODULES)
+ALL_MEASURES: Mapping[str, type[Any]] = _Classes(_MODULES)
 
 
 class _Entry(NamedTuple):

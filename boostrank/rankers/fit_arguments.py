@@ -289,6 +289,8 @@ def eval_parts(
         `eval_set`, or if two sets have the same name.
     """
     if isinstance(eval_set, Mapping):
+        if eval_names is not None:
+            raise ValueError("give the names of validation sets as keys of eval_set or as eval_names, not both")
         eval_set, eval_names = list(eval_set.values()), [str(name) for name in eval_set]
     elif isinstance(eval_set, tuple) and eval_set and not isinstance(eval_set[0], (tuple, list)):
         eval_set = [eval_set]
@@ -303,6 +305,8 @@ def eval_parts(
                 f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(part).__name__}"
             )
         if len(part) == 3 and part[2] is not None:
+            if ids is not None:
+                raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
             ids = part[2]
         queries = sizes if ids is None else ids
         is_same = part[0] is X and part[1] is y and (queries is None or queries is own_queries)

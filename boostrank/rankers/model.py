@@ -22,8 +22,6 @@ from boostrank.rankers.features import TrainingFeatures, check_features
 if TYPE_CHECKING:
     import pandas as pd
 
-    from boostrank.rankers.base import BoostedRanker
-
 
 class TrainedModel(BaseEstimator):
     """The methods of a ranker and of a bag of rankers that need the trained model only."""
@@ -36,7 +34,7 @@ class TrainedModel(BaseEstimator):
     n_features_in_: int
 
     @property
-    def _parameters(self) -> BoostedRanker:
+    def _parameters(self) -> Any:
         """The ranker whose parameters the model has: the estimator itself, or the ranker of a bag."""
         raise NotImplementedError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,7 +248,9 @@ class Settings:
 
     def check_validation(self, eval_set: Any) -> None:
         """Raise ValueError for settings that contradict each other or `eval_set`, or that have no effect."""
-        values, has_eval_set = self.values, eval_set is not None and len(eval_set) > 0
+        if not isinstance(eval_set, (Mapping, list, tuple, NoneType)):
+            raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
+        values, has_eval_set = self.values, bool(eval_set)
         fraction, patience = values["validation_fraction"], values["early_stopping_rounds"]
         if values["cv"] is not None and not self.uses_folds:
             raise ValueError(
@@ -304,6 +307,12 @@ class Settings:
     def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
         """The specification of the training."""
         values = self.values
+        if (
+            options.early_stopping_metric is not None
+            and values["early_stopping_rounds"] is None
+            and not self.uses_folds
+        ):
+            raise ValueError("early_stopping_metric needs early_stopping_rounds")
         return TrainingSpecification(
             loss=self.loss,
             dcg=self.dcg,

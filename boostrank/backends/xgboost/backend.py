@@ -115,6 +115,9 @@ def save(booster: Any, path: str | os.PathLike[str]) -> None:
     write_with_checksum(path, bytes(copy.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
 
 
+_INCOMPLETE = "it is not a complete XGBoost model file"
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a booster from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
@@ -125,12 +128,14 @@ def load(path: str | os.PathLike[str]) -> Any:
             content = b"{" + content[1:].lstrip()
             _check_depth(json.loads(content))
         elif not content.startswith(b"{") or _end_of_value(content, 0) != len(content):
-            raise ValueError("it is not a complete XGBoost model file")
+            raise ValueError(_INCOMPLETE)
         # From memory: what was checked, and not what stands in the file by now.
         booster = xgb.Booster(model_file=bytearray(content))
         sizes = json.loads(booster.save_config())["learner"]["learner_model_param"]
     except (xgb.core.XGBoostError, ValueError, RecursionError, struct.error) as error:
-        raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {str(error).splitlines()[0]}") from error
+        # XGBoost's own messages begin with places in its code.
+        fault = _INCOMPLETE if isinstance(error, (xgb.core.XGBoostError, struct.error)) else str(error)
+        raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {fault}") from error
     n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
     if n_scores > 1 or booster_name(booster) == "gblinear":
         fault = f"it gives {n_scores} scores a row" if n_scores > 1 else "booster='gblinear' is a linear model"
