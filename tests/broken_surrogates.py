@@ -40,6 +40,16 @@ class WrongGradientOfLongQueries(Squared):
         return np.where(queries.repeat(queries.sizes) > 5, 1.01 * gradient, gradient), hessian
 
 
+class Descent(Separable):
+    """Its loss is not bounded below."""
+
+    def potential(self, scores):
+        return -scores
+
+    def slope_curvature(self, scores):
+        return np.full_like(scores, -1.0), np.zeros_like(scores)
+
+
 class HalfHessian(Squared):
     def gradient_hessian(self, scores, targets, queries):
         gradient, hessian = super().gradient_hessian(scores, targets, queries)

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import boostrank as br
-
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(FOLDER)
@@ -154,30 +152,6 @@ def test_jobs_have_a_value_of_each_method():
 def test_estimated_propensities_are_near_the_truth():
     experiment = methods.Experiment("synthetic", 0, "weak", "position-based", 20_000, 0, 1_000)
     assert abs(experiment.estimated("harvested").affine(2)[0][1] - 0.5) < 0.1
-
-
-def test_estimated_is_naive_where_the_log_has_no_evidence():
-    log = br.ClickLog([1, 1, 2, 2], [0, 1, 2, 3], [1, 2, 1, 2], [1, 0, 1, 0], session=[0, 0, 1, 1])
-    experiment = SimpleNamespace(shown_counts=log, shown_features=np.zeros((4, 1)))
-    for name in methods.ESTIMATES:
-        assert methods.Experiment.estimated(experiment, name) == br.clicks.PositionBased(1.0)
-
-
-def test_the_grid_varies_one_factor_at_a_time():
-    base = (benchmark.BASE_POLICY, benchmark.BASE_MODEL)
-    cells = benchmark.grid([10, 20])
-    assert len(cells) == len(set(cells)) == 8
-    for policy, model, _ in cells:
-        assert (policy == base[0]) != (model == base[1])
-
-
-def test_every_cell_has_jobs_of_all_groups(tmp_path):
-    arguments = SimpleNamespace(data=["synthetic"], seeds=2, sessions=(50, 20), runs=tmp_path)
-    jobs = benchmark.jobs_of(arguments)
-    n_cells = len(benchmark.CLICKS) + len(benchmark.grid(benchmark.VARIED))
-    assert len(jobs) == 2 * benchmark.N_FOLDS * (3 + n_cells * len(methods.METHODS))
-    limits = {(job[-2], job[2:4] == (benchmark.BASE_POLICY, benchmark.BASE_MODEL), job[-1]) for job in jobs.values()}
-    assert {one for one in limits if one[0] == "libraries"} == {("libraries", True, 50), ("libraries", False, 20)}
 
 
 def test_differences_are_to_full_labels_of_the_same_fold_and_seed():

@@ -4,7 +4,6 @@ import importlib
 import itertools
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import lightgbm
 import numpy as np
@@ -39,11 +38,6 @@ def ndcg(data, scores):
     return br.ndcg_score(data.y, scores, data.qid, k=10, empty="skip", per_query=True)
 
 
-def test_names_of_data_sets():
-    names = [workloads.data_name(data) for data in ("x/EAL/all.txt.gz", "x/MQ2008", "x/own.txt", "synthetic")]
-    assert names == ["EAL", "MQ2008", "own.txt", "synthetic"]
-
-
 def test_training_queries_are_those_of_training_and_validation(fold):
     X, y, qid = workloads.training_queries(fold)
     assert set(qid) == set(fold.train.qid) | set(fold.validation.qid)
@@ -53,18 +47,6 @@ def test_training_queries_are_those_of_training_and_validation(fold):
     assert (X[row] == fold.validation.X[0]).all()
     with pytest.raises(ValueError, match="query ids in common"):
         workloads.join(fold.train, fold.train)
-
-
-def test_all_queries_of_the_example_folder_are_cut_into_folds(tmp_path):
-    for name, label, sizes in (("rank.train", 1, [2] * 6), ("rank.test", 2, [1] * 4)):
-        (tmp_path / name).write_text("".join(f"{label} 1:{i} 3:1\n" for i in range(1, sum(sizes) + 1)))
-        (tmp_path / f"{name}.query").write_text("\n".join(map(str, sizes)))
-    folds = workloads.read_folds(str(tmp_path))
-    tests = [fold.test for fold in folds]
-    assert [len(set(test.qid)) for test in tests] == [2] * 5
-    assert len(set(np.concatenate([test.qid for test in tests]))) == 10
-    assert sorted(np.concatenate([test.y for test in tests])) == [1] * 12 + [2] * 4
-    assert all(isinstance(test.X, np.ndarray) for test in tests)
 
 
 def test_an_untuned_peer_is_its_own_ranker_with_default_parameters(fold, with_fold):
@@ -122,16 +104,6 @@ def test_the_best_draw_on_the_validation_queries_predicts(fold, with_fold, monke
     parameters.update(k=best["settings"]["k"], n_estimators=best["rounds"], n_jobs=1, random_state=0)
     ranker = br.LightGBMRanker(**parameters).fit(*fold.train)
     np.testing.assert_allclose(result["ndcg@10"], ndcg(fold.test, ranker.predict(fold.test.X)))
-
-
-def test_all_methods_get_the_same_draws_of_the_trees():
-    trees = set(quality_methods.TREES)
-    for method in quality_methods.PROTOCOLS["tuned"].values():
-        for number in range(3):
-            settings = quality_methods.draw(method, 0, number)
-            of_trees = quality_methods.draw(method._replace(own={}), 0, number)
-            assert set(of_trees) == trees
-            assert settings == {**of_trees, **{name: settings[name] for name in method.own}}
 
 
 def double(number):
@@ -288,21 +260,6 @@ def test_rows_are_not_kept_beside_other_runs_of_the_same_method(reports):
         kept.keep_headline(heads, heads.assign(sets=heads["sets"] + (heads["peer"] == "LGBMRanker")), report.BEST_PEER)
 
 
-def test_the_best_peer_is_that_of_all_peers(reports):
-    _, of_both = reports()
-    _, of_one = reports("XGBRanker", "LightGBMRanker")
-
-    def best(heads):
-        return heads.loc[heads["peer"] == report.BEST_PEER].set_index("method")["difference"]
-
-    # There are no runs of one of the earlier peers, or there are runs of a new one.
-    pd.testing.assert_series_equal(best(kept.keep_headline(of_one, of_both, report.BEST_PEER)), best(of_both))
-    assert list(best(of_one).index) == ["XGBoostRanker"]
-    _, without_default = reports("LightGBMRanker")
-    _, earlier = reports("XGBRanker")
-    assert list(best(kept.keep_headline(without_default, earlier, report.BEST_PEER)).index) == ["XGBoostRanker"]
-
-
 def test_runs_of_different_budgets_are_refused():
     about = {"protocol": "tuned"}
     runs = [run_of("LGBMRanker", fold, [0.5], **about, draws=[{}] * n) for fold, n in ((0, 8), (1, 8))]
@@ -311,23 +268,6 @@ def test_runs_of_different_budgets_are_refused():
     runs[0]["draws"] = [{}]
     with pytest.raises(SystemExit, match="budgets differ"):
         report.of_protocol(pd.DataFrame(runs), "tuned")
-
-
-def test_intervals_beyond_the_limit_are_arrows_with_numbers():
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    part = pd.DataFrame({"difference": [0.01, 0.0], "low": [-0.01, -0.2], "high": [0.07, 0.02]})
-    report.draw_intervals(ax, part, np.arange(2.0), 0.05, color="black", marker="o")
-    assert [text.get_text() for text in ax.texts] == ["-0.200", "+0.070"]
-    assert [line.get_marker() for line in ax.lines] == ["o", "<", ">"]
-    ends = np.sort([segment[:, 0] for segment in ax.collections[0].get_segments()])
-    np.testing.assert_allclose(ends, [[-0.01, 0.05], [-0.05, 0.02]])
-
-
-def test_all_means_are_inside_the_picture():
-    shown = pd.DataFrame({"difference": [0.01, 0.08, 0.0], "low": [0, -0.3, 0], "high": [0.02, 0.4, 0.01]})
-    assert 0.08 < report.half_width(shown) < 0.4
 
 
 def test_differences_of_candidates_count_each_query_once():
@@ -371,37 +311,13 @@ def test_defaults_are_chosen_without_test_queries(fold, with_fold):
         np.testing.assert_allclose(value, expected)
 
 
-def test_every_candidate_has_a_file_of_its_own(with_fold):
-    arguments = SimpleNamespace(data=["a/MQ2008", "a/EAL/all.txt.gz"], splits=2, runs=Path("runs"), only=None)
-    n_candidates = sum(len(defaults.candidates(library)) for library in defaults.OURS)
-    assert len(defaults.jobs_of(arguments)) == 2 * 2 * n_candidates
-    arguments.only = defaults.chosen("xgboost:LambdaMART:; xgboost:consistent-lambdarank:colsample_bynode=1.0")
-    assert [job[3:] for job in defaults.jobs_of(arguments).values()][:2] == [
-        ("xgboost", None, {}),
-        ("xgboost", "consistent-lambdarank", {"colsample_bynode": 1.0}),
-    ]
-    assert len(defaults.jobs_of(arguments)) == 2 * 2 * 2
-
-
-@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
-def test_candidates_of_auto_are_compared_once_each(library):
+@pytest.mark.parametrize(
+    ("library", "candidates"), [("lightgbm", LIGHTGBM_CANDIDATES), ("xgboost", XGBOOST_CANDIDATES)]
+)
+def test_candidates_of_auto_are_compared_once_each(library, candidates):
     rows = defaults.candidates(library)
     assert rows[0] == (None, {})
     assert all(row not in rows[:i] for i, row in enumerate(rows))
-    chosen_among = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}[library]
-    for parameters in chosen_among:
+    for parameters in candidates:
         objective = parameters.get("objective", "consistent-lambdarank")
         assert (objective, {name: parameters[name] for name in parameters if name != "objective"}) in rows
-
-
-def test_every_method_has_a_file_of_its_own(with_fold):
-    arguments = SimpleNamespace(
-        data=["a/MQ2008", "a/EAL/all.txt.gz"],
-        protocols=list(quality.PROTOCOLS),
-        seeds=2,
-        folds=None,
-        methods=None,
-        draws=8,
-        runs=Path("runs"),
-    )
-    assert len(quality.jobs_of(arguments)) == 2 * 2 * sum(map(len, quality.PROTOCOLS.values()))

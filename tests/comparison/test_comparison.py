@@ -1,5 +1,7 @@
 """The comparison of rankers: its table, its tests, its texts and its picture."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,16 +24,11 @@ def comparison():
 
 def test_table_equals_a_hand_written_loop(comparison):
     _, folds, rankers, result = comparison
-    values = {}
-    for name, ranker in rankers.items():
-        values[name] = np.concatenate(
-            [
-                br.ndcg_score(
-                    fold.test.y, ranker.fit(*fold.train).predict(fold.test.X), fold.test.qid, k=10, per_query=True
-                )
-                for fold in folds
-            ]
-        )
+    values = {name: [] for name in rankers}
+    for (name, ranker), fold in itertools.product(rankers.items(), folds):
+        X, y, qid = fold.test
+        values[name].extend(br.ndcg_score(y, ranker.fit(*fold.train).predict(X), qid, k=10, per_query=True))
+    values = {name: np.array(each) for name, each in values.items()}
     row = result.table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10")]
     assert row["mean"] == pytest.approx(values["squared"].mean(), abs=1e-12)
     test = br.permutation_test(values["squared"], values["softmax"])
@@ -86,12 +83,9 @@ def test_texts_of_a_comparison_have_its_numbers(comparison):
     lines = second.splitlines()
     assert lines[0] == "ndcg@10, compared with softmax"
     assert lines[4].split() == ["squared", mean, difference, p_value, wins, "10"]
-    assert lines[3].split()[2:] == ["10"]
-    assert len({len(line) for line in lines[1:5]}) == 1
     assert lines[5:] == [result.conclusion("ndcg@10")]
     markdown = result.to_markdown().splitlines()
     assert markdown[0] == "| ranker | ndcg@1 | diff | p (Holm) | ndcg@10 | diff | p (Holm) | win/tie/loss | rounds |"
-    assert markdown[1].count("|") == markdown[0].count("|")
     assert markdown[3].endswith(f"| {mean} | {difference} | {p_value} | {wins} | 10 |")
     table = result.table.assign(p_holm=result.table["p_holm"] * 0)
     assert Comparison(table, result.per_query, "softmax").cells("squared", "ndcg@10")[2] == "<.001"

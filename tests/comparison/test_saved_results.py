@@ -158,8 +158,6 @@ def test_results_are_read_as_they_were_written(tmp_path):
     for name in key._fields:
         assert saved.find(key._replace(**{name: "other"})) is None
     assert saved.differences(key._replace(data="i", settings="t")) == ["data", "settings"]
-    assert saved.differences(key._replace(versions="w")) == ["versions"]
-    assert saved.differences(key._replace(fold="Fold2")) == []
 
 
 def test_half_written_and_damaged_lines_are_left_out(tmp_path):
@@ -180,18 +178,11 @@ def test_half_written_and_damaged_lines_are_left_out(tmp_path):
         again = SavedResults(file)
         assert again.find(keys[2]).rounds == 6
         assert again.n_trainings == 3
-    for damaged in (
-        b"\0" * 50 + b"\n",
-        b"[]\n",
-        b'{"ranker": 1}\n',
-    ):
+    for damaged in (b"\0" * 50 + b"\n", b"[]\n"):
         file.write_bytes(b"".join([lines[0], damaged, *lines[2:]]))
         saved = SavedResults(file)
         assert (saved.damaged_lines, saved.n_trainings) == ([2], 2)
         assert saved.find(keys[0]) is None
-    file.write_bytes(lines[0][:-1])
-    SavedResults(file).add(keys[0], TrainingResult(np.arange(4.0), 5.0, 0.1))
-    assert SavedResults(file).n_trainings == 1
 
 
 def test_other_files_are_not_touched(tmp_path):
@@ -201,10 +192,6 @@ def test_other_files_are_not_touched(tmp_path):
         with pytest.raises(ValueError, match=r"train.txt' is no file of results"):
             SavedResults(file)
         assert file.read_text() == content
-    with pytest.raises(FileNotFoundError):
-        SavedResults(tmp_path / "absent" / "r.jsonl")
-    with pytest.raises(IsADirectoryError):
-        SavedResults(tmp_path)
 
 
 def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits):
@@ -301,7 +288,6 @@ def test_invalid_scores_are_not_saved(folds, tmp_path):
     file = tmp_path / "r.jsonl"
     faults = {
         np.log: "finite",
-        np.atleast_2d: "one-dim|1-dim|shape|dimension",
         np.unique: r"predict returned 1 scores for \d+ documents",
     }
     constant = [fold._replace(test=fold.test._replace(X=0 * fold.test.X - 1)) for fold in folds]
@@ -310,14 +296,3 @@ def test_invalid_scores_are_not_saved(folds, tmp_path):
             br.compare({"own": Constant(function)}, constant, results=file)
         assert caught.value.__notes__ == ["while own was trained on Fold1"]
     assert SavedResults(file).n_trainings == 0
-
-
-def test_several_runs_may_write_one_file_and_it_may_be_deleted(tmp_path):
-    file = tmp_path / "r.jsonl"
-    runs, keys = [SavedResults(file), SavedResults(file)], [identity(fold=f"Fold{i}") for i in range(2)]
-    for _ in range(2):
-        for run, key in zip(runs, keys, strict=True):
-            run.add(key, TrainingResult(np.arange(4.0), 5.0, 0.1))
-        saved = SavedResults(file)
-        assert (saved.damaged_lines, saved.n_trainings) == ([], 2)
-        file.unlink()

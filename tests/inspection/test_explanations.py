@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
-from boostrank.inspection.explanations import Explanation, explain, near_ids, number_format, value_text
+from boostrank.inspection.explanations import Explanation, explain
 
 SETTINGS = {"n_estimators": 6, "n_jobs": 1, "random_state": 0}
 
@@ -92,15 +92,12 @@ def test_the_table_has_values_and_contributions_of_each_feature(data):
     )
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
-def test_names_categories_and_text_ids_of_data_frames(ranker_class, data):
+def test_names_categories_and_text_ids_of_data_frames(data):
     X, y, qid = data
-    names = [f"f{i}" for i in range(5)]
-    frame = pd.DataFrame(X[:, :5], columns=names).assign(
-        shop=pd.Categorical(np.array(["red", "blue"])[y.astype(int) % 2])
-    )
+    shop = pd.Categorical(np.array(["red", "blue"])[y.astype(int) % 2])
+    frame = pd.DataFrame(X[:, :5], columns=list("vwxyz")).assign(shop=shop)
     ids = np.array([f"q {i}" for i in qid])
-    ranker = ranker_class(**SETTINGS).fit(frame, y, ids)
+    ranker = br.LightGBMRanker(**SETTINGS).fit(frame, y, ids)
     found = explain(ranker, frame.assign(qid=ids), query="q 5")
     row = found.table.set_index("feature").loc["shop"]
     assert [row["value_a"], row["value_b"]] == [frame["shop"].iloc[i] for i in found.rows]
@@ -141,40 +138,22 @@ def test_the_printed_table():
         "score                                  1.350      1.100      +0.250",
     ]
     assert "<td" in found._repr_html_()
-    assert "Query red shoe" in found._repr_html_()
-
-
-def test_texts_of_numbers_and_values():
-    assert number_format([1234.5])(1234.5) == "1234" != number_format([])(0.0)
-    assert number_format([1e-30, np.nan])(1e-30) == "0.000000000000"
-    assert number_format([0.5])(-1e-9, "+") == "+0.0000"
-    texts = [value_text(value) for value in (None, np.nan, True, "a", 3, 2.0, 1 / 3)]
-    assert texts == ["", "missing", "True", "a", "3", "2", "0.333333"]
-    assert near_ids([1, 2, 3, 40], "many") == ["1", "2", "3"]
-    assert near_ids(["a", "b"], "zz") == ["a", "b"]
 
 
 def test_bad_input(data):
     X, y, qid = data
     ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
-    cases = [
+    for settings, message in (
         ({}, "there are 12 queries; query must be the id"),
         ({"query": 99}, "no query 99 among the 12 queries; near to it: 11, 10, 9"),
         ({"query": 1, "ranks": (0, 2)}, "query 1 has the ranks 1 to"),
-        ({"query": 1, "ranks": (1, 999)}, r"got \(1, 999\)"),
         ({"query": 1, "ranks": (2, 2)}, "two different ones"),
-        ({"query": 1, "ranks": "ab"}, "ranks must be one rank or two"),
         ({"query": 1, "y": y[1:]}, "y has"),
-    ]
-    for settings, message in cases:
+    ):
         with pytest.raises(ValueError, match=message):
             explain(ranker, X, qid, **settings)
-    with pytest.raises(ValueError, match="qid has"):
-        explain(ranker, X, qid[1:], query=1)
     with pytest.raises(TypeError, match="LinearRegression has no contributions"):
         explain(LinearRegression().fit(np.nan_to_num(X), y), np.nan_to_num(X), qid, query=1)
-    with pytest.raises(ValueError, match="n_features must be an integer"):
-        explain(ranker, X, qid, query=1).summary(0)
 
 
 def test_equal_scores_are_said_to_be_ranked_by_row():

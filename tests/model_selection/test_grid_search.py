@@ -154,23 +154,18 @@ def test_params_may_have_the_query_ids_and_validation_data(ranker, data):
 
 
 def test_wrong_arguments_are_errors(ranker, data):
-    X, y, qid = data
-    wrong = [
-        (ValueError, r"one weight per query \(24\) or per document", {"params": {"sample_weight": np.ones(23)}}),
-        (TypeError, r"unexpected argument.*typo", {"params": {"typo": 1}}),
-    ]
-    for kind, message, arguments in wrong:
-        with pytest.raises(kind, match=message):
-            br.cross_validate(ranker, X, y, qid, cv=3, **arguments)
+    with pytest.raises(ValueError, match=r"one weight per query \(24\) or per document"):
+        br.cross_validate(ranker, *data, cv=3, params={"sample_weight": np.ones(23)})
+    with pytest.raises(TypeError, match=r"unexpected argument.*typo"):
+        br.cross_validate(ranker, *data, cv=3, params={"typo": 1})
 
 
 # Preferences
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
-def test_preferences_are_scored_by_agreement(ranker_class, data):
+def test_preferences_are_scored_by_agreement(data):
     X, y, qid = data
-    ranker = ranker_class("edge-logistic", n_estimators=4, n_jobs=1)
+    ranker = br.LightGBMRanker("edge-logistic", n_estimators=4, n_jobs=1)
     graph = br.PreferenceGraph.from_grades(y, qid)
     folds = list(br.QueryKFold(3).split(X, groups=qid))
     expected = [clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test]) for train, test in folds]
@@ -178,7 +173,7 @@ def test_preferences_are_scored_by_agreement(ranker_class, data):
     search = br.grid_search(ranker, {"learning_rate": [0.1]}, X, graph, cv=3)
     np.testing.assert_allclose(search.best_score_, np.mean(expected))
     assert search.score(X, graph) == search.best_estimator_.score(X, graph)
-    for scoring in ("ndcg@10", ["agreement", "ndcg@10"], {"first": br.make_scorer("ndcg@10")}):
+    for scoring in ("ndcg@10", {"first": br.make_scorer("ndcg@10")}):
         for function, arguments in ((br.cross_validate, ()), (br.grid_search, ({"k": [5]},))):
             with pytest.raises(ValueError, match="ndcg@10 needs relevance labels; the measure of preferences is"):
                 function(ranker, *arguments, X, graph, cv=3, scoring=scoring)
@@ -206,9 +201,7 @@ def test_a_search_over_parameters_of_libraries(of_library, data):
     assert search.best_estimator_.get_params()["learning_rate"] == search.best_params_["learning_rate"]
     best = accept_qid(clone(of_library)).set_params(**search.best_params_).fit(X, y, qid, sample_weight=weights)
     np.testing.assert_array_equal(search.predict(X), best.predict(X))
-    expected = br.ndcg_score(y, best.predict(X), qid, k=10)
-    assert search.score(X, y, qid=qid) == expected
-    assert pickle.loads(pickle.dumps(search)).score(X, y, qid=qid) == expected
+    assert search.score(X, y, qid=qid) == br.ndcg_score(y, best.predict(X), qid, k=10)
 
 
 def test_other_estimators_have_no_number_of_rounds(data):

