@@ -234,7 +234,7 @@ def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
         Power(-0.75),
         Arc(),
         Profiled(Arc()),
-        variant(Squared, potential=lambda self, scores: scores**2),
+        steeper,
     ):
         with pytest.raises(ValueError, match="no strong convexity constant is known"):
             regret_bound(surrogate, 0.1, 5)
