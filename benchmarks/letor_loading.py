@@ -23,7 +23,7 @@ from reporting import make_parser, publish
 from sklearn.datasets import load_svmlight_file
 from timing import seconds_in_turns
 
-from boostrank.core.queries import Queries
+from boostrank import Queries
 from boostrank.core.threads import n_threads
 from boostrank.datasets import read_letor
 

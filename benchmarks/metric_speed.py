@@ -40,7 +40,7 @@ from timing import median_ratios, seconds_in_turns
 from workloads import N_DOCUMENTS, leaf_parameters, ragged_sizes
 
 import boostrank as br
-from boostrank.core.queries import Queries
+from boostrank import Queries
 
 OURS = "boostrank ndcg_score"
 SLOW = "scikit-learn, loop over queries"

@@ -21,8 +21,8 @@ from timing import seconds_in_turns
 from workloads import ragged_sizes
 
 import boostrank as br
+from boostrank import use_threads
 from boostrank.core import compiled
-from boostrank.core.threads import use_threads
 from boostrank.surrogates import SURROGATES, ConsistentLambdaRank
 
 PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1, "force_col_wise": True}

@@ -23,9 +23,7 @@ from rich.progress import track
 from scipy.optimize import minimize
 
 import boostrank as br
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.targets import make_targets
+from boostrank import DCG, Queries, make_targets
 from boostrank.datasets import Fold
 from boostrank.displays import style
 from boostrank.model_selection import with_validation

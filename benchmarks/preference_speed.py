@@ -15,7 +15,7 @@ from reporting import make_parser, publish
 from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
-from boostrank.core.queries import Queries
+from boostrank import Queries
 from boostrank.objectives.labels import as_labels
 from boostrank.objectives.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES

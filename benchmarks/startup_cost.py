@@ -33,7 +33,7 @@ CALL = """
 import numpy as np, resource, time
 from boostrank.objectives.labels import as_labels
 from boostrank.objectives.objective import Objective
-from boostrank.core.queries import Queries
+from boostrank import Queries
 random = np.random.default_rng(0)
 queries = Queries.from_sizes(random.integers(20, 221, 1000))
 y, scores = random.integers(0, 5, queries.n_documents), random.normal(size=queries.n_documents)

@@ -19,6 +19,7 @@ from .clicks import simulate_clicks as simulate_clicks
 from .comparison import compare as compare
 from .comparison import compare_runs as compare_runs
 from .core.dcg import DCG as DCG
+from .core.queries import Queries as Queries
 from .core.targets import make_targets as make_targets
 from .core.threads import use_threads as use_threads
 from .datasets import Dataset as Dataset

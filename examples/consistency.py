@@ -16,9 +16,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from boostrank import theory
-from boostrank.core.queries import Queries
-from boostrank.core.targets import NORMALIZATIONS, make_targets
+from boostrank import Queries, make_targets, theory
+from boostrank.core.targets import NORMALIZATIONS
 from boostrank.displays import style
 from boostrank.surrogates import SURROGATES
 

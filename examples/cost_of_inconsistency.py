@@ -39,8 +39,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from scipy import stats
 
 import boostrank as br
-from boostrank.core.queries import Queries
-from boostrank.core.targets import make_targets
+from boostrank import Queries, make_targets
 from boostrank.displays import style
 
 NOISE, TEST_SEED, MAX_REGRET = 0.3, 1_000_000, 0.2

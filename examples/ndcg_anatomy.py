@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import boostrank as br
-from boostrank import displays, metrics
-from boostrank.core.dcg import DCG
+from boostrank import DCG, displays, metrics
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures ndcg_anatomy*.png there")

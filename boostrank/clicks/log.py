@@ -43,7 +43,7 @@ class ClickLog:
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
-        Query id of each row of `X`, as in :meth:`boostrank.core.queries.Queries.from_qid`.
+        Query id of each row of `X`, as in :meth:`boostrank.Queries.from_qid`.
     row : array-like of int, shape (n_entries,)
         Number of the row of `X` that was shown, from 0.
     position : array-like of int, shape (n_entries,)

@@ -281,7 +281,7 @@ class ContributionDisplay(Display):
     Attributes
     ----------
     explanation : Explanation
-        The values; see :class:`boostrank.inspection.explanations.Explanation`.
+        The values; see :class:`boostrank.inspection.Explanation`.
     n_features : int
         Maximum number of features that are drawn; the others are one bar.
     figure_, ax_ : matplotlib Figure and Axes

@@ -74,7 +74,7 @@ class PreferenceGraph:
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
-        Query id of each row, as in :meth:`boostrank.core.queries.Queries.from_qid`.
+        Query id of each row, as in :meth:`boostrank.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
         Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other, see
         :meth:`conflicts`.

@@ -57,14 +57,14 @@ def lightgbm_objective(
     """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and ``lightgbm.LGBMRanker``.
 
     The weights of the Dataset are applied here, because LightGBM does not apply them to custom gradients. Gradients are
-    scaled so that the mean Hessian is 1 before the first round; see :class:`boostrank.objectives.objective.Objective`.
+    scaled so that the mean Hessian is 1 before the first round.
     The default penalty of :class:`boostrank.LightGBMRanker` for such losses is not set here: give ``lambda_l2=50``.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "consistent-lambdarank"
-        A name in :data:`boostrank.objectives.losses.LOSSES`, or an instance. For an EdgeLoss, each pair of documents of
-        a query with different labels is a preference.
+        A name in :data:`boostrank.surrogates.SURROGATES` or :data:`boostrank.preferences.EDGE_LOSSES`, or an instance.
+        For an EdgeLoss, each pair of documents of a query with different labels is a preference.
     gain, discount, k
         See :class:`boostrank.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"

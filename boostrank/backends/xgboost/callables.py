@@ -50,15 +50,14 @@ def xgboost_objective(
 
     The DMatrix must have ``group`` or ``qid``. Its weights, one per query, are applied here, because XGBoost does not
     apply them to custom gradients. Gradients are scaled so that the mean Hessian is 1 before the first round, and
-    ``min_child_weight`` and ``lambda`` mean numbers of documents; see
-    :class:`boostrank.objectives.objective.Objective`. The defaults of :class:`boostrank.XGBoostRanker` for such losses
-    are not set here: give ``min_child_weight=20``, ``lambda=50`` and ``colsample_bynode=0.7``.
+    ``min_child_weight`` and ``lambda`` mean numbers of documents. The defaults of :class:`boostrank.XGBoostRanker` for
+    such losses are not set here: give ``min_child_weight=20``, ``lambda=50`` and ``colsample_bynode=0.7``.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "consistent-lambdarank"
-        A name in :data:`boostrank.objectives.losses.LOSSES`, or an instance. For an EdgeLoss, each pair of documents of
-        a query with different labels is a preference.
+        A name in :data:`boostrank.surrogates.SURROGATES` or :data:`boostrank.preferences.EDGE_LOSSES`, or an instance.
+        For an EdgeLoss, each pair of documents of a query with different labels is a preference.
     gain, discount, k
         See :class:`boostrank.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
