@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
-from string import Template
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Never, Self, TypeVar
 
@@ -26,149 +26,126 @@ from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 
 T = TypeVar("T")
-#: Text that the docstrings of both rankers have; :func:`insert_common_text` inserts it.
-_COMMON_TEXT: Mapping[str, str] = {
-    "choice_of_objective": """\
-"auto" chooses by cross-validation over the training queries among a few candidates,
-    ``boostrank.rankers.automatic.$candidates``, "$native" among them. The first one, the default
-    objective, is kept unless another one is better by more than one standard error of the difference, paired by
-    query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
-    `k`, 10 if `k` is None. Queries without a relevant document do not count. For clicks, the objective of the
-    library is left out. Candidates that are worse than the best one by more than two standard errors after a
-    quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
-    of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
-    one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
-    rounds.""",
-    "targets_and_rounds": """\
-gain, discount, k
-    Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
-    :class:`boostrank.DCG`.
-normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-    How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
-    :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
-n_estimators : int or "auto", default 100
-    Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
-    the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this
-    mean has not improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A
-    validation set is then only evaluated.
-learning_rate : float, optional
-    By default 0.1, and from 0.1 to 0.3 for the losses of boostrank with 50 to 299 rounds and without early
-    stopping: the more of what trees learn from some training queries is true of others, the larger it is. Two
-    short trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`).""",
-    "validation": """\
-early_stopping_rounds : int, optional
-    Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
-    `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
-    the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
-    over folds, instead of after all rounds.
-validation_fraction : float in (0, 1), optional
-    Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
-    decide on the objective.
-refit : bool, default False
-    After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
-    the number of rounds that was found.
-cv : int, optional
-    Number of folds of the training queries for `objective="auto"`, `n_estimators="auto"` and `ensemble="folds"`.
-    They are drawn with `random_state`, and each query is held out by one fold. By default 5, and 3 with
-    `objective="auto"`: a candidate costs ``cv - 1`` trainings.
-ensemble : {"folds"}, optional
-    "folds" averages the models of the folds, instead of training on all queries. `n_estimators` is the number of
-    rounds of each of them.""",
-    "seed_and_threads": """\
-random_state : int, RandomState or None
-    An integer is the seed of $library, and of the choice of the queries to hold out: the same integer gives the
-    same model. From a RandomState, each `fit` draws another seed. With None, $library uses its default seed, and
-    each `fit` holds out other queries.
-n_jobs : int, optional
-    Number of threads of $library, and of the losses and metrics of boostrank in `fit`. None lets $library choose,
-    and is ``OMP_NUM_THREADS``, or the number of processors, for losses and metrics.""",
-    "parameters_of_features": """\
-Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
-    does not count. Values of too many or too few features, and features that do not exist, are errors.""",
-    "attributes": """\
-learning_rate_ : float
-    The learning rate at the start of the training, which callbacks may change; not after `load_model`.
-evals_result_ : dict of str to dict of str to list of float
-    Values of each metric on each validation set, one for each round of this training:
-    ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
-    `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
-    `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets
-    and after `load_model`.
-best_score_ : dict of str to dict of str to float
-    The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
-    `refit`, they are those of the model that was trained without the held-out queries.
-objective_ : str, Surrogate, EdgeLoss or callable
-    The parameter `objective` with which the model was trained, the chosen one if it was "auto"; not after
-    `load_model`.
-best_params_ : dict
-    With folds: the parameters of the chosen candidate, in which it differs from the ranker with the default
-    objective.
-cv_results_ : dict of str to ndarray of shape (n_candidates,)
-    With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
-    :class:`boostrank.displays.CandidatesDisplay` plots them. Without `objective="auto"` there is one candidate.
-
-    params, objective
-        Its parameters, as in `best_params_`, and its objective.
-    metric
-        Name of the deciding metric.
-    n_rounds
-        Number of rounds at which it is judged.
-    mean_test_score
-        Mean of the deciding metric over the folds, after this number of rounds.
-    difference, standard_error
-        Mean over the held-out queries with a relevant document of its value minus that of the first candidate, and
-        the standard error of this mean; for a dropped candidate, when it was dropped.
-    rounds_trained, dropped, chosen
-        Number of rounds that it was trained, and whether it was dropped before the end or chosen.
-    mean_curve
-        Mean of the deciding metric over the folds after each round, shape (rounds_trained,).
-feature_importances_ : ndarray, shape (n_features_in_,)
-n_features_in_ : int
-feature_names_in_ : ndarray of str, if X had column names""",
-    "examples": """\
->>> from boostrank import $ranker, make_ranking
->>> X, y, qid = make_ranking(n_queries=50, random_state=0)
->>> ranker = $ranker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
->>> ranker.score(X, y, qid) > 0.7
-True
-
-Two metrics on a validation set, of which the first decides on early stopping:
-
->>> ranker = $ranker(n_estimators=200, early_stopping_rounds=10)
->>> test = make_ranking(n_queries=20, random_state=1)
->>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
->>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
-(['ndcg@10', 'map'], True)
-
-Objective and number of rounds chosen by cross-validation over the training queries:
-
->>> ranker = $ranker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
->>> chosen = ranker.cv_results_["chosen"]
->>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
-True""",
-}
-
-
-def insert_common_text(library: str, native_objective: str) -> Callable[[type[T]], type[T]]:
-    """A decorator that inserts text into the docstring of a ranker, in place of names such as ``$attributes``.
-
-    `library` is the name of the boosting library, and `native_objective` one of its own objectives.
-    """
-
-    def insert(ranker: type[T]) -> type[T]:
-        # Python -OO leaves out docstrings.
-        if ranker.__doc__:
-            words = {"library": library, "native": native_objective, "ranker": ranker.__name__}
-            words["candidates"] = f"{library.upper()}_CANDIDATES"
-            common = {name: Template(text).substitute(words) for name, text in _COMMON_TEXT.items()}
-            ranker.__doc__ = Template(inspect.cleandoc(ranker.__doc__)).substitute(common)
-        return ranker
-
-    return insert
+#: What separates the sections of a docstring.
+_SECTION = re.compile(r"\n\n(?:Parameters|Attributes|Examples)\n-+\n")
 
 
 class BoostedRanker(TrainedModel):
-    """A ranker on a boosting library; a subclass sets its backend and defines its parameters."""
+    """A ranker on a boosting library; a subclass sets its backend and defines its parameters.
+
+    :func:`with_common_entries` adds the following entries to the docstring of a subclass.
+
+    Parameters
+    ----------
+    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss of
+        :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own objectives: LightGBM's "lambdarank"
+        or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". These have their own targets: `gain` is
+        passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and `discount` and `k` are
+        only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``
+        gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies
+        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping.
+
+        "auto" chooses by cross-validation over the training queries among a few candidates, those of
+        :mod:`boostrank.rankers.automatic`, an objective of the library among them. The first one, the default
+        objective, is kept unless another one is better by more than one standard error of the difference, paired by
+        query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
+        `k`, 10 if `k` is None. Queries without a relevant document do not count. For clicks, the objective of the
+        library is left out. Candidates that are worse than the best one by more than two standard errors after a
+        quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
+        of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
+        one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
+        rounds.
+    gain, discount, k
+        Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
+        :class:`boostrank.DCG`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
+        :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
+    n_estimators : int or "auto", default 100
+        Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
+        the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this
+        mean has not improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A
+        validation set is then only evaluated.
+    learning_rate : float, optional
+        By default 0.1, and from 0.1 to 0.3 for the losses of boostrank with 50 to 299 rounds and without early
+        stopping: the more of what trees learn from some training queries is true of others, the larger it is. Two short
+        trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`). With "dart" as
+        `boosting` of LightGBM or `booster` of XGBoost it is 0.1. XGBoost's own default is 0.3, with which most
+        objectives overfit small data sets within 100 rounds.
+    early_stopping_rounds : int, optional
+        Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
+        `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
+        the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
+        over folds, instead of after all rounds.
+    validation_fraction : float in (0, 1), optional
+        Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
+        decide on the objective.
+    refit : bool, default False
+        After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
+        the number of rounds that was found.
+    cv : int, optional
+        Number of folds of the training queries for `objective="auto"`, `n_estimators="auto"` and `ensemble="folds"`.
+        They are drawn with `random_state`, and each query is held out by one fold. By default 5, and 3 with
+        `objective="auto"`: a candidate costs ``cv - 1`` trainings.
+    ensemble : {"folds"}, optional
+        "folds" averages the models of the folds, instead of training on all queries. `n_estimators` is the number of
+        rounds of each of them.
+    random_state : int, RandomState or None
+        An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
+        same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
+        each `fit` holds out other queries.
+    n_jobs : int, optional
+        Number of threads of the library, and of the losses and metrics of boostrank in `fit`. None lets the library
+        choose, and is ``OMP_NUM_THREADS``, or the number of processors, for losses and metrics.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster or xgboost.Booster
+    best_iteration_ : int
+        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
+        its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
+        Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
+    learning_rate_ : float
+        The learning rate at the start of the training, which callbacks may change; not after `load_model`.
+    evals_result_ : dict of str to dict of str to list of float
+        Values of each metric on each validation set, one for each round of this training:
+        ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
+        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
+        `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets
+        and after `load_model`.
+    best_score_ : dict of str to dict of str to float
+        The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
+        `refit`, they are those of the model that was trained without the held-out queries.
+    objective_ : str, Surrogate, EdgeLoss or callable
+        The parameter `objective` with which the model was trained, the chosen one if it was "auto"; not after
+        `load_model`.
+    best_params_ : dict
+        With folds: the parameters of the chosen candidate, in which it differs from the ranker with the default
+        objective.
+    cv_results_ : dict of str to ndarray of shape (n_candidates,)
+        With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
+        :class:`boostrank.displays.CandidatesDisplay` plots them. Without `objective="auto"` there is one candidate.
+
+        params, objective
+            Its parameters, as in `best_params_`, and its objective.
+        metric
+            Name of the deciding metric.
+        n_rounds
+            Number of rounds at which it is judged.
+        mean_test_score
+            Mean of the deciding metric over the folds, after this number of rounds.
+        difference, standard_error
+            Mean over the held-out queries with a relevant document of its value minus that of the first candidate, and
+            the standard error of this mean; for a dropped candidate, when it was dropped.
+        rounds_trained, dropped, chosen
+            Number of rounds that it was trained, and whether it was dropped before the end or chosen.
+        mean_curve
+            Mean of the deciding metric over the folds after each round, shape (rounds_trained,).
+    feature_importances_ : ndarray, shape (n_features_in_,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X had column names
+    """
 
     _backend: ClassVar[Backend]
     _rules: ClassVar[Mapping[str, Rule]]
@@ -406,3 +383,21 @@ class BoostedRanker(TrainedModel):
                 "can only go on with the same features in the same sequence"
             )
         return init_model
+
+
+def with_common_entries(ranker: type[T]) -> type[T]:
+    """Add the parameters and attributes in the docstring of :class:`BoostedRanker` to the docstring of `ranker`.
+
+    The parameters are sorted as in the signature. The docstring of `ranker` has the sections Parameters and Examples.
+    """
+    # Python -OO leaves out docstrings.
+    if ranker.__doc__ and BoostedRanker.__doc__:
+        summary, own, examples = _SECTION.split(inspect.cleandoc(ranker.__doc__))
+        _, common, attributes = _SECTION.split(inspect.cleandoc(BoostedRanker.__doc__))
+        names = list(inspect.signature(ranker).parameters)
+        entries = re.split(r"\n(?=\S)", f"{common}\n{own}")
+        entries.sort(key=lambda entry: names.index(re.findall(r"\w+", entry)[0]))
+        sections = {"Parameters": "\n".join(entries), "Attributes": attributes, "Examples": examples}
+        texts = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items()]
+        ranker.__doc__ = "\n\n".join([summary, *texts])
+    return ranker

@@ -11,27 +11,16 @@ from boostrank.core.dcg import Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES
-from boostrank.rankers.base import BoostedRanker, insert_common_text
+from boostrank.rankers.base import BoostedRanker, with_common_entries
 from boostrank.rankers.settings import RULES, Rule, integer, one_of
 
 
-@insert_common_text("LightGBM", native_objective="lambdarank")
+@with_common_entries
 class LightGBMRanker(BoostedRanker):
     """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
-        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
-        of :mod:`boostrank.preferences` ("edge-logistic"); or LightGBM's "lambdarank" or "rank_xendcg". LightGBM's
-        objectives have their own targets: `gain` is passed on to "lambdarank", and `discount` and `k` are only used in
-        `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)`` gets labels,
-        scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies the weights
-        itself, and `gain`, `discount` and `k` are only used in `score` and early stopping.
-
-        $choice_of_objective
-    $targets_and_rounds
-        With `boosting` "dart" it is 0.1, which is LightGBM's own default.
     num_leaves, max_depth, min_child_samples, min_child_weight, subsample, colsample_bytree, reg_alpha
         As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
         `min_child_weight` is about a number of documents. LightGBM draws rows only if the native parameter
@@ -39,17 +28,16 @@ class LightGBMRanker(BoostedRanker):
     reg_lambda : float, optional
         As in ``lightgbm.LGBMRanker``. By default 50 for the losses of boostrank, where it is about a number of
         documents, and LightGBM's own default, 0, for its objectives and for functions.
-    $validation
     importance_type : {"split", "gain"}, default "split"
         Kind of importance in `feature_importances_`: number of splits, or their total gain.
-    $seed_and_threads
     **native
         Other parameters of LightGBM by their native names. LightGBM's other names of the parameters above may be used
         instead of them, such as `num_iterations` or `lambda_l1`. `fit` raises an error for names that LightGBM does
         not know, for parameters that have no meaning in a ranker, and for two names of one parameter with different
         values; a parameter that has its default does not count.
 
-        $parameters_of_features
+        Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
+        does not count. Values of too many or too few features, and features that do not exist, are errors.
 
         - `monotone_constraints`, `feature_contri`, `max_bin_by_feature`, `cegb_penalty_feature_lazy` and
           `cegb_penalty_feature_coupled`: a sequence with one value per feature, or a dict, ``{"price": -1}``.
@@ -65,18 +53,28 @@ class LightGBMRanker(BoostedRanker):
         With ``device_type="cuda"`` or "gpu", LightGBM grows trees on a GPU, if it was built for it. Losses of boostrank
         are then computed by the CPU, because LightGBM takes gradients only in the memory of the host.
 
-    Attributes
-    ----------
-    booster_ : lightgbm.Booster
-    best_iteration_ : int
-        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
-        its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
-        Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
-    $attributes
-
     Examples
     --------
-    $examples
+    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.7
+    True
+
+    Two metrics on a validation set, of which the first decides on early stopping:
+
+    >>> ranker = LightGBMRanker(n_estimators=200, early_stopping_rounds=10)
+    >>> test = make_ranking(n_queries=20, random_state=1)
+    >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
+    >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
+    (['ndcg@10', 'map'], True)
+
+    Objective and number of rounds chosen by cross-validation over the training queries:
+
+    >>> ranker = LightGBMRanker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
+    >>> chosen = ranker.cv_results_["chosen"]
+    >>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
+    True
     """
 
     _backend: ClassVar[Backend] = lightgbm_backend

@@ -13,11 +13,11 @@ from boostrank.core.dcg import Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.automatic import XGBOOST_CANDIDATES
-from boostrank.rankers.base import BoostedRanker, insert_common_text
+from boostrank.rankers.base import BoostedRanker, with_common_entries
 from boostrank.rankers.settings import NOT_NEGATIVE, RULES, SHARE, Rule, integer, one_of
 
 
-@insert_common_text("XGBoost", native_objective="rank:ndcg")
+@with_common_entries
 class XGBoostRanker(BoostedRanker):
     """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
 
@@ -28,19 +28,6 @@ class XGBoostRanker(BoostedRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
-        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss
-        of :mod:`boostrank.preferences` ("edge-logistic"); or XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map".
-        XGBoost's objectives have their own targets: `gain` is passed on to "rank:ndcg", which knows only "exp2" and
-        "linear", and `discount` and `k` are only used in `score` and early stopping. A function ``(y, scores[,
-        weight[, group]]) -> (gradient, hessian)`` gets labels, scores, weights (None without `sample_weight`) and sizes
-        of queries, grouped by query. It applies the weights itself, and `gain`, `discount` and `k` are only used in
-        `score` and early stopping.
-
-        $choice_of_objective
-    $targets_and_rounds
-        With `booster` "dart" it is 0.1. XGBoost's default is 0.3, with which most objectives overfit small data sets
-        within 100 rounds.
     max_depth, max_leaves, grow_policy : int, int and str, optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
         leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,
@@ -60,18 +47,17 @@ class XGBoostRanker(BoostedRanker):
         and ``tree_method="exact"`` do not have it.
     reg_alpha : float, default 0
         As in ``xgboost.XGBRanker``.
-    $validation
     importance_type : str, default "gain"
         Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or "total_cover".
         They are not divided by their sum, as ``xgboost.XGBRanker`` does.
-    $seed_and_threads
     **native
         Other parameters of XGBoost by their native names. XGBoost's other names of the parameters above may be used
         instead of them, such as `eta` or `num_boost_round`. `fit` raises an error for names that XGBoost does not know,
         for parameters that have no meaning in a ranker or beside the others, and for two names of one parameter with
         different values; a parameter that has its default does not count.
 
-        $parameters_of_features
+        Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
+        does not count. Values of too many or too few features, and features that do not exist, are errors.
 
         - `monotone_constraints`: a sequence with one value per feature, or a dict, ``{"price": -1}``. Features that a
           dict does not have are not constrained.
@@ -95,17 +81,28 @@ class XGBoostRanker(BoostedRanker):
         Other losses are computed by the CPU, and XGBoost copies gradients to the GPU. The part on the GPU has been
         tested with a stand-in for CuPy only, and has not run on a GPU.
 
-    Attributes
-    ----------
-    booster_ : xgboost.Booster
-    best_iteration_ : int
-        Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
-        its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
-    $attributes
-
     Examples
     --------
-    $examples
+    >>> from boostrank import XGBoostRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.7
+    True
+
+    Two metrics on a validation set, of which the first decides on early stopping:
+
+    >>> ranker = XGBoostRanker(n_estimators=200, early_stopping_rounds=10)
+    >>> test = make_ranking(n_queries=20, random_state=1)
+    >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
+    >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
+    (['ndcg@10', 'map'], True)
+
+    Objective and number of rounds chosen by cross-validation over the training queries:
+
+    >>> ranker = XGBoostRanker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
+    >>> chosen = ranker.cv_results_["chosen"]
+    >>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
+    True
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
