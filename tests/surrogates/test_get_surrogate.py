@@ -62,9 +62,3 @@ def test_unknown_names_are_errors_that_list_the_known(name):
 def test_bad_kinds_of_hessian_are_errors(surrogate, hessian):
     with pytest.raises(ValueError, match="hessian must be"):
         dataclasses.replace(surrogate, hessian=hessian)
-
-
-def test_settings_can_be_replaced():
-    assert dataclasses.replace(Cosine(), epsilon=2) == Cosine(epsilon=2)
-    assert dataclasses.replace(Power(0), hessian="exact") == Power(0, hessian="exact")
-    assert dataclasses.replace(PNorm(), q=3) == PNorm(q=3)

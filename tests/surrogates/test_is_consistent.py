@@ -27,7 +27,6 @@ from boostrank.surrogates import (
     Power,
     Profiled,
     Squared,
-    get_surrogate,
     is_consistent,
 )
 
@@ -51,7 +50,6 @@ COSINE_OF_PROPOSITION_7 = two((1, 5), (2, 1), 0.38)
 LISTNET_OF_PROPOSITION_7 = two((1, 5), (2, 1), 0.35)
 PAPER = [SECTION_3_2_1, COSINE_OF_PROPOSITION_7, LISTNET_OF_PROPOSITION_7]
 BINARY = [
-    two((1, 0, 0), (0, 1, 1), 0.40),
     two((1, 0, 0), (0, 1, 1), 0.36),
     two((1, 0, 0, 0), (0, 1, 1, 1), 0.33),
     two((1, 0, 0), (0, 0, 0), 0.2),
@@ -59,20 +57,19 @@ BINARY = [
 GRID = [
     two(first, second, probability)
     for (first, second) in [((1, 5), (2, 1)), ((5, 4), (1, 3)), ((3, 0, 1), (0, 1, 1)), ((4, 3, 3), (0, 1, 0))]
-    for probability in np.linspace(0.1, 0.7, 25)
+    for probability in np.linspace(0.1, 0.7, 13)
 ]
 
 
-def random_distributions(n=4, max_label=4, seed=0):
-    random = np.random.default_rng(seed)
-    for _ in range(n):
+def random_distributions():
+    random = np.random.default_rng(0)
+    for _ in range(4):
         m, n_vectors = random.integers(2, 6), random.integers(2, 6)
-        labels = tuple(tuple(row) for row in random.integers(0, max_label + 1, (n_vectors, m)).tolist())
+        labels = tuple(tuple(row) for row in random.integers(0, 5, (n_vectors, m)).tolist())
         yield Distribution(labels, tuple(random.dirichlet(np.ones(n_vectors)).tolist()))
 
 
 RANDOM = list(random_distributions())
-RANDOM_BINARY = list(random_distributions(max_label=1, seed=1))
 
 
 def expected_normalized_gains(distribution, discount="log2", k=None):
@@ -173,18 +170,3 @@ def test_the_cutoff_of_the_targets_must_be_that_of_the_metric(surrogate):
         assert not misorders(minimizer(surrogate, distribution, k=1), optimal)
         wrong += misorders(minimizer(surrogate, distribution, k=None), optimal)
     assert wrong > 0
-
-
-def test_the_minimizer_is_the_documented_one():
-    for distribution in RANDOM[:3]:
-        expected = expected_normalized_gains(distribution)
-        np.testing.assert_allclose(minimizer(Squared(), distribution), expected, atol=1e-6)
-        np.testing.assert_allclose(np.exp(minimizer(Poisson(), distribution)), expected, atol=1e-5)
-        scores = minimizer(Cosine(), distribution)
-        np.testing.assert_allclose(scores / np.linalg.norm(scores), expected / np.linalg.norm(expected), atol=1e-5)
-
-
-@pytest.mark.parametrize("surrogate", [Power(0), Profiled(Arc()), get_surrogate("centered-logistic")], ids=repr)
-def test_profiling_keeps_consistency_where_the_targets_sums_vary(surrogate):
-    for distribution in RANDOM_BINARY:
-        assert not fails_on(surrogate, distribution), distribution

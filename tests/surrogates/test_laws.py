@@ -1,61 +1,142 @@
 """`boostrank.surrogates.check`: it passes all surrogates, and finds those that break a law."""
 
 import re
+from collections import Counter
 
+import numpy as np
 import pytest
-from broken_surrogates import (
-    BoundsFromTheLargestGain,
-    BoundsWithoutGains,
-    ChangesArguments,
-    EqualBounds,
-    ExchangedBounds,
-    FirstRowCounts,
-    ForgottenBounds,
-    GradientNotFinite,
-    HalfHessian,
-    HalfMajorant,
-    InverseOfTheSign,
-    MixesQueries,
-    NotConvex,
-    NotFinite,
-    NotLinear,
-    NotSeparable,
-    NotShiftInvariant,
-    OneLoss,
-    RanksTiesByRow,
-    SignError,
-    SortsByPowers,
-    SortsByRoots,
-    TooHighConstant,
-    TooLowBound,
-    TooLowConstant,
-    Unbounded,
-    UnknownHessian,
-    WrongConstant,
-    WrongGradientOfLongQueries,
-    WrongMinimizer,
-    WrongSignOfDual,
-)
 from cases import for_each
 from surrogate_samples import ALL
 
-from boostrank.surrogates import Logistic, Squared, check
+from boostrank.core.segments import Segments
+from boostrank.surrogates import Logistic, Poisson, Power, Separable, Squared, Surrogate, check
+
+
+def nothing(scores, targets, queries):
+    return 0.0
+
+
+def changed(base, loss=nothing, gradient=nothing, diagonal=nothing, **members):
+    """A surrogate like `base`, with other members, and terms added to its loss, gradient and diagonal Hessian."""
+
+    class Changed(base):
+        def loss(self, *sample):
+            return super().loss(*sample) + loss(*sample)
+
+        def gradient_hessian(self, *sample):
+            unchanged = super().gradient_hessian(*sample)
+            return unchanged[0] + gradient(*sample), unchanged[1] + diagonal(*sample)
+
+    return type("Changed", (Changed,), members)()
+
+
+def variant(base, **members):
+    """A surrogate like `base`, with other members."""
+    return type("Variant", (base,), members)()
+
+
+class Hyperbola(Separable):
+    """Its slope is below 1, but its bounds are those of the base class."""
+
+    def potential(self, scores):
+        return np.hypot(1.0, scores)
+
+    def slope_curvature(self, scores):
+        return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
+
+
+class SortsByPowers(Surrogate):
+    """Its minimizer is the mean of powers of the targets, which does not sort like that of the targets."""
+
+    consistent = True
+    exponent = 4
+
+    def loss(self, scores, targets, queries):
+        return queries.sum((scores - targets**self.exponent) ** 2) / 2
+
+    def gradient_hessian(self, scores, targets, queries):
+        return scores - targets**self.exponent, np.ones_like(scores)
+
+
+class SortsByPowersOfHighTargets(SortsByPowers):
+    """Its targets are between 0.98 and 1, so that expected targets differ by less than 0.02."""
+
+    target_bounds = (0.98, 1.0)
+
+    def loss(self, scores, targets, queries):
+        return super().loss(scores, (targets - 0.98) / 0.02, queries)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return super().gradient_hessian(scores, (targets - 0.98) / 0.02, queries)
+
+
+class LargestTarget(Surrogate):
+    """Multiples of all targets multiply its gradient, which is nevertheless not linear in the targets."""
+
+    linear_in_targets = True
+
+    def loss(self, scores, targets, queries):
+        return queries.sum(np.logaddexp(0.0, scores)) * queries.max(targets)
+
+    def gradient_hessian(self, scores, targets, queries):
+        slope, largest = 1.0 / (1.0 + np.exp(-scores)), queries.repeat(queries.max(targets))
+        return slope * largest, slope * (1.0 - slope) * largest
+
+
+class SquaredTargets(Surrogate):
+    """Its Hessian is linear in the targets, because it is 0, but its gradient is not."""
+
+    linear_in_targets = True
+
+    def loss(self, scores, targets, queries):
+        return queries.sum(scores * targets**2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        return targets**2, np.zeros_like(scores)
+
+
+class Concave(Surrogate):
+    """The squares of the scores times -1/2, for queries of some sizes."""
+
+    sizes = (1, 2, 3, 4, 6)
+
+    def loss(self, scores, targets, queries):
+        return np.isin(queries.sizes, self.sizes) * -0.5 * queries.sum(scores**2)
+
+    def gradient_hessian(self, scores, targets, queries):
+        curvature = -1.0 * np.isin(queries.repeat(queries.sizes), self.sizes)
+        return curvature * scores, curvature
+
+
+class Saddle(Surrogate):
+    """The product of the scores of each pair of documents: the diagonal of its Hessian is 0."""
+
+    def loss(self, scores, targets, queries):
+        return (queries.sum(scores) ** 2 - queries.sum(scores**2)) / 2
+
+    def gradient_hessian(self, scores, targets, queries):
+        return queries.repeat(queries.sum(scores)) - scores, np.zeros_like(scores)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("surrogate", ALL, ids=repr)
+@for_each("surrogate", ALL, ids=repr)
 def test_surrogates_obey_the_laws(surrogate):
     check(surrogate)
 
 
-class LikelyOnly(Logistic):
-    """Targets are 1/2 or more, so that targets from 0 to 1 are not all within the bounds."""
-
-    target_bounds = (0.5, 1.0)
-
-
-def test_a_lower_bound_above_zero_is_within_the_laws():
-    check(LikelyOnly())
+@for_each(
+    "surrogate",
+    [
+        # Targets from 0 to 1 are not all within these bounds.
+        variant(Logistic, target_bounds=(0.5, 1.0)),
+        variant(Squared, target_bounds=(-np.inf, np.inf)),
+        variant(LargestTarget, linear_in_targets=False),
+        variant(Concave, convex=False),
+        changed(Squared, diagonal=lambda *sample: 1.0, hessian="majorant"),
+    ],
+)
+def test_what_is_not_declared_is_not_demanded(surrogate):
+    check(surrogate)
 
 
 def test_check_takes_instances_only():
@@ -63,62 +144,181 @@ def test_check_takes_instances_only():
         check(Squared)
 
 
-@for_each(
-    ("surrogate", "complaint"),
-    [
-        (SignError(), "gradient is not the derivative"),
-        (WrongGradientOfLongQueries(), "gradient is not the derivative"),
-        (HalfHessian(), "Hessian is not the exact diagonal"),
-        (HalfMajorant(), "Hessian is not a majorant"),
-        (NotConvex(), "convex is True"),
-        (NotShiftInvariant(), "shift_invariant is True"),
-        (NotSeparable(), "separable is True"),
-        (NotLinear(), "linear_in_targets is True"),
-        (Unbounded(), r"target_bounds is \(0.0, 2.0\).*; lower the upper bound$"),
-        (ForgottenBounds(), r"target_bounds is \(0.0, inf\).*; lower the upper bound$"),
-        (TooLowBound(), r"target_bounds is \(-1.0, 1.0\).*; raise the lower bound$"),
-        (WrongSignOfDual(), "dual is wrong: the least losses"),
-        (InverseOfTheSign(), "the slope at inverse_slope"),
-        (WrongConstant(), "best_constant gives 3"),
-        (TooLowConstant(), "best_constant gives .* has a smaller total loss"),
-        (TooHighConstant(), "best_constant gives .* has a smaller total loss"),
-        (ChangesArguments(), "changes the arrays"),
-        (OneLoss(), r"loss must have shape \(5,\); got \(\)"),
-        (NotFinite(), "Hessian is not finite"),
-        (GradientNotFinite(), "gradient is not finite"),
-        (MixesQueries(), "loss, gradient or Hessian of a query depends on the other queries"),
-        (FirstRowCounts(), "permuting the documents"),
-        (RanksTiesByRow(), "permuting the documents"),
-        (SortsByPowers(), "consistent is True, but for expected targets"),
-        (SortsByRoots(), "consistent is True, but for expected targets"),
-        (UnknownHessian(), "hessian must be 'exact' or 'majorant'; got 'diagonal'"),
-        (ExchangedBounds(), "target_bounds must include normalized gains"),
-        (BoundsWithoutGains(), "target_bounds must include normalized gains"),
-        (EqualBounds(), "target_bounds must include normalized gains"),
-        (BoundsFromTheLargestGain(), "target_bounds must include normalized gains"),
-        (WrongMinimizer(), "minimizer gives .* but other scores"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
-)
+DERIVATIVE, MAJORANT = "the gradient is not the derivative", "the Hessian is not a majorant: .* has eigenvalue "
+QUERIES = "the loss, gradient or Hessian of a query depends on the other queries$"
+PERMUTATION = "permuting the documents of a query changes its loss, or does not permute its derivatives"
+SHIFT = "shift_invariant is True, but adding a constant to the scores of a query changes the results"
+SEPARABLE = "separable is True, but the loss of a query is not the sum of the losses of its documents"
+LINEAR = "linear_in_targets is True, but the gradients of two parts of the targets do not add up"
+NEGATIVE = "convex is True, but .* has the negative eigenvalue -1$"
+SORTS, GAINS = "consistent is True, but for expected targets", "target_bounds must include normalized gains"
+#: The terms of gradients are less than the tolerance of derivatives where another law is broken.
+BROKEN = [
+    (changed(Squared, gradient=lambda s, u, q: 2 * (u - s)), DERIVATIVE),
+    # Wrong among some of the scores, targets and queries that are tried.
+    *(
+        (changed(Squared, gradient=lambda *sample, where=where: 0.1 * where(*sample)), DERIVATIVE)
+        for where in (
+            lambda s, u, q: q.repeat((q.sizes == 6) & (q.max(np.abs(s)) < 0.5)),
+            lambda s, u, q: np.abs(s) > 4.0,
+            lambda s, u, q: q.repeat(q.sizes == 1),
+            lambda s, u, q: q.repeat((q.sizes == 6) & (q.max(u) == 0.0)),
+            lambda s, u, q: q.repeat((q.min(u) == 0.0) & (q.max(u) > 0.0)),
+            lambda s, u, q: q.repeat((q.sizes <= 3) & (q.min(u) > 0.0) & (q.max(u) > q.min(u))),
+        )
+    ),
+    (changed(Squared, diagonal=lambda *sample: -0.5), "the Hessian is not the exact diagonal"),
+    (changed(Squared, diagonal=lambda *sample: -0.5, hessian="majorant"), f"{MAJORANT}-0.5$"),
+    (
+        changed(Squared, diagonal=lambda s, u, q: -0.25 * q.repeat(q.sizes == 1), hessian="majorant"),
+        f"{MAJORANT}-0.25$",
+    ),
+    (
+        variant(Power, gradient_hessian=lambda self, *sample: Power(hessian="exact").gradient_hessian(*sample)),
+        f"{MAJORANT}-0",
+    ),
+    (Concave(), NEGATIVE),
+    (variant(Concave, sizes=(1,)), NEGATIVE),
+    (Saddle(), NEGATIVE),
+    (changed(Squared, loss=lambda s, u, q: s.sum()), QUERIES),
+    (changed(Squared, gradient=lambda s, u, q: u.sum()), QUERIES),
+    (changed(Squared, diagonal=lambda s, u, q: (s**2).sum(), hessian="majorant"), QUERIES),
+    (changed(Squared, loss=lambda s, u, q: u[q.starts], separable=False), PERMUTATION),
+    (changed(Squared, gradient=lambda s, u, q: 5e-5 * (q.positions == 0)), PERMUTATION),
+    (changed(Squared, diagonal=lambda s, u, q: q.positions == 0, hessian="majorant"), PERMUTATION),
+    # The ranks of documents with equal scores depend on the sequence of rows.
+    (
+        changed(
+            Squared,
+            loss=lambda s, u, q: q.sum((s - u) ** 2 / 2 / q.ranks(s)),
+            gradient=lambda s, u, q: (s - u) / q.ranks(s),
+            diagonal=lambda s, u, q: 1 / q.ranks(s),
+            separable=False,
+        ),
+        PERMUTATION,
+    ),
+    (variant(Squared, shift_invariant=True), SHIFT),
+    (changed(Power, loss=lambda s, u, q: 5e-5 * q.sum(s)), SHIFT),
+    (changed(Power, gradient=lambda s, u, q: 5e-5 * np.tanh(s)), SHIFT),
+    (changed(Power, diagonal=lambda s, u, q: s**2), SHIFT),
+    (variant(Power, separable=True), SEPARABLE),
+    (changed(Squared, loss=lambda s, u, q: 1.0), SEPARABLE),
+    (changed(Squared, gradient=lambda s, u, q: 5e-5 * q.repeat(q.sizes > 1)), SEPARABLE),
+    (changed(Squared, diagonal=lambda s, u, q: q.repeat(q.sizes), hessian="majorant"), SEPARABLE),
+    (variant(Squared, linear_in_targets=True), LINEAR),
+    (LargestTarget(), LINEAR),
+    (SquaredTargets(), LINEAR),
+    (variant(Squared, hessian="diagonal"), "hessian must be 'exact' or 'majorant'; got 'diagonal'"),
+    *((variant(Squared, target_bounds=bounds), GAINS) for bounds in ((1.0, 0.0), (2.0, 3.0), (0.5, 0.5), (1.0, 2.0))),
+    (variant(Logistic, target_bounds=(0.0, 2.0)), r"target_bounds is \(0.0, 2.0\).*; lower the upper bound$"),
+    (variant(Poisson, target_bounds=(-1.0, 1.0)), r"target_bounds is \(-1.0, 1.0\).*; raise the lower bound$"),
+    # Infinite bounds are tried at 1000.
+    (Hyperbola(), r".*for the target 1000 .* at the score 1e\+06 its slope is still -999; lower the upper bound$"),
+    (
+        variant(Hyperbola, target_bounds=(-np.inf, 0.5)),
+        r".*for the target -1000 .* at the score -1e\+06 its slope is still 999; raise the lower bound$",
+    ),
+    (variant(Poisson, dual=lambda self, targets: -Poisson.dual(self, targets)), "dual is wrong: the least losses"),
+    (
+        variant(
+            Logistic,
+            inverse_slope=lambda self, slopes: -Logistic.inverse_slope(self, slopes),
+            best_constant=lambda self, *sample: -Logistic.best_constant(self, *sample),
+        ),
+        "the slope at inverse_slope",
+    ),
+    (variant(Squared, best_constant=lambda self, *sample: 3.0), "best_constant gives 3"),
+    *(
+        (
+            variant(Squared, best_constant=lambda self, *a, error=error: Squared.best_constant(self, *a) + error),
+            "best_constant gives .* has a smaller total loss",
+        )
+        for error in (-0.2, 0.2)
+    ),
+    (variant(Squared, minimizer=lambda self, expected: expected + 0.01), "minimizer gives .* but other scores"),
+    (
+        variant(Squared, minimizer=lambda self, expected: expected + 0.01, consistent=False),
+        "minimizer gives .* but other scores",
+    ),
+    *((variant(SortsByPowers, exponent=exponent), SORTS) for exponent in (4, 0.125)),
+    # Targets less than 1 to the power of infinity are 0, so that all scores are equal.
+    (variant(SortsByPowers, exponent=np.inf), SORTS),
+    # Gaps of targets are relative.
+    (SortsByPowersOfHighTargets(), SORTS),
+    (
+        variant(Squared, loss=lambda self, *sample: Squared.loss(self, *sample).sum()),
+        r"loss must have shape \(5,\); got \(\)",
+    ),
+    (
+        variant(Squared, gradient_hessian=lambda self, s, u, q: ((s - u)[:1], np.ones_like(s))),
+        r"gradient must have shape \(16,\); got \(1,\)",
+    ),
+    (
+        variant(Squared, gradient_hessian=lambda self, s, u, q: (s - u, np.ones(1))),
+        r"Hessian must have shape \(16,\); got \(1,\)",
+    ),
+    (changed(Squared, loss=lambda *sample: -np.inf), "loss is not finite$"),
+    (changed(Squared, gradient=lambda s, u, q: np.where(u == 0.0, np.nan, 0.0)), "gradient is not finite$"),
+    (changed(Squared, diagonal=lambda s, u, q: np.where(u == 0.0, np.inf, 0.0)), "Hessian is not finite$"),
+]
+
+
+@for_each(("surrogate", "complaint"), BROKEN, ids=[f"{i}: {complaint}" for i, (_, complaint) in enumerate(BROKEN)])
 def test_check_finds_what_breaks_a_law(surrogate, complaint):
     with pytest.raises(ValueError, match=rf"^{re.escape(repr(surrogate))}: (the |it )?{complaint}"):
         check(surrogate)
 
 
-def complaint_of(surrogate, **random_state):
-    with pytest.raises(ValueError, match="derivatives give") as caught:
-        check(surrogate, **random_state)
-    return str(caught.value)
+@for_each("method", ["loss", "gradient_hessian"])
+@for_each("argument", [0, 1])
+def test_no_method_may_change_an_argument(method, argument):
+    def change(self, *sample):
+        result = getattr(Squared, method)(self, *(np.copy(rows) for rows in sample[:2]), sample[2])
+        sample[argument][-1] += 1.0
+        return result
+
+    with pytest.raises(ValueError, match=r"it changes the arrays of scores or targets that it is given$"):
+        check(variant(Squared, **{method: change}))
 
 
-def test_complaints_about_derivatives_give_the_largest_error():
-    numbers = re.search(
-        r"it is (\S+) where numeric derivatives give (\S+)$", complaint_of(WrongGradientOfLongQueries())
-    )
-    assert float(numbers[1]) == pytest.approx(1.01 * float(numbers[2]), rel=1e-3)
+def test_complaints_about_derivatives_give_the_largest_error_and_the_random_state_decides_on_the_sample():
+    wrong = changed(Squared, gradient=lambda s, u, q: 0.01 * (s - u) * (q.repeat(q.sizes) > 5))
+    complaints = []
+    for settings in ({}, {"random_state": 0}, {"random_state": 1}):
+        with pytest.raises(ValueError, match="derivatives give") as caught:
+            check(wrong, **settings)
+        complaints.append(str(caught.value))
+    found, expected = re.search(r"it is (\S+) where numeric derivatives give (\S+)$", complaints[0]).groups()
+    assert float(found) == pytest.approx(1.01 * float(expected), rel=1e-3)
+    assert complaints[0] == complaints[1] != complaints[2]
 
 
-def test_the_random_state_decides_on_the_sample():
-    complaints = [complaint_of(SignError(), random_state=seed) for seed in (0, 0, 1)]
-    assert complaints[0] == complaints[1] == complaint_of(SignError())
-    assert complaints[0] != complaints[2]
+def assert_valid(scores, targets, queries):
+    assert isinstance(queries, Segments)
+    assert scores.shape == targets.shape == (queries.n_rows,)
+    assert scores.dtype == targets.dtype == np.float64
+
+
+def test_methods_get_valid_arguments():
+    shapes = []
+
+    class Recorder(Squared):
+        def loss(self, scores, targets, queries):
+            assert_valid(scores, targets, queries)
+            return super().loss(scores, targets, queries)
+
+        def gradient_hessian(self, scores, targets, queries):
+            assert_valid(scores, targets, queries)
+            return super().gradient_hessian(scores, targets, queries)
+
+        def best_constant(self, targets, queries, weights):
+            assert_valid(targets, targets, queries)
+            assert weights is None
+            return super().best_constant(targets, queries, weights)
+
+        def minimizer(self, expected):
+            shapes.append(expected.shape)
+            return super().minimizer(expected)
+
+    check(Recorder())
+    assert Counter(shapes) == {(1, 2): 10, (1, 3): 20, (1, 4): 10}

@@ -18,7 +18,6 @@ from boostrank.surrogates import (
     GainWeightedPairs,
     NormalizedPNorm,
     Power,
-    check,
 )
 from boostrank.surrogates.base import closed_form
 from boostrank.theory import LabelDistribution, check_consistency, minimizer
@@ -127,21 +126,6 @@ def test_no_step_is_longer_than_max_step(a, seed, sizes, scale, share):
             np.testing.assert_array_equal(hessian, plain[1])
 
 
-def test_softmax_with_steps_of_at_most_one_has_the_sum_of_both_distributions_as_hessian():
-    scores, targets, queries = ragged(scale=2.0)
-    hessian = Power(0, max_step=1).gradient_hessian(scores, targets, queries)[1]
-    np.testing.assert_allclose(hessian, queries.softmax(scores, queries.sum(targets)) + targets, rtol=1e-13)
-
-
-@pytest.mark.slow
-@every
-def test_the_laws_of_surrogates_hold(a):
-    check(Power(a), random_state=0)
-    check(Power(a, max_step=0.7), random_state=1)
-    if a >= 0:
-        check(Power(a, hessian="exact"), random_state=2)
-
-
 @pytest.mark.parametrize("surrogate", [Power(0.1, hessian="exact"), Power(1.7), Power(3, hessian="exact")], ids=repr)
 def test_rounding_does_not_make_a_hessian_negative(surrogate):
     random = np.random.default_rng(0)
@@ -224,7 +208,7 @@ def test_documents_that_are_never_relevant_have_the_score_minus_infinity():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("a", [-0.75, -0.25, 0.25, 2])
+@pytest.mark.parametrize("a", [-0.75, 2])
 def test_no_counterexample_of_consistency_is_found(a, monkeypatch):
     monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
     report = check_consistency(Power(a), n_distributions=60)

@@ -1,12 +1,15 @@
-"""Pairs weighted by the current ranks: held to a double loop, and the field that their consistency rests on."""
+"""Pairs weighted by the current ranks: held to a double loop over all rankings of ties, and their consistency."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from bound_losses import make_objective
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import orders_by, slices
 
 from boostrank.core.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, check
@@ -30,45 +33,43 @@ def softplus(x):
     return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
 
 
-def weight_of_pair(surrogate, scores, ranks, i, j):
-    """The weight of documents i and j of one query."""
-    if surrogate.truncation is not None and min(ranks[i], ranks[j]) > surrogate.truncation:
-        return 0.0
-    gap = abs(1 / math.log2(1 + ranks[i]) - 1 / math.log2(1 + ranks[j]))
-    divided = surrogate.divide_by_distance and max(scores) > min(scores)
-    return gap / (0.01 + abs(scores[i] - scores[j])) if divided else gap
+def mean_weights(surrogate, scores):
+    """The weight of each pair of documents of one query: the mean over all rankings that agree with the scores."""
+    m, rankings = len(scores), list(orders_by(scores))
+    truncation = m if surrogate.truncation is None else surrogate.truncation
+    weights = np.zeros((m, m))
+    for order in rankings:
+        for (above, i), (below, j) in itertools.combinations(enumerate(order, start=1), 2):
+            if above <= truncation:
+                weights[i, j] += 1 / math.log2(1 + above) - 1 / math.log2(1 + below)
+    weights = (weights + weights.T) / len(rankings)
+    if surrogate.divide_by_distance and max(scores) > min(scores):
+        weights /= 0.01 + np.abs(np.subtract.outer(scores, scores))
+    return weights
 
 
 def by_definition(surrogate, scores, targets):
-    """Loss, gradient and diagonal of the Hessian of one query without ties, pair by pair."""
-    m, loss = len(scores), 0.0
-    ranks = [1 + sum(other > score for other in scores) for score in scores]
+    """Loss, gradient and Hessian of one query, pair by pair."""
+    weights, m, loss = mean_weights(surrogate, scores), len(scores), 0.0
     gradient, diagonal = np.zeros(m), np.zeros(m)
-    for i in range(m):
-        for j in range(i):
-            w, d = weight_of_pair(surrogate, scores, ranks, i, j), scores[i] - scores[j]
-            loss += w * (targets[i] * softplus(-d) + targets[j] * softplus(d))
-            slope = w * (targets[j] * sigma(d) - targets[i] * sigma(-d))
-            gradient[i] += slope
-            gradient[j] -= slope
-            diagonal[[i, j]] += w * (targets[i] + targets[j]) * sigma(d) * sigma(-d)
-    return loss, gradient, diagonal
-
-
-def split(values, sizes):
-    return np.split(values, np.cumsum(sizes)[:-1])
+    for i, j in itertools.permutations(range(m), 2):
+        w, d = weights[i, j], scores[i] - scores[j]
+        loss += w * targets[i] * softplus(-d)
+        gradient[i] += w * (targets[j] * sigma(d) - targets[i] * sigma(-d))
+        diagonal[i] += w * (targets[i] + targets[j]) * sigma(d) * sigma(-d)
+    return loss, gradient, diagonal * (2.0 if surrogate.hessian == "majorant" else 1.0)
 
 
 def assert_by_definition(surrogate, scores, targets, sizes):
     queries = Queries.from_sizes(sizes)
-    expected = [by_definition(surrogate, *one) for one in zip(split(scores, sizes), split(targets, sizes), strict=True)]
-    losses, gradients, diagonals = zip(*expected, strict=True)
-    factor = 2.0 if surrogate.hessian == "majorant" else 1.0
-    gradient, hessian = surrogate.gradient_hessian(scores, targets, queries)
-    np.testing.assert_allclose(surrogate.loss(scores, targets, queries), losses, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(gradient, np.concatenate(gradients), rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(hessian, factor * np.concatenate(diagonals), rtol=1e-9, atol=1e-11)
-    assert (hessian >= 0.0).all()
+    expected = [by_definition(surrogate, scores[part].tolist(), targets[part]) for part in slices(sizes)]
+    losses, gradients, hessians = zip(*expected, strict=True)
+    for one in (surrogate, surrogate.at(scores, queries)):
+        gradient, hessian = one.gradient_hessian(scores, targets, queries)
+        np.testing.assert_allclose(one.loss(scores, targets, queries), losses, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(gradient, np.concatenate(gradients), rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(hessian, np.concatenate(hessians), rtol=1e-9, atol=1e-11)
+        assert (hessian >= 0.0).all()
 
 
 @with_and_without_the_library
@@ -84,13 +85,31 @@ def test_results_are_those_of_the_double_loop(surrogate, sizes, seed, scale):
     assert_by_definition(surrogate, random.normal(size=n) * scale, targets, sizes)
 
 
-@pytest.mark.parametrize("n_pairs", [1, 7, 40, 300])
+@pytest.mark.slow
+@with_and_without_the_library
+@every
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    n_levels=st.integers(1, 5),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+)
+def test_weights_of_ties_are_means_over_the_rankings(surrogate, sizes, n_levels, seed, scale):
+    random, n = np.random.default_rng(seed), sum(sizes)
+    scores = scale * random.integers(-1, n_levels - 1, n) * random.choice([1.0, -1.0])
+    assert_by_definition(surrogate, scores, random.random(n) * random.integers(0, 2, n), sizes)
+
+
+@with_and_without_the_library
+@pytest.mark.parametrize("n_pairs", [1, 7, 40])
 @every
 def test_the_size_of_blocks_does_not_matter(surrogate, n_pairs, monkeypatch):
     monkeypatch.setattr("boostrank.surrogates.ranked_pairs.BLOCK_PAIRS", n_pairs)
-    random, sizes = np.random.default_rng(0), [9, 40, 1, 2, 9, 33, 10]
-    n = sum(sizes)
-    assert_by_definition(surrogate, random.normal(size=n), random.random(n), sizes)
+    # Queries with and without ties, of the same sizes.
+    random, sizes = np.random.default_rng(0), [5, 4, 5, 1, 33, 9, 2, 5, 9]
+    scores = random.normal(size=sum(sizes))
+    scores[5:15] = random.integers(0, 2, 10)
+    assert_by_definition(surrogate, scores, random.random(len(scores)), sizes)
 
 
 @with_and_without_the_library
@@ -120,18 +139,6 @@ def test_weights_at_scores_stay_those_of_these_scores(surrogate):
     assert PairwiseLogistic().at(others, queries) == PairwiseLogistic()
 
 
-def test_the_weights_of_lambdarank():
-    # The ranks of the three documents are 2, 1 and 3.
-    scores, queries = np.array([1.0, 3.0, 0.5]), Queries.from_sizes([3])
-    gaps = {(0, 1): 1 - 1 / math.log2(3), (0, 2): 1 / math.log2(3) - 0.5, (1, 2): 0.5}
-    for truncation, divide in ((30, True), (30, False), (1, False)):
-        pairs = ConsistentLambdaRank(truncation, divide).at(scores, queries)
-        found = {tuple(sorted(pair)): w for *pair, w in zip(pairs.first, pairs.second, pairs.weight, strict=True)}
-        assert set(found) == set(gaps) - ({(0, 2)} if truncation == 1 else set())
-        for (i, j), weight in found.items():
-            assert weight == pytest.approx(gaps[i, j] / (0.01 + abs(scores[i] - scores[j]) if divide else 1.0))
-
-
 @every
 @for_each("m", [2, 3, 7, 40])
 def test_weights_connect_the_documents(surrogate, m):
@@ -147,35 +154,18 @@ def test_weights_connect_the_documents(surrogate, m):
 
 
 @with_and_without_the_library
-def test_a_query_of_equal_scores_is_not_divided_by_the_distance():
-    queries, targets = Queries.from_sizes([4, 4]), np.array([1.0, 0, 0, 0] * 2)
-    scores = np.array([2.0, 2, 2, 2, 2, 2, 2, 1])
-    undivided = ConsistentLambdaRank(divide_by_distance=False).gradient_hessian(scores, targets, queries)
-    for ours, theirs in zip(ConsistentLambdaRank().gradient_hessian(scores, targets, queries), undivided, strict=True):
-        np.testing.assert_array_equal(ours[:4], theirs[:4])
-        assert (np.abs(ours[4:7]) > 10 * np.abs(theirs[4:7])).all()
-
-
-def field(surrogate, expected):
-    """The expected gradient of one query, a function of its scores; the loss is linear in the targets."""
-    one = Queries.from_sizes([len(expected)])
-    return lambda scores: surrogate.gradient_hessian(scores, expected, one)[0]
-
-
-@with_and_without_the_library
 @every
 def test_the_field_points_away_from_the_minimizer_everywhere(surrogate):
     random = np.random.default_rng(0)
-    for m in (2, 3, 5, 12):
-        for scale in (1e-6, 0.1, 1.0, 10.0):
-            expected = random.uniform(0.01, 1.0, m)
-            best, scores = np.log(expected), None
-            for start in (best, np.zeros(m), -best):
-                scores = start + scale * random.normal(size=m)
-                gradient = field(surrogate, expected)(scores)
-                away = (scores - scores.mean()) - (best - best.mean())
-                assert gradient @ away > 0.0
-            np.testing.assert_allclose(field(surrogate, expected)(best + 3.0), 0.0, atol=1e-12)
+    for m in (2, 3, 12):
+        # The loss is linear in the targets, so that the gradient at expected targets is the expected gradient.
+        expected, one = random.uniform(0.01, 1.0, m), Queries.from_sizes([m])
+        best = np.log(expected)
+        for scale, start in itertools.product((1e-6, 0.1, 1.0, 10.0), (best, np.zeros(m), -best)):
+            scores = start + scale * random.normal(size=m)
+            away = (scores - scores.mean()) - (best - best.mean())
+            assert surrogate.gradient_hessian(scores, expected, one)[0] @ away > 0.0
+        np.testing.assert_allclose(surrogate.gradient_hessian(best + 3.0, expected, one)[0], 0.0, atol=1e-12)
 
 
 @every
@@ -210,17 +200,6 @@ def test_wrong_settings_are_errors(settings, message):
 
 
 @with_and_without_the_library
-def test_long_queries_need_little_memory():
-    random = np.random.default_rng(0)
-    n = 5_000
-    targets, queries = random.random(n) * (random.random(n) < 0.01), Queries.from_sizes([n])
-    for surrogate in (ConsistentLambdaRank(), ConsistentLambdaRank(truncation=None)):
-        gradient, hessian = surrogate.gradient_hessian(random.normal(size=n), targets, queries)
-        assert gradient.sum() == pytest.approx(0.0, abs=1e-9 * np.abs(gradient).sum())
-        assert (hessian > 0).all()
-
-
-@with_and_without_the_library
 def test_scores_that_are_very_low_are_ranked_before_entries_that_are_no_documents():
     # The matrix of a query of 9 documents has 10 columns.
     random, queries = np.random.default_rng(4), Queries.from_sizes([9])
@@ -251,3 +230,72 @@ def test_the_laws_hold_at_to_the_gradient():
         check(OtherAt())
     with pytest.raises(ValueError, match="the gradient is not the derivative of the loss"):
         check(NotReweighted())
+
+
+def tied_sample(seed=0):
+    """Queries of different sizes and numbers of ties; the rows of each are sorted by target."""
+    random = np.random.default_rng(seed)
+    sizes = np.array([40, 1, 40, 7, 36, 120, 2, 40, 33])
+    queries = Queries.from_sizes(sizes)
+    targets = random.random(sizes.sum()) * random.integers(0, 2, sizes.sum())
+    targets = targets[queries.sort(targets)]
+    scores = [
+        random.integers(0, levels, size) / 4
+        for levels, size in zip([1, 1, 9, 3, 80, 50, 1, 999, 2], sizes, strict=True)
+    ]
+    return np.concatenate(scores), targets, queries
+
+
+@with_and_without_the_library
+@every
+def test_permuting_documents_permutes_their_gradients(surrogate):
+    random, (scores, targets, queries) = np.random.default_rng(1), tied_sample()
+    permutation = queries.sort(random.random(len(scores)))
+    assert (permutation != np.arange(len(scores))).mean() > 0.9
+    one = surrogate.gradient_hessian(scores, targets, queries)
+    other = surrogate.gradient_hessian(scores[permutation], targets[permutation], queries)
+    for ours, permuted in zip(one, other, strict=True):
+        np.testing.assert_allclose(permuted, ours[permutation], rtol=1e-12, atol=1e-12 * np.abs(ours).max())
+    losses = surrogate.loss(scores.astype(np.float64), targets, queries)
+    permuted = surrogate.loss(scores[permutation].astype(np.float64), targets[permutation], queries)
+    np.testing.assert_allclose(permuted, losses, rtol=1e-12)
+
+
+@with_and_without_the_library
+def test_the_scale_of_an_objective_does_not_depend_on_the_sequence_of_rows():
+    random, queries = np.random.default_rng(2), Queries.from_sizes([40] * 30 + [7, 100])
+    labels = random.choice(5, queries.n_documents, p=[0.7, 0.2, 0.06, 0.03, 0.01])
+    by_label, shuffled = labels[queries.sort(-labels * 1.0)], labels[queries.sort(labels * 1.0)]
+    scales = {make_objective("consistent-lambdarank", given, queries).scale for given in (labels, by_label, shuffled)}
+    assert max(scales) == pytest.approx(min(scales), rel=1e-12)
+
+
+@pytest.mark.slow
+@with_and_without_the_library
+@pytest.mark.parametrize("truncation", [30, None])
+def test_a_query_of_equal_scores_has_one_weight_and_takes_little_time(truncation):
+    # Its pairs, or those of a document of the first 30 ranks, would not fit into memory one by one.
+    m = 300_000
+    random, queries = np.random.default_rng(3), Queries.from_sizes([m])
+    targets = random.random(m) * (random.random(m) < 0.01)
+    gradient, hessian = ConsistentLambdaRank(truncation, hessian="exact").gradient_hessian(
+        np.full(m, 0.3), targets, queries
+    )
+    discounts = 1 / np.log2(np.arange(2, m + 2))
+    top, rest = truncation or m, np.cumsum(discounts[::-1])[::-1]
+    ranks = np.arange(1, min(top, m - 1) + 1)
+    weight = ((m - ranks) * discounts[ranks - 1] - rest[ranks]).sum() / (m * (m - 1) / 2)
+    np.testing.assert_allclose(gradient, weight / 2 * (targets.sum() - m * targets), rtol=1e-8, atol=1e-8 * weight)
+    np.testing.assert_allclose(hessian, weight / 4 * (targets.sum() + (m - 2) * targets), rtol=1e-8)
+
+
+@with_and_without_the_library
+def test_weights_of_tied_documents_far_down_keep_their_digits():
+    # All pairs count, and only the documents on the ranks 1001 and 1002 are tied.
+    m, queries = 2000, Queries.from_sizes([2000])
+    scores, targets = -np.arange(float(m)), np.zeros(m)
+    scores[1001] = scores[1000]
+    targets[1000] = 1.0
+    gradient = ConsistentLambdaRank(truncation=None).gradient_hessian(scores, targets, queries)[0]
+    gap = 1 / math.log2(1002) - 1 / math.log2(1003)
+    assert gradient[1001] == pytest.approx(gap / 0.01 / 2, rel=1e-11)
