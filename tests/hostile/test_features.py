@@ -92,17 +92,6 @@ def test_values_beyond_float32(ranker_class):
         assert np.isfinite(scores).all()
 
 
-@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
-def test_columns_in_another_sequence_or_number(ranker_class):
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    ranker = tiny(ranker_class).fit(frame, Y, QID)
-    for wrong in (frame[["b", "a", "c"]], frame[["a", "b"]], frame.assign(d=0.0), frame.rename(columns={"a": "z"})):
-        check_fault(lambda wrong=wrong: ranker.predict(wrong), "(?i)feature|column")
-        check_fault(
-            lambda wrong=wrong: tiny(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)]), "(?i)feature|column"
-        )
-
-
 def test_a_column_of_ids_beside_ids():
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(qid=QID)
     ranker = tiny(br.LightGBMRanker).fit(frame, Y)
