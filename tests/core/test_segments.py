@@ -187,10 +187,3 @@ def test_size_classes_have_every_row_once_in_matrices_that_are_nearly_full(sizes
             assert own[sizes[number] :] == [segments.n_rows] * n_missing
             assert n_missing < 0.2 * len(own)
     assert found == {i: list(range(segments.indptr[i], segments.indptr[i + 1])) for i in range(len(sizes))}
-
-
-def test_blocks_are_made_once_for_each_number_of_rows():
-    segments = Segments.from_sizes([3, 2, 4])
-    assert segments.blocks() is segments.blocks()
-    assert segments.blocks(5) is segments.blocks(5)
-    assert [len(segments.blocks(n)) for n in (1, 5, 9)] == [3, 2, 1]

@@ -96,7 +96,7 @@ def test_little_work_is_done_by_the_caller(monkeypatch):
             for_each(lambda _: time.sleep(threads.MIN_SECONDS / 10), range(20))
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+@pytest.mark.parametrize("n_jobs", [1, 4])
 def test_the_exception_of_the_first_item_is_raised(four_threads, n_jobs):
     done = []
 
@@ -107,7 +107,7 @@ def test_the_exception_of_the_first_item_is_raised(four_threads, n_jobs):
         done.append(item)
 
     with use_threads(n_jobs):
-        for _ in range(10):
+        for _ in range(3):
             done.clear()
             with pytest.raises(ValueError, match=r"^item 5$"):
                 for_each(fail, range(40))
@@ -116,22 +116,6 @@ def test_the_exception_of_the_first_item_is_raised(four_threads, n_jobs):
             n_done = len(done)
             time.sleep(0.001)
             assert len(done) == n_done
-
-
-def test_exceptions_that_are_no_errors_are_raised_too(four_threads):
-    barrier = threading.Barrier(4)
-
-    def leave(item):
-        if item == 0:
-            return
-        barrier.wait(timeout=20)
-        if item == 1:
-            raise ValueError
-        if threading.current_thread() is not threading.main_thread():
-            raise SystemExit(3)
-
-    with pytest.raises(SystemExit, match="3"):
-        for_each(leave, range(5))
 
 
 def test_nested_calls_use_one_thread_each_and_end(four_threads):
@@ -229,9 +213,9 @@ def test_import_starts_no_thread_and_exit_waits_for_none():
     assert (done.stdout, done.stderr) == ("0\n[0, 1, 2]\n", "")
 
 
-def data(seed=0):
-    random = np.random.default_rng(seed)
-    sizes = random.integers(1, 300, 400)
+def data():
+    random = np.random.default_rng(0)
+    sizes = random.integers(1, 100, 1200)
     labels = random.integers(0, 5, sizes.sum()) * random.integers(0, 2, sizes.sum())
     return labels, Queries.from_sizes(sizes), random.normal(size=sizes.sum()).round(2)
 
@@ -242,13 +226,12 @@ def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
     labels, queries, scores = data()
     assert len(queries.blocks()) > 3
     results = []
-    for n_jobs in (1, 2, 4):
+    for n_jobs in (1, 4):
         with use_threads(n_jobs):
             objective = bind_loss(name, labels, queries)
             results.append([objective.scale, objective.loss(scores), *objective.gradient_hessian(scores)])
-    for others in results[1:]:
-        for ours, theirs in zip(others, results[0], strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])

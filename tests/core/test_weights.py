@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 
 import boostrank as br
@@ -17,16 +18,13 @@ QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 def test_weights_of_queries_become_weights_of_documents(grouped):
     assert document_weights([1, 2, 0], QUERIES, False, grouped=grouped).tolist() == [1, 1, 2, 0]
     assert query_weights([1, 2, 0], QUERIES, grouped=grouped).tolist() == [1, 2, 0]
+    assert query_weights(None, QUERIES).tolist() == [1, 1, 1]
 
 
 def test_weights_of_documents_are_grouped_if_they_belong_to_original_rows():
     assert document_weights([1, 2, 3, 4], QUERIES, True, grouped=False).tolist() == [1, 3, 2, 4]
     assert document_weights([1, 2, 3, 4], QUERIES, True).tolist() == [1, 2, 3, 4]
     assert query_weights([1, 2, 1, 4], QUERIES, grouped=False).tolist() == [1, 2, 4]
-
-
-def test_without_weights_each_query_counts_once():
-    assert query_weights(None, QUERIES).tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("weights", [[1, 2], [[1, 2, 3]], [1, 2, -1], [1, np.nan, 1], [1, np.inf, 1], [0, 0, 0]])
@@ -65,7 +63,7 @@ def scores_of_weights(ranker_class, objective, weighted, factor):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranker_class", "objective"), [*NATIVE, *((c, "softmax") for c, _ in NATIVE[1:3])])
-@pytest.mark.parametrize("factor", [1 / 500, 1e-30, 1e30, 1e307, 5e-324])
+@pytest.mark.parametrize("factor", [1 / 500, 1e307, 5e-324])
 def test_the_unit_of_weights_does_not_matter(ranker_class, objective, factor):
     for weighted in (True, False):
         expected = scores_of_weights(ranker_class, objective, weighted, 1.0)
@@ -79,6 +77,7 @@ FORMS = {
     "series": pd.Series([2, 1], index=["b", "a"]),
     "frame": pd.DataFrame({"size": [2, 1], "query": ["b", "a"]}),
     "index": pd.DataFrame({"size": [2, 1]}, index=pd.Index(["b", "a"], name="qid")),
+    "polars": polars.DataFrame({"query_id": ["b", "a"], "size": [2, 1]}),
     "repeated": pd.DataFrame({"query_id": ["b", "a", "b"], "size": [2, 1, 2]}),
 }
 
@@ -86,13 +85,6 @@ FORMS = {
 @pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
 def test_values_follow_the_queries(given):
     assert align(by_id(given, "by"), np.array(["a", "b"], dtype=object), "by").tolist() == [1, 2]
-
-
-def test_a_frame_of_polars():
-    polars = pytest.importorskip("polars")
-    given = polars.DataFrame({"query_id": ["b", "a"], "size": [2, 1]})
-    assert is_by_id(given)
-    assert by_id(given, "by").to_dict() == {"b": 2, "a": 1}
 
 
 @pytest.mark.parametrize("ids", [[7, 2**60 + 1], np.array([7, 2**60 + 1], dtype=np.uint64)])
@@ -104,6 +96,7 @@ def test_ids_are_numbers_or_become_text(ids):
 
 
 def test_an_array_is_not_by_id():
+    assert is_by_id(FORMS["polars"])
     assert not any(map(is_by_id, ([1, 2], np.ones((2, 2)), pd.Series([1]), "ab")))
 
 

@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils import _safe_indexing
 
-from boostrank import Dataset, FeatureFiles
+from boostrank import FeatureFiles
 from boostrank.datasets import feature_files
 
 N_ROWS, N_FEATURES = 100, 4
@@ -56,14 +55,6 @@ def test_rows_are_read_as_from_one_array(X, paths):
         np.testing.assert_array_equal(first[rows].read(), expected[rows])
         np.testing.assert_array_equal(first[1::3].read(), expected[1::3])
         np.testing.assert_array_equal(files[2:90:3][rows[rows < 20]].read(), X[2:90:3][rows[rows < 20]])
-
-
-def test_scikit_learn_chooses_rows(X, paths):
-    files = FeatureFiles(paths)
-    for rows in ([3, 40, 99], np.array([3, 40, 99]), slice(5, 50), np.arange(N_ROWS) % 3 == 0):
-        np.testing.assert_array_equal(_safe_indexing(files, rows).read(), _safe_indexing(X, rows))
-    taken = Dataset(files, np.zeros(N_ROWS), np.zeros(N_ROWS)).take([1, 2])
-    np.testing.assert_array_equal(taken.X.read(), X[1:3])
 
 
 def test_a_pickle_and_another_folder_mean_the_same_files(X, paths, monkeypatch, tmp_path):

@@ -115,11 +115,6 @@ def test_sizes_that_do_not_fit(tmp_path, sizes, message):
         read(tmp_path, content, sizes=sizes)
 
 
-def test_sizes_are_not_read_if_lines_have_qids(tmp_path):
-    put(tmp_path, "1\n1\n", "data.txt.query")
-    assert read(tmp_path, "1 qid:5 1:2\n0 qid:5 1:3\n").qid.tolist() == [5, 5]
-
-
 def test_neither_qid_nor_sizes(tmp_path):
     with pytest.raises(
         ValueError, match=r"no line has a qid, and there is no file .*data\.txt\.query or \.group; pass sizes="

@@ -52,6 +52,7 @@ def test_run_is_read(file, content, expected):
     table = read_run(file(content))
     assert rows(table) == expected
     assert list(table.columns) == ["query_id", "doc_id", "score"]
+    assert read_run(file(b"q Q0 d 1 2 007\nq Q0 e 2 1 b\n")).attrs["tag"] == "007"
 
 
 def test_scores_are_rounded_exactly(file):
@@ -61,17 +62,16 @@ def test_scores_are_rounded_exactly(file):
     np.testing.assert_array_equal(read_run(file(content.encode()))["score"], scores)
 
 
-def test_tag_is_that_of_the_first_line(file):
-    assert read_run(file(b"q Q0 d 1 2 007\nq Q0 e 2 1 b\n")).attrs["tag"] == "007"
-
-
 @pytest.mark.parametrize("name", ["run.gz", "run.txt"])
 def test_compressed_files_are_known_by_their_content(file, name):
     assert rows(read_run(file(gzip.compress(LINE), name))) == [["q1", "d1", 2.5]]
     assert rows(read_run(file(LINE, name))) == [["q1", "d1", 2.5]]
 
 
-def test_incomplete_compressed_file_is_refused(file):
+def test_incomplete_and_empty_files_are_refused(file):
+    for read in (read_run, read_qrels):
+        with pytest.raises(ValueError, match=r"has no lines"):
+            read(file(b"\n \n"))
     with pytest.raises(ValueError, match="the gzip data is damaged or cut off"):
         read_run(file(gzip.compress(b"".join(b"q1 Q0 d%d 1 2.5 tag\n" % i for i in range(1000)))[:-6]))
 
@@ -93,13 +93,6 @@ def test_faulty_line_of_a_run_is_named(file, line, fault):
     with pytest.raises(ValueError, match=rf"file.txt, line 3: {fault} .* expected QUERY Q0 DOCUMENT RANK SCORE TAG"):
         read_run(file(LINE + b"\n" + line))
     assert len(read_run(file(LINE + b"\n" + b"q1 Q0 d2 2 1 tag\n"))) == 2
-
-
-@pytest.mark.parametrize("content", [b"", b"\n \n"])
-def test_empty_file_is_refused(file, content):
-    for read in (read_run, read_qrels):
-        with pytest.raises(ValueError, match=r"has no lines"):
-            read(file(content))
 
 
 def test_qrels_are_read(file):
@@ -145,11 +138,6 @@ def test_lines_of_a_query_need_not_follow_each_other(file):
     assert rows(read_run(file(content)))[2998:] == [["q1", "d2998", 2.0], ["q2", "d2999", 2.0]]
     with pytest.raises(ValueError, match="line 3001: the document 'd1' occurs a second time for the query 'q1'"):
         read_run(file(content + b"q1 Q0 d1 1 2 t\n"))
-
-
-def test_missing_file_is_an_os_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_run(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
@@ -213,14 +201,6 @@ def test_objects_of_ranx_are_taken():
     with interpreted_ranx() as ranx:
         assert rows(as_run(ranx.Run(dicts))) == rows(as_run(dicts))
         assert rows(as_qrels(ranx.Qrels(dicts))) == rows(as_qrels(dicts))
-
-
-def test_categories_that_are_not_used_are_left_out():
-    ids = pd.Categorical(["b", "a", "b"], categories=["a", "b", "c"])
-    table = as_run(FRAME.assign(query_id=[1, 2, 3], doc_id=ids))
-    assert table["doc_id"].tolist() == ["b", "a", "b"]
-    assert table["doc_id"].cat.categories.tolist() == ["b", "a"]
-    assert as_run(table.iloc[1:])["query_id"].cat.categories.tolist() == ["2", "3"]
 
 
 def test_subtopics_of_named_tuples_are_kept():

@@ -26,6 +26,8 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"the folder to write 'model\.txt' to does not exist") as caught:
         write_atomically(tmp_path / "absent" / "model.txt", write("new"))
     assert caught.value.filename == str(tmp_path / "absent")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_atomically(tmp_path, write("text"))
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
@@ -69,16 +71,6 @@ def test_the_content_is_on_the_disk_before_the_file_is_replaced(tmp_path, monkey
     assert steps == [False, "replaced", True]
 
 
-def test_a_folder_that_cannot_be_written_to_the_disk_is_no_error(tmp_path, monkeypatch):
-    def refuse(descriptor):
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "Invalid argument")
-
-    monkeypatch.setattr(os, "fsync", refuse)
-    write_atomically(tmp_path / "model.txt", write("new"))
-    assert (tmp_path / "model.txt").read_text() == "new"
-
-
 def test_symbolic_links_are_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     target = tmp_path / "folder" / "model.txt"
@@ -102,17 +94,13 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, exists):
 
     def fail(name):
         write("half")(name)
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(OSError, match="No space left") as full:
         write_atomically(path, fail)
+    assert full.value.filename == str(path)
     assert os.listdir(tmp_path) == ["model.txt"] * exists
     assert not exists or path.read_text() == "old"
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        write_atomically(tmp_path, write("text"))
 
 
 def test_all_suffixes_stay_at_the_end_of_the_temporary_name(tmp_path):
@@ -134,13 +122,6 @@ def test_a_pipe_gets_the_content(tmp_path):
     reader.join(10)
     assert received == ["text" * 100_000]
     assert path.is_fifo()
-
-
-@special
-def test_a_device_is_not_replaced(tmp_path):
-    (tmp_path / "null").symlink_to("/dev/null")
-    write_atomically(tmp_path / "null", write("text"))
-    assert (tmp_path / "null").is_char_device()
 
 
 CODE = """
@@ -171,13 +152,3 @@ def test_standard_output_gets_the_content_in_sequence(tmp_path, to_file, monkeyp
     else:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == expected
-
-
-def test_a_full_disk_names_the_file_of_the_user(tmp_path):
-    def fail(name):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with pytest.raises(OSError, match="No space left") as full:
-        write_atomically(tmp_path / "model.txt", fail)
-    assert full.value.filename == str(tmp_path / "model.txt")
-    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bound_losses import make_objective
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,22 +79,6 @@ def test_results_are_those_of_numpy_for_extreme_scores(name):
         assert np.isfinite(ours).all()
         # Without a positive target, nothing is to be learned.
         assert not np.any([values[6:12] for values in ours])
-
-
-@needs_library
-@pytest.mark.parametrize("name", NAMES)
-def test_objectives_with_weights_are_those_of_numpy(name):
-    random = np.random.default_rng(1)
-    sizes = random.integers(1, 80, 60)
-    labels, queries = random.integers(0, 5, sizes.sum()), Queries.from_sizes(sizes)
-    weights, scores = random.random(sizes.sum()) * random.integers(0, 2, sizes.sum()), random.normal(size=sizes.sum())
-
-    def results():
-        objective = make_objective(name, labels, queries, weights=weights)
-        return [objective.scale, *objective.gradient_hessian(scores)]
-
-    for one, other in zip(*with_and_without(results), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
 @needs_library
