@@ -5,34 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from broken_surrogates import SignError, changed, variant
 from cases import for_each
 from surrogate_samples import ALL
 
 from boostrank.core.segments import Segments
 from boostrank.surrogates import Logistic, Poisson, Power, Separable, Squared, Surrogate, check
-
-
-def nothing(scores, targets, queries):
-    return 0.0
-
-
-def changed(base, loss=nothing, gradient=nothing, diagonal=nothing, **members):
-    """A surrogate like `base`, with other members, and terms added to its loss, gradient and diagonal Hessian."""
-
-    class Changed(base):
-        def loss(self, *sample):
-            return super().loss(*sample) + loss(*sample)
-
-        def gradient_hessian(self, *sample):
-            unchanged = super().gradient_hessian(*sample)
-            return unchanged[0] + gradient(*sample), unchanged[1] + diagonal(*sample)
-
-    return type("Changed", (Changed,), members)()
-
-
-def variant(base, **members):
-    """A surrogate like `base`, with other members."""
-    return type("Variant", (base,), members)()
 
 
 class Hyperbola(Separable):
@@ -154,7 +132,7 @@ NEGATIVE = "convex is True, but .* has the negative eigenvalue -1$"
 SORTS, GAINS = "consistent is True, but for expected targets", "target_bounds must include normalized gains"
 #: The terms of gradients are less than the tolerance of derivatives where another law is broken.
 BROKEN = [
-    (changed(Squared, gradient=lambda s, u, q: 2 * (u - s)), DERIVATIVE),
+    (SignError(), DERIVATIVE),
     # Wrong among some of the scores, targets and queries that are tried.
     *(
         (changed(Squared, gradient=lambda *sample, where=where: 0.1 * where(*sample)), DERIVATIVE)
