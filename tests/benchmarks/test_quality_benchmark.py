@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    modules = ("workloads", "jobs", "quality_methods", "quality", "quality_report", "quality_kept", "defaults")
-    workloads, jobs, quality_methods, quality, report, kept, defaults = map(importlib.import_module, modules)
+    modules = ("workloads", "jobs", "quality_methods", "quality", "quality_report", "defaults")
+    workloads, jobs, quality_methods, quality, report, defaults = map(importlib.import_module, modules)
 
 NAN = float("nan")
 
@@ -215,51 +214,6 @@ def test_sets_won_and_lost_with_and_without_correction():
     assert (row["won"], row["lost"], row["won_holm"], row["lost_holm"]) == (2, 1, 1, 1)
 
 
-def test_a_method_that_is_missing_on_a_set_is_compared_on_the_others(two_sets):
-    values = {**two_sets, "third": {"peer": np.array([0.5]), "weak": np.array([0.5])}}
-    assert report.headline(values, ["ours"], ["peer"])["sets"].tolist() == [2, 2]
-    assert report.headline({}, ["ours"], ["peer"]).empty
-
-
-@pytest.fixture(scope="module")
-def reports():
-    """Table and headline of two methods and two peers on two sets."""
-    random = np.random.default_rng(0)
-    methods = {"LGBMRanker": False, "XGBRanker": False, "LightGBMRanker": True, "XGBoostRanker": True}
-    runs = [
-        {**run_of(method, 0, random.uniform(0.4, 0.6, 8).tolist(), data=data), "is_ours": is_ours}
-        for data in ("A", "B")
-        for method, is_ours in methods.items()
-    ]
-
-    def make(*left_out):
-        tables, heads = report.tables_of(pd.DataFrame([run for run in runs if run["method"] not in left_out]))
-        return tables["untuned"], heads
-
-    return make
-
-
-def test_rows_of_methods_that_were_not_run_again_are_kept(reports):
-    table, heads = reports()
-    again, heads_again = reports("LightGBMRanker")
-    assert len(again) < len(table)
-    assert len(heads_again) < len(heads)
-    pd.testing.assert_frame_equal(kept.keep_by_set(again, table, "untuned").reset_index(drop=True), table)
-    joined = kept.keep_headline(heads_again, heads, report.BEST_PEER)
-    pd.testing.assert_frame_equal(joined.reset_index(drop=True), heads.reset_index(drop=True))
-
-
-def test_rows_are_not_kept_beside_other_runs_of_the_same_method(reports):
-    table, heads = reports()
-    other = table.assign(**{"ndcg@10": table["ndcg@10"] + 2e-6 * (table["method"] == "XGBRanker")})
-    with pytest.raises(
-        SystemExit, match=r"untuned: .*XGBRanker on A by -0\.000002; XGBRanker on B by -0\.000002\. Run all"
-    ):
-        kept.keep_by_set(table, other, "untuned")
-    with pytest.raises(SystemExit, match=r"fewer data sets than before for .*'LightGBMRanker', 'LGBMRanker'"):
-        kept.keep_headline(heads, heads.assign(sets=heads["sets"] + (heads["peer"] == "LGBMRanker")), report.BEST_PEER)
-
-
 def test_runs_of_different_budgets_are_refused():
     about = {"protocol": "tuned"}
     runs = [run_of("LGBMRanker", fold, [0.5], **about, draws=[{}] * n) for fold, n in ((0, 8), (1, 8))]
@@ -309,15 +263,3 @@ def test_defaults_are_chosen_without_test_queries(fold, with_fold):
         rows = qid == query
         expected = br.ndcg_score(y[rows], ranker.predict(X[rows]), qid[rows], k=10, empty="skip")
         np.testing.assert_allclose(value, expected)
-
-
-@pytest.mark.parametrize(
-    ("library", "candidates"), [("lightgbm", LIGHTGBM_CANDIDATES), ("xgboost", XGBOOST_CANDIDATES)]
-)
-def test_candidates_of_auto_are_compared_once_each(library, candidates):
-    rows = defaults.candidates(library)
-    assert rows[0] == (None, {})
-    assert all(row not in rows[:i] for i, row in enumerate(rows))
-    for parameters in candidates:
-        objective = parameters.get("objective", "consistent-lambdarank")
-        assert (objective, {name: parameters[name] for name in parameters if name != "objective"}) in rows

@@ -28,20 +28,16 @@ def test_the_text_and_the_table(run, folder, model, ranker, data, tmp_path):
     lines = out.splitlines()
     n = len(found.ranking)
     assert lines[0] == f"query 7: {n} documents, ranked by score"
-    assert (lines[1].split(), set(lines[2])) == (["rank", "row", "label", "score"], {"─"})
     # Ten documents, the one at rank 12 and the gaps; rows of the file begin with 1.
     ranked = [line.split() for line in lines[3 : lines.index("")]]
-    scores = found.ranking["score"]
     assert ranked[0] == ["1", *_cells(found, 0)]
     assert ranked[1] == ["A", "2", *_cells(found, 1)]
     assert ranked[10:] == [["..."], ["B", "12", *_cells(found, 11)], *([["..."]] if n > 12 else [])]
-    assert scores.is_monotonic_decreasing
     text = " ".join(out.split())
     assert found.head in text
-    assert "adds to A adds to B difference" in text
     top = found.table.iloc[0]
     row = next(line.split() for line in lines if line.startswith(f"feature {top['feature']} "))
-    assert row[-1] == f"{top['difference']:+.4f}" or abs(float(row[-1]) - top["difference"]) < 1e-3
+    assert float(row[-1]) == pytest.approx(top["difference"], abs=1e-3)
     assert f"{X.shape[1] - 3} other features" in out
     assert "row: number of the document in all.txt." in text
 

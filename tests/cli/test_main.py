@@ -48,31 +48,24 @@ def test_help_names_the_commands(run):
     [
         ("compare TMP/broken.txt", "line 2"),
         ("compare TMP/absent --objectives lambdamart", "unknown objective 'lambdamart'"),
-        ("compare --objectives softmax/idcg", "'softmax/idcg' is not SURROGATE/NORMALIZE"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
         ("compare --measures ndcg@0", "--measures ndcg@0: k must be None, an integer of at least 1"),
         ("compare --measures ndgc@10", "--measures: unknown measure 'ndgc@10'; did you mean ndcg@10?"),
         ("evaluate DATA TMP/scores --measures auc@5", "--measures auc@5: the measure 'auc' has no setting 'k'"),
-        ("evaluate DATA TMP/scores --measures dcg --explain", "--explain needs one of ndcg, map, mrr, err, precision"),
         ("fit DATA TMP/m --eval-metric Judged@5", "--eval-metric Judged@5: judged@5 is not defined for arrays"),
         ("fit DATA TMP/m --eval-metric map", "--eval-metric needs --validation"),
         ("fit DATA TMP/m --rounds many", "--rounds must be a number of at least 1, or auto; got 'many'"),
         ("compare --output TMP/no/t.csv", "there is no folder"),
         ("compare --plot TMP/p.xls", "the file of a plot must end in one of"),
-        ("fit DATA TMP/m --objective lambdarank,softmax", "fit trains one model"),
         ("fit DATA TMP/m --backend both", "'both' is not one of 'lightgbm',"),
         ("fit DATA TMP/m --patience 3", "--patience needs --validation, --validation-fraction, --rounds auto"),
         ("fit DATA TMP/m --folds 3", "--folds needs --objective auto, --rounds auto or --ensemble"),
-        ("fit DATA TMP/m --ensemble folds --validation DATA", "give either --ensemble folds or --validation,"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, and"),
-        ("compare --qid query", "--qid needs a CSV, TSV or Parquet file: it would have no effect"),
         ("compare TMP/one_query.txt", "n_splits=5 folds need as many queries; got 1"),
         ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),
-        ("evaluate --label grade --qrels DATA --run DATA", "--label needs DATA and SCORES"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
         ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
-        ("check softmax/l1", "targets must be one of dcg, none, l2, sum, softmax; got 'l1'"),
         ("check softmax/sum --normalize dcg", "disagree"),
         ("check TMP/absent.py", "or FILE.py:NAME for your own"),
     ],
@@ -82,10 +75,8 @@ def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments,
     (tmp_path / "scores").write_text("0.5\nnan\n")
     (tmp_path / "one_score").write_text("0.5\n")
     (tmp_path / "one_query.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.2\n")
-    filled = (
-        arguments.replace("FOLDER", str(folder)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
-    )
-    error = run(*filled.split(), code=2)
+    names = {"FOLDER": folder, "TMP": tmp_path, "DATA": folder / "all.txt"}
+    error = run(*re.sub("|".join(names), lambda found: str(names[found[0]]), arguments).split(), code=2)
     assert message in " ".join(error.split())
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 
 import numpy as np
 import pandas as pd
@@ -42,7 +41,7 @@ def files(table, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "with index;.csv", "t.parquet", "t.data"])
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.tsv", "with index;.csv", "t.parquet", "t.data"])
 def test_all_formats_have_the_same_documents(files, table, name):
     documents = read_documents(files / name, ColumnOptions())
     pd.testing.assert_frame_equal(documents.X, table[NAMES])
@@ -74,7 +73,6 @@ def test_query_ids_keep_their_text(tmp_path, ids, expected):
     ("text", "options", "message"),
     [
         ("", {}, "the file is empty"),
-        ("1,2,3\n4,5,6\n", {}, "its first line must have the names of the columns; got numbers"),
         ("qid,label,x,x\n1,2,3,4\n", {}, "two columns have the name 'x'"),
         ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "line 3: expected 3 fields as in the first line; got 4"),
         ('qid,label,x\n"a,b",2,3\n"c\nd",2\n', {}, "line 4: expected 3 fields as in the first line; got 2"),
@@ -119,12 +117,6 @@ def test_labels_that_are_not_needed(tmp_path):
         assert documents.qid is None
     with pytest.raises(ValueError, match=r"the label \(column 'label'\) must be a number"):
         read_documents(path, ColumnOptions(label="label"), model=model, needs_qid=False, needs_label=False)
-
-
-def test_parquet_needs_pyarrow(files, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match="Parquet files are read with pyarrow: pip install pyarrow"):
-        read_documents(files / "t.parquet", ColumnOptions())
 
 
 def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):

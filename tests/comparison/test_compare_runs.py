@@ -108,11 +108,6 @@ class TestQueriesThatRunsMiss:
         np.testing.assert_allclose(result.table["mean"], means)
         assert result.per_query["query"].nunique() == n
 
-    def test_no_query_that_all_have_is_an_error(self):
-        runs = {"x": {"1": {"a": 1.0}}, "y": {"2": {"a": 1.0}}}
-        with pytest.raises(ValueError, match="no query of qrels is in all of the runs x, y"):
-            br.compare_runs(self.qrels, runs, "RR", queries="common")
-
 
 def test_weights_are_those_of_queries_that_occur_several_times(tables):
     qrels, runs = tables
@@ -177,12 +172,8 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     assert first[0] == "nDCG@10 (linear gain), compared with bm25_base"
     assert first[1].split() == ["run", "mean", "diff", "p", "(Holm)", "w/t/l"]
     assert first[4].split() == ["dense", *comparison.cells("dense", "nDCG@10")]
-    assert " ".join(first[6:]) == comparison.conclusion("nDCG@10")
     better = "Significantly better than bm25_base: dense. The other does not differ significantly."
-    assert comparison.conclusion("nDCG@10") == better
-    head = "| run | nDCG@10 (linear gain) | diff | p (Holm) "
-    head += "| P(rel=2)@5 | diff | p (Holm) | AP | diff | p (Holm) | win/tie/loss |"
-    assert comparison.to_markdown().splitlines()[0] == head
+    assert " ".join(first[6:]) == comparison.conclusion("nDCG@10") == better
     grouped = br.compare_runs(*tables, MEASURES, by=by)
     text = repr(grouped).split("\n\n")
     assert text[:3] == repr(comparison).split("\n\n")

@@ -9,7 +9,7 @@ import pytest
 import boostrank as br
 from boostrank.comparison import Comparison
 from boostrank.metrics import get_measure
-from boostrank.significance import bootstrap_interval, effect_size, holm
+from boostrank.significance import bootstrap_interval, effect_size
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +39,6 @@ def test_table_equals_a_hand_written_loop(comparison):
     assert row["effect"] == pytest.approx(effect_size(values["squared"], values["softmax"]), abs=1e-9)
     assert row["Fold1"] == pytest.approx(values["squared"][:20].mean(), abs=1e-12)
     assert result.baseline == "softmax"
-
-
-def test_p_values_are_adjusted_within_each_metric(comparison):
-    _, folds, rankers, _ = comparison
-    more = rankers | {"small": br.LightGBMRanker(n_estimators=2, n_jobs=1, random_state=0)}
-    table = br.compare(more, folds, baseline="squared", measures=["ndcg@1", "ndcg@10"]).table
-    for _, rows in table.groupby("metric"):
-        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
-        compared = rows["ranker"] != "squared"
-        tests = rows[["p_value", "p_holm", "low", "high", "effect"]]
-        assert tests[compared].notna().all(axis=None)
-        assert tests[~compared].isna().all(axis=None)
-        assert (rows["low"] <= rows["difference"])[compared].all()
-        assert (rows["difference"] <= rows["high"])[compared].all()
 
 
 def test_missing_validation_is_taken_from_training_queries(comparison):
@@ -103,8 +89,6 @@ def test_conclusions_say_which_differences_are_significant(comparison):
     assert text([0.049, 0.01, 0.0], [1, -1, 2]) == better_and_worse
     worse = "Significantly worse than base: a. The other 2 do not differ significantly."
     assert text([0.0, 1.0, 0.05], [-1, 1, 1]) == worse
-    better = "Significantly better than base: a, b-c. The other does not differ significantly."
-    assert text([0.0, 0.01, 0.06], [1, 1, 1]) == better
     assert text([0.06], [1], n=2) == "a does not differ significantly from base."
     assert text([], [], n=1) == ""
 

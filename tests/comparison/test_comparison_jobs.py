@@ -150,5 +150,3 @@ def test_progress_is_shown_on_standard_error(folds, capsys):
     assert out == ""
     lines = err.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"Fold{i} is finished ({i} of 3): 1 training" for i in (1, 2, 3)]
-    br.compare({"a": br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds)
-    assert capsys.readouterr() == ("", "")

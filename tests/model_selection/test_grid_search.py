@@ -41,9 +41,13 @@ def data():
     return X[order], y[order], np.array([f"q{i}" for i in qid[order]])
 
 
-@pytest.fixture(params=OURS)
+@pytest.fixture
 def ranker(request):
-    return OURS[request.param]
+    """A ranker of LightGBM, or of the library that a test names."""
+    return OURS[getattr(request, "param", "lightgbm")]
+
+
+of_both = pytest.mark.parametrize("ranker", OURS, indirect=True)
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -62,6 +66,7 @@ def scores_by_hand(fit, X, y, qid, n_splits=3):
 # The result of grid_search
 
 
+@of_both
 def test_a_search_scores_new_data_without_routing(ranker, data):
     X, y, qid = data
     search = br.grid_search(ranker, RATES, X, y, qid, cv=3)
@@ -109,6 +114,7 @@ def test_a_search_takes_frames_with_query_ids(ranker, data, in_pipeline):
 # Arguments of fit
 
 
+@of_both
 @pytest.mark.parametrize("in_pipeline", [False, True])
 def test_weights_are_those_of_the_rows_of_a_fold(ranker, data, in_pipeline):
     X, y, qid = data
@@ -141,6 +147,7 @@ def test_requests_of_the_user_are_kept(ranker, data):
         br.cross_validate(refusing, X, y, qid, cv=3, params={"sample_weight": weights})
 
 
+@of_both
 def test_params_may_have_the_query_ids_and_validation_data(ranker, data):
     X, y, qid = data
     expected = br.cross_validate(ranker, X, y, qid, cv=3)["test_score"]

@@ -32,7 +32,8 @@ def test_equal_differences_and_a_single_query():
     assert t_test(same + 0.1, same)[1:] == (np.inf, 2, 0.0)
     assert effect_size(same, same) == 0.0
     assert effect_size(same - 0.1, same) == -np.inf
-    np.testing.assert_allclose(bootstrap_interval(zero + 0.1, zero), 0.1)
+    for weights in (None, [1, 2, 5]):
+        np.testing.assert_allclose(bootstrap_interval(zero + 0.1, zero, sample_weight=weights), 0.1)
     assert np.isnan(bootstrap_interval([0.3], [0.1])).all()
     single = t_test([0.3], [0.1])
     assert np.isnan(single.statistic)

@@ -228,14 +228,7 @@ def test_constants_by_name():
 def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
     steeper = variant(Squared, potential=lambda self, scores: scores**2)
     pairs = ["consistent-lambdarank", *(name for name in SURROGATES if name.startswith("pairwise"))]
-    for surrogate in (
-        *pairs,
-        Power(0.25),
-        Power(-0.75),
-        Arc(),
-        Profiled(Arc()),
-        steeper,
-    ):
+    for surrogate in (*pairs, Power(0.25), Power(-0.75), Profiled(Arc()), steeper):
         with pytest.raises(ValueError, match="no strong convexity constant is known"):
             regret_bound(surrogate, 0.1, 5)
     # The curvature of Arc is at most 5/4.
@@ -249,10 +242,6 @@ def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
     [
         (lambda: regret_bound("squared", -0.1, 5), "excess must be 0 or more"),
         (lambda: regret_bound("squared", 0.1, 0), "n_documents"),
-        (
-            lambda: regret_bound("squared", 0.1, 5, convexity=StrongConvexity(0.0, 2.0)),
-            "must be a finite number above 0",
-        ),
         (lambda: discount_constant(5, norm=0.5), "norm must be"),
         (lambda: margin_moment([0.1, 0.0], 1), "margins must be positive"),
         (lambda: low_noise_bound("squared", 0.1, np.inf, 1, 5), "moment must be"),
