@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
-import lightgbm
 import numpy as np
 import pytest
 from scipy import stats
@@ -110,26 +109,6 @@ def test_different_sessions_have_the_frequencies_of_all_sessions():
     experiment.max_sessions = 20
     *columns, counts = experiment.different_sessions()
     assert len(columns[3]) == len(counts) == 20
-
-
-def test_lightgbm_takes_weights_for_equal_sessions():
-    # What clicks_methods.lightgbm_lambdarank says about weights, with every document in leaves of its own.
-    random = np.random.default_rng(0)
-    X, clicks = random.integers(0, 5, (400, 4)).astype(float), random.random(400) < 0.2
-    position, counts = np.tile(np.arange(10), 40), random.integers(1, 9, 40)
-    copies = np.concatenate([np.arange(10 * q, 10 * q + 10) for q in np.repeat(np.arange(40), counts)])
-
-    def scores(rows, n_queries, **weight):
-        data = lightgbm.Dataset(
-            X[rows], clicks[rows].astype(int), group=np.full(n_queries, 10), position=position[rows],
-            params={"verbosity": -1, "min_data_in_bin": 1}, **weight,
-        )  # fmt: skip
-        settings = {"objective": "lambdarank", "num_threads": 1, "verbosity": -1, "min_data_in_leaf": 0}
-        return lightgbm.train(settings, data, 10).predict(X)
-
-    merged = scores(np.arange(400), 40, weight=np.repeat(counts, 10).astype(float))
-    np.testing.assert_allclose(merged, scores(copies, counts.sum()), atol=1e-5)
-    assert np.abs(merged - scores(np.arange(400), 40)).max() > 0.01
 
 
 @pytest.mark.slow

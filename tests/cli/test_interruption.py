@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -60,7 +59,6 @@ def command(folder, tmp_path):
 
 
 FIRST_LINE = "2 rankers, 2 folds: 4 trainings, one after the other"
-FOLD = r"Fold{0} is finished \({0} of 2\): {1}, \d s since the start"
 
 
 def test_an_interrupted_run_says_how_to_go_on(compare, folder, tmp_path, monkeypatch):
@@ -69,7 +67,7 @@ def test_an_interrupted_run_says_how_to_go_on(compare, folder, tmp_path, monkeyp
     lines = compare(stop="interrupt", code=130).splitlines()
     (file,) = temporary_files(tmp_path)
     assert lines[0] == FIRST_LINE
-    assert re.fullmatch(FOLD.format(1, "2 trainings") + r", about \d s left", lines[1])
+    assert lines[1].startswith("Fold1 is finished (1 of 2): 2 trainings, ")
     assert lines[2:] == [
         f"3 trainings are kept in {file}. To go on:",
         f"  {command(folder, tmp_path)} --results {file}",

@@ -52,8 +52,3 @@ def test_tables_fold_texts_and_keep_numbers_on_a_terminal(screen, monkeypatch):
         "oftmax of [mine]",
         "日本                      -1.2",
     ]
-    # Numbers are not cut even where nothing else is left to fold.
-    narrow = screen(lambda: reports.show_table(ROWS), **{**settings, "width": 10})
-    assert "0.5000" in narrow
-    dumb = {**settings, "color_system": None}
-    assert "\x1b" not in screen(lambda: reports.show_table(ROWS), **dumb)

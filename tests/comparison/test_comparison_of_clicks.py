@@ -91,21 +91,16 @@ def test_the_identity_is_that_of_the_content():
     used = folds_of(clicks())[0]
     used.train.y.targets()
     assert data_hash(used) == data_hash(fold)
-    renamed = br.ClickLog(
-        qid,
-        log.row,
-        log.position,
-        log.clicks,
-        session=[f"s{i}" for i in log.sessions.repeat(np.arange(log.n_sessions))],
-    )
+    names = [f"s{i}" for i in log.sessions.repeat(np.arange(log.n_sessions))]
+    renamed = br.ClickLog(qid, log.row, log.position, log.clicks, session=names)
     assert data_hash(folds_of(br.ClickLabels(renamed, MODEL))[0]) == data_hash(fold)
     one_less = log.clicks.copy()
     one_less[np.flatnonzero(one_less)] = np.append(0, one_less[one_less > 0][1:])
     other = br.ClickLog(qid, log.row, log.position, one_less, session=log.sessions.repeat(log.session_ids))
     variants = [
-        clicks(), clicks(model=1.0), clicks(normalize="none"), clicks(average="queries"), clicks(clip=0.1),
-        clicks(not_shown="drop"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL),
-    ]  # fmt: skip
+        *(clicks(), clicks(model=1.0), clicks(normalize="none"), clicks(average="queries"), clicks(clip=0.1)),
+        *(clicks(not_shown="drop"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL)),
+    ]
     assert len({tuple(data_hash(one) for one in folds_of(labels)) for labels in variants}) == len(variants)
 
 
@@ -117,10 +112,8 @@ def test_a_click_model_without_identity_is_trained_again(tmp_path, monkeypatch):
     monkeypatch.setattr(OwnModel, "__module__", "nowhere")
     labels, seen = clicks(model=OwnModel()), []
     for _ in range(2):
-        br.compare(
-            {"softmax": RANKERS["softmax"]}, folds_of(labels)[:1], measures="click-dcg", results=tmp_path / "results",
-            progress=seen.append, n_permutations=50,
-        )  # fmt: skip
+        settings = {"measures": "click-dcg", "progress": seen.append, "n_permutations": 50}
+        br.compare({"a": RANKERS["softmax"]}, folds_of(labels)[:1], results=tmp_path / "results", **settings)
     assert [one.is_saved for one in seen] == [False, False]
 
 

@@ -43,15 +43,11 @@ def scores_of(rankers, folds):
         last.append(scores)
         return np.zeros(len(set(fold.test.qid)))
 
-    result = br.compare(
-        rankers,
-        folds,
-        measures=["ndcg@10"],
-        extra_measures={"scores": remember},
-        progress=lambda training: seen[training.ranker].append(last[-1]),
-        n_permutations=10,
-    )
-    return result, seen
+    def progress(training):
+        seen[training.ranker].append(last[-1])
+
+    settings = {"measures": ["ndcg@10"], "extra_measures": {"scores": remember}, "n_permutations": 10}
+    return br.compare(rankers, folds, progress=progress, **settings), seen
 
 
 def by_query(data):
@@ -109,14 +105,9 @@ def test_libraries_give_the_scores_of_a_hand_written_loop(ranker, by_hand, stopp
 
 
 def test_sparse_features(folds):
-    sparse = [
-        fold._replace(
-            **{name: part._replace(X=csr_matrix(part.X)) for name, part in fold._asdict().items() if name != "name"}
-        )
-        for fold in folds[:1]
-    ]
+    sparse = br.datasets.Fold("Fold1", *(part._replace(X=csr_matrix(part.X)) for part in folds[0][1:]))
     rankers = {"lightgbm": LIGHTGBM, "xgboost": XGBOOST, "catboost": CATBOOST}
-    dense, same = scores_of(rankers, folds[:1])[1], scores_of(rankers, sparse)[1]
+    dense, same = scores_of(rankers, folds[:1])[1], scores_of(rankers, [sparse])[1]
     for name in rankers:
         np.testing.assert_allclose(same[name][0], dense[name][0], rtol=1e-6)
 

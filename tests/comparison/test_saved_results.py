@@ -226,9 +226,8 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
 
     def count(rankers, folds, part):
         fits.clear()
-        with pytest.warns(
-            UserWarning, match=rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"
-        ):
+        message = rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"
+        with pytest.warns(UserWarning, match=message):
             result = br.compare(rankers, folds, results=file)
         fresh = br.compare(rankers, folds)
         pd.testing.assert_frame_equal(result.table, fresh.table, check_exact=True)

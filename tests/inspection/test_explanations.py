@@ -58,7 +58,7 @@ def test_differences_add_up_to_that_of_the_scores(model, data):
             assert (found.query, found.ranks, found.rows) == (query, ranks, (a, b))
             np.testing.assert_allclose(found.scores, scores[[a, b]], rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(found.difference, scores[a] - scores[b], rtol=1e-5, atol=2e-6)
-            for n_features in (1, 2, 6, 100):
+            for n_features in (2, 100):
                 summary = found.summary(n_features)
                 np.testing.assert_allclose(summary["difference"].sum(), found.difference, atol=1e-12)
                 assert len(summary) <= n_features + 1

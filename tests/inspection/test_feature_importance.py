@@ -93,9 +93,6 @@ def test_shares_are_those_of_the_model(data):
     for fold, (train, _) in enumerate(br.QueryKFold(2).split(X, y, qid)):
         gains = RANKER.fit(X[train], y[train], qid[train]).booster_.feature_importance("gain")
         np.testing.assert_allclose(found.loc[fold], gains / gains.sum())
-    frame = pd.DataFrame(X, columns=list("vwxyz"))
-    named = feature_importance(RANKER, frame, y, qid, cv=2, kind="gain")
-    np.testing.assert_array_equal(named[list("vwxyz")], found)
 
 
 def test_shares_of_a_bag_are_those_of_its_mean(data):

@@ -17,7 +17,6 @@ from sklearn.model_selection import (
     RandomizedSearchCV,
     cross_val_predict,
     cross_validate,
-    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -130,29 +129,12 @@ def test_random_and_halving_search(ranker, data, routing):
     assert len(set(halving.cv_results_["n_resources"])) > 1
 
 
-def test_pipeline(ranker, data, routing):
+def test_predictions_of_all_folds(ranker, data, routing):
     X, y, qid = data
-    pipeline = make_pipeline(StandardScaler(), ranker)
-    seen = cross_validate(pipeline, X, y, cv=br.QueryKFold(3), scoring=NDCG, params={"qid": qid})
-    equal(seen["test_score"], loop(pipeline, X, y, qid))
-    name = type(ranker).__name__.lower()
-    search = GridSearchCV(pipeline, {f"{name}__k": [5, 10]}, cv=br.QueryKFold(3), scoring=NDCG).fit(X, y, qid=qid)
-    pipeline.set_params(**search.best_params_)
-    equal(search.best_score_, loop(pipeline, X, y, qid).mean())
-
-
-def test_predictions_and_curves(ranker, data, routing):
-    X, y, qid = data
-    params, folds = {"qid": qid}, br.QueryKFold(3)
-    predicted = cross_val_predict(ranker, X, y, cv=folds, params=params)
+    folds = br.QueryKFold(3)
+    predicted = cross_val_predict(ranker, X, y, cv=folds, params={"qid": qid})
     seen = [br.ndcg_score(y[test], predicted[test], qid[test], k=10) for _, test in folds.split(X, groups=qid)]
     equal(seen, loop(ranker, X, y, qid))
-    rounds = [2, 4]
-    _, scores = validation_curve(
-        ranker, X, y, param_name="n_estimators", param_range=rounds, cv=folds, scoring=NDCG, params=params
-    )
-    for n, row in zip(rounds, scores, strict=True):
-        equal(row, loop(clone(ranker).set_params(n_estimators=n), X, y, qid))
 
 
 @of_both
@@ -248,8 +230,6 @@ def test_folds_that_cut_queries_are_a_warning_or_an_error(ranker, data, routing)
         cross_validate(ranker, X, y, cv=KFold(3), scoring=NDCG, params={"qid": qid})
     with pytest.raises(ValueError, match=r"rows of query 'q\d+' \(and \d+ others\) on both sides"):
         br.cross_validate(ranker, X, y, qid, cv=KFold(3))
-    with pytest.raises(ValueError, match="on both sides"):
-        br.grid_search(ranker, {"k": [5]}, X, y, qid, cv=KFold(3, shuffle=True))
 
 
 # Early stopping inside the folds

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from broken_surrogates import Descent, SignError
+from broken_surrogates import Descent, SignError, variant
 from oracles import Arc, FlatBowl, SteepBowl
 from scipy import optimize
 
@@ -215,39 +215,27 @@ def test_a_cutoff_and_a_discount_reach_the_targets():
     np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg, method="numeric"), expected, atol=1e-8)
 
 
-@dataclass(frozen=True)
-class SteeperSquared(Squared):
-    """A subclass that has another potential and says nothing of its inverse slope."""
-
-    def potential(self, scores):
-        return scores**4 / 4 + scores**2 / 2
-
-    def slope_curvature(self, scores):
-        return scores**3 + scores, 3 * scores**2 + 1
-
-
 def test_a_subclass_with_another_potential_does_not_get_its_parents_closed_form():
-    scores = minimizer(SteeperSquared(), SECTION_3_2_1)
+    steeper = variant(
+        Squared,
+        potential=lambda self, scores: scores**4 / 4 + scores**2 / 2,
+        slope_curvature=lambda self, scores: (scores**3 + scores, 3 * scores**2 + 1),
+    )
+    scores = minimizer(steeper, SECTION_3_2_1)
     np.testing.assert_allclose(scores**3 + scores, minimizer("squared", SECTION_3_2_1), atol=1e-8)
-
-
-@dataclass(frozen=True)
-class Scaled(Poisson):
-    """Cross entropy in other units."""
-
-    factor: float = 1.0
-
-    def loss(self, scores, targets, queries):
-        return self.factor * super().loss(scores, targets, queries)
-
-    def gradient_hessian(self, scores, targets, queries):
-        gradient, hessian = super().gradient_hessian(scores, targets, queries)
-        return self.factor * gradient, self.factor * hessian
 
 
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_the_precision_does_not_depend_on_the_unit_of_the_loss(factor):
-    scores = minimizer(Scaled(factor), SECTION_3_2_1, method="numeric")
+    def scaled_derivatives(self, *sample):
+        gradient, hessian = Poisson.gradient_hessian(self, *sample)
+        return factor * gradient, factor * hessian
+
+    def scaled_loss(self, *sample):
+        return factor * Poisson.loss(self, *sample)
+
+    scaled = variant(Poisson, loss=scaled_loss, gradient_hessian=scaled_derivatives)
+    scores = minimizer(scaled, SECTION_3_2_1, method="numeric")
     np.testing.assert_allclose(scores, np.log(SECTION_3_2_1.bayes_scores()), atol=1e-9)
 
 

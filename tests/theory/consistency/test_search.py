@@ -127,29 +127,14 @@ class RootSquared(Squared):
         return scores - np.sqrt(targets), np.ones_like(scores)
 
 
-class Indifferent(Surrogate):
-    """A loss that does not look at the targets: its minimizer leaves all documents tied."""
-
-    def loss(self, scores, targets, queries):
-        return queries.sum(scores**2)
-
-    def gradient_hessian(self, scores, targets, queries):
-        return 2 * scores, np.full_like(scores, 2.0)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("surrogate", [RootSquared(), Indifferent()], ids=repr)
-def test_losses_that_only_seem_consistent_have_a_counterexample(surrogate):
-    report = check_consistency(surrogate, n_distributions=20)
+def test_a_loss_that_only_seems_consistent_has_a_counterexample():
+    report = check_consistency(RootSquared(), n_distributions=20)
     assert not report.consistent
     assert report.regret > 0.005
     # The report says what the surrogate declares, and does not rely on it.
-    assert report.declared is isinstance(surrogate, RootSquared)
-    assert ("the loss declares that it is consistent" in repr(report)) == report.declared
-    # Where the labels are certain, only the loss that ignores the targets ranks wrongly.
-    certain = LabelDistribution([[1, 3, 0]], [1.0])
-    wrong = certain.ndcg_regret(minimizer(surrogate, certain, method="numeric").round(6))
-    assert (wrong > 0.01) == isinstance(surrogate, Indifferent)
+    assert report.declared
+    assert "the loss declares that it is consistent" in repr(report)
 
 
 @pytest.mark.slow
