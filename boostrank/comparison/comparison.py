@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -146,33 +145,25 @@ class Comparison:
             texts.append("\n".join([title, *text_lines(rows, n_texts), *words]))
         return "\n\n".join(texts)
 
-    def text_tables(self) -> Iterator[TextTable]:
-        """The printed tables: one for each measure, and then one by group for each measure if there are groups."""
-        for table in self._tables():
-            if table.n_texts > 1:
-                # The group stands in its first line only.
-                pairs = itertools.pairwise(table.rows)
-                shown = [["", "", *row[2:]] if row[:2] == before[:2] else row for before, row in pairs]
-                table = table._replace(rows=[table.rows[0], *shown])
-            yield table
-
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
         return "\n".join(
             html_table(rows, title, n_texts=n_texts, notes=[conclusion])
-            for title, rows, n_texts, conclusion in self._tables()
+            for title, rows, n_texts, conclusion in self.text_tables()
         )
 
-    def _tables(self) -> Iterator[TextTable]:
-        """The printed tables, in which the group stands in each of its lines."""
+    def text_tables(self) -> Iterator[TextTable]:
+        """The printed tables: one for each measure, and then one by group for each measure if there are groups."""
         for measure in self.measures:
             rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
             title = f"{printed_name(measure)}, compared with {self.baseline}"
             yield TextTable(title, rows, 1, self.conclusion(measure))
         for measure in self.measures if self.groups is not None else []:
-            rows = [row[1:] for row in self._group_rows([measure])]
+            head, *rows = [row[1:] for row in self._group_rows([measure])]
+            # The group stands in its first line only.
+            shown = [["", "", *row[2:]] if i % len(self.names) else row for i, row in enumerate(rows)]
             # The number of queries is a number, but between texts.
-            yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", rows, 3, "")
+            yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, "")
 
     def to_markdown(self, *, by_group: bool = False) -> str:
         """Return a Markdown table with one row per ranker or run.

@@ -109,7 +109,7 @@ class SavedResults:
             pass
         with open(self.path, "rb") as file:
             head = file.readline()
-            if head and _decoded(head) != HEADER:
+            if head and head.strip() != json.dumps(HEADER).encode():
                 raise ValueError(
                     f"{str(path)!r} is no file of results of this version of boostrank: it is left as it is; give the "
                     "name of another file or of none"
@@ -217,10 +217,3 @@ def _arrays(data: Dataset) -> tuple[Any, ...]:
         columns = [log.qid, log.row, log.position, log.clicks, log.impressions]
         y = columns, None if log.sessions is None else log.sessions.indptr, settings, _sources([y.model])
     return X, y, data.qid
-
-
-def _decoded(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None

@@ -55,7 +55,8 @@ class Reconciliation:
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
-            Bounds of the value if the library ranks tied documents by no rule; otherwise the value itself.
+            Bounds of the value if the library ranks tied documents by no rule; otherwise the value itself. They are NaN
+            for MAP@k of torchmetrics if there are ties, because they are not known.
         difference
             `value` of the row minus `value` of this result.
         from_empty, from_labels, ..., from_weights
@@ -264,8 +265,8 @@ def _row(
         for step, part in parts.items()
         if abs(part) > ROUNDING_TOLERANCE
     ]
-    if high - low > ROUNDING_TOLERANCE:
-        because.append(f"ties: {low:.4f} to {high:.4f}")
+    if low != high:
+        because.append("ties by no rule" if np.isnan(low) else f"ties: {low:.4f} to {high:.4f}")
     row.update({"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]})
     row.update({f"from_{step}": part for step, part in parts.items()})
     row["because"] = "; ".join(because)
@@ -286,7 +287,9 @@ def _bounds(
         for ties in ("worst", "best")
     )
     # Without ties the three differ by rounding alone.
-    return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
+    if high - low <= ROUNDING_TOLERANCE:
+        return value, value
+    return (np.nan, np.nan) if theirs.denominator == "found" and theirs.k is not None else (low, high)
 
 
 def _signed(part: float) -> str:

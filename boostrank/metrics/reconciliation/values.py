@@ -68,12 +68,7 @@ class ReconciledValues:
         rows = self.by_name.get(settings.ties, slice(None))
         labels, scores = labels[rows], scores[rows]
         prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
-        if _has_bounds_only(settings):
-            gains = (labels >= settings.threshold).astype(np.float64)
-            low, high = bounds_of_mean_over_found(gains, scores, queries, settings.k)
-            values = high if settings.ties == "best" else low
-        else:
-            (values,) = values_of_measures([prepared], scores, queries)
+        (values,) = values_of_measures([prepared], scores, queries)
         values = np.where(prepared.undefined, np.nan, values)
         if settings.depth == "documents" and settings.k is not None:
             # Divided by the number of documents of the query, if it has fewer than the cutoff.
@@ -96,23 +91,18 @@ class ReconciledValues:
         return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
 
 
-def _has_bounds_only(settings: Settings) -> bool:
-    """Whether the measure has no such tie rule, so that its smallest or largest value is computed in another way."""
-    return settings.denominator == "found" and settings.ties in ("best", "worst")
-
-
 def _measure(kind: Kind, settings: Settings) -> Any:
-    """The measure with these settings.
-
-    Its tie rule is "stable" if tied documents are ranked by name, and if its values are not used.
-    """
+    """The measure with these settings; its tie rule is "stable" if tied documents are ranked by name."""
     names = {field.name for field in fields(kind.measure)}
     own = {name: getattr(settings, name) for name in kind.steps if name in names}
     measure: type[QueryMeasure] = kind.measure
     if settings.ties == "last rank":
         measure, own["ties"] = LastRankAveragePrecision, "average"
-    elif settings.ties in ("names", "names ascending") or _has_bounds_only(settings):
+    elif settings.ties in ("names", "names ascending"):
         own["ties"] = "stable"
+    elif settings.ties in ("worst", "best") and settings.denominator == "found":
+        # The measure has no such tie rules. Without a cutoff, all relevant documents are found.
+        own["denominator"] = "all"
     if settings.gain == "probability":
         measure = ProbabilityReciprocalRank
     return measure(**own)
@@ -163,48 +153,3 @@ class LastRankAveragePrecision(AveragePrecision):
             return part.sum(found * tied.repeat(found_until / (part.positions[last] + 1))) / relevant[ranked.segments]
 
         return values
-
-
-def bounds_of_mean_over_found(gains: Floats, scores: Floats, queries: Segments, k: int | None) -> tuple[Floats, Floats]:
-    """Smallest and largest average precision over the permutations of ties if it is divided by the number found.
-
-    The relevant documents of a run of ties that the cutoff divides may be within the cutoff or not. Their number within
-    the cutoff is in both the sum and the divisor, so the extremes may be at any number. For a given number the value is
-    smallest if irrelevant documents are ranked first in each run, and largest if they are ranked last.
-
-    Parameters
-    ----------
-    gains, scores : ndarray, shape (n_documents,)
-        Grouped. Gains are 1 for relevant documents, and 0 for others.
-    queries : Segments
-    k : int, optional
-
-    Returns
-    -------
-    low, high : ndarray, shape (n_queries,)
-        0 for queries without relevant documents.
-    """
-    depths = queries.sizes if k is None else np.minimum(queries.sizes, k)
-    sums = []
-    for tiebreak in (gains, -gains):
-        found = gains[queries.sort(scores, tiebreak)]
-        sums.append((found, found * (queries.sum_before(found) + 1.0) / (queries.positions + 1)))
-    # The run of tied documents that has the last rank within the cutoff.
-    runs = queries.runs(scores[queries.sort(scores)])
-    last = np.searchsorted(runs.ends, queries.starts + depths, side="left")
-    first = runs.starts[last]
-    before, above = queries.positions[first], queries.sum_before(sums[0][0])[first]
-    within, relevant = depths - before, runs.sum(sums[0][0])[last]
-    earlier_low, earlier_high = (queries.sum_before(each)[first] for _, each in sums)
-    # One row for each possible number of relevant documents of this run within the cutoff.
-    least = np.maximum(0.0, within - (runs.sizes[last] - relevant))
-    numbers = Segments.from_sizes((np.minimum(relevant, within) - least).astype(np.int64) + 1)
-    number = numbers.repeat(least) + numbers.positions
-    a, b, t = (numbers.repeat(each) for each in (above, before, within))
-    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, queries.sizes.max() + 1.0))])
-    end = b + t - number.astype(np.int64)
-    added_low = number + (a - end) * (harmonic[b + t] - harmonic[end])
-    added_high = number + (a - b) * (harmonic[b + number.astype(np.int64)] - harmonic[b])
-    divisors = np.maximum(a + number, 1.0)
-    low = numbers.min((numbers.repeat(earlier_low) + added_low) / divisors)
-    return low, numbers.max((numbers.repeat(earlier_high) + added_high) / divisors)

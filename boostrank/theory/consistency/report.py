@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
 from boostrank.theory.consistency.distributions import LabelDistribution
-
-
-class SearchCounts(NamedTuple):
-    """Numbers of distributions that a search tried.
-
-    Attributes
-    ----------
-    n_random : int
-        Drawn at random.
-    n_paper : int
-        Counterexamples of the paper.
-    n_given : int
-        Given by the user.
-    n_similar : int
-        Similar to those with the largest regret, which were examined last.
-    """
-
-    n_random: int = 0
-    n_paper: int = 0
-    n_given: int = 0
-    n_similar: int = 0
-
-    def __str__(self) -> str:
-        texts = ("random", "of the paper", "given", "similar to the worst")
-        return ", ".join(f"{count} {text}" for count, text in zip(self, texts, strict=True) if count)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,9 +40,9 @@ class ConsistencyReport:
     loss_gap : float
         For the counterexample, how much larger the least expected loss is among the scores that sort the documents as
         `bayes` does. It is positive, and 0 without a counterexample.
-    counts : SearchCounts
-        Numbers of the distributions that were tried, by their origin. Their sum is `n_distributions`, `n_unsolved` and
-        `n_outside` together.
+    counts : dict of str to int
+        Numbers of the distributions that were tried, by their origin: "random", "of the paper", "given" and "similar to
+        the worst". Their sum is `n_distributions`, `n_unsolved` and `n_outside` together.
 
     Examples
     --------
@@ -92,7 +67,7 @@ class ConsistencyReport:
     best_ndcg: float = 0.0
     regret: float = 0.0
     loss_gap: float = 0.0
-    counts: SearchCounts = field(default_factory=SearchCounts)
+    counts: dict[str, int] = field(default_factory=dict)
 
     @property
     def consistent(self) -> bool:
@@ -102,7 +77,7 @@ class ConsistencyReport:
     @property
     def n_outside(self) -> int:
         """Number of distributions that were left out because their targets are not within the loss's bounds."""
-        return sum(self.counts) - self.n_distributions - self.n_unsolved
+        return sum(self.counts.values()) - self.n_distributions - self.n_unsolved
 
     @property
     def declared(self) -> bool:
@@ -138,7 +113,8 @@ class ConsistencyReport:
         return f"{name}, with the targets of {str(self.targets_dcg).upper()}"
 
     def _number_searched(self) -> list[str]:
-        lines = [f"distributions searched: {self.counts}"]
+        counts = ", ".join(f"{count} {origin}" for origin, count in self.counts.items() if count)
+        lines = [f"distributions searched: {counts}"]
         low, high = self.surrogate.target_bounds
         if self.n_outside:
             lines.append(f"{self.n_outside} of these left out, because their targets are not in [{low:g}, {high:g}]")

@@ -34,7 +34,7 @@ from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.theory.consistency.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
 from boostrank.theory.consistency.minimization import SOLVED_TOLERANCE, ExpectedLoss
 from boostrank.theory.consistency.minimizers import minimize_numerically, within_bounds
-from boostrank.theory.consistency.report import ConsistencyReport, SearchCounts
+from boostrank.theory.consistency.report import ConsistencyReport
 
 if TYPE_CHECKING:
     from boostrank.theory.click_feedback import ClickFeedback
@@ -251,7 +251,8 @@ def check_consistency(
         for parent in _worst_by_size(examined):
             examined.append(search.examine(_neighbours(parent, n_neighbours, top, random)))
     n_similar = n_neighbours * (len(examined) - len(batches))
-    counts = SearchCounts(int(n_distributions), len(known) - len(distributions), len(distributions), n_similar)
+    counts = {"random": int(n_distributions), "of the paper": len(known) - len(distributions)}
+    counts |= {"given": len(distributions), "similar to the worst": n_similar}
     return _report(search, examined, counts)
 
 
@@ -265,7 +266,7 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
     return [distribution for _, distribution in worst.values()]
 
 
-def _report(search: _Search, examined: list[_Examined], counts: SearchCounts) -> ConsistencyReport:
+def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) -> ConsistencyReport:
     """The report of the counterexample with the largest regret that is confirmed, or of none."""
     n_solved, n_unsolved = sum(each.n_solved for each in examined), sum(each.n_unsolved for each in examined)
     settings = (search.surrogate, search.normalize, search.dcg, search.metric)

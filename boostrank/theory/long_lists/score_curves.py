@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ from scipy.integrate import quad_vec
 from boostrank.core.dcg import DCG, Gain, check_relevance
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, check_lengths
-from boostrank.inputs.checks import check_choice, check_count
+from boostrank.inputs.checks import check_count
 from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
 
@@ -175,7 +175,6 @@ def estimate_curve(
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    method: Literal["isotonic", "bins"] = "isotonic",
     n_bins: int | None = None,
 ) -> ScoreCurve:
     """Estimate the score curve of a ranker from documents with labels and scores.
@@ -183,7 +182,8 @@ def estimate_curve(
     Scores can be compared only within a query. Therefore the normalized score of a document in a query of ``n``
     documents is ``1 - (rank - 1/2) / n``, where tied documents have their mean rank. The documents of all queries are
     sorted by normalized score and divided into `n_bins` bins of equal size. The estimated curve is constant on each
-    bin. The shares of its labels are those of `y`.
+    bin: it consists of the means of the bins, changed by isotonic regression such that ``P(Y >= label)`` does not
+    decrease with the score. The shares of its labels are those of `y`.
 
     All queries are treated as one population. In short lists, the rank of a document determines its normalized score
     only up to about ``1 / (2 sqrt(n))``, so that the estimated curve is smoother than the true one.
@@ -194,9 +194,6 @@ def estimate_curve(
         Labels, and scores of the ranker.
     qid : array-like, shape (n_documents,)
         Query id of each row.
-    method : {"isotonic", "bins"}, default "isotonic"
-        With ``"bins"`` the curve consists of the means of the bins. With ``"isotonic"`` these are changed by isotonic
-        regression such that ``P(Y >= label)`` does not decrease with the score.
     n_bins : int, optional
         By default about ``2 n_documents^(1/3)``, from 5 to 200. Limits that depend on ``s = 1`` alone use the highest
         bin only.
@@ -216,21 +213,19 @@ def estimate_curve(
     >>> curve.expected_gain([0.1, 0.5, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """
-    check_choice("method", method, ("isotonic", "bins"))
     relevance = check_relevance(y)
     labels = np.unique(relevance)
     if len(labels) < 2:
         raise ValueError(f"y must have at least two different labels; all are {labels[0]:g}")
     normalized = normalized_scores(scores, require_qid(qid, "estimate_curve", "Pass qid=."))
     check_lengths(y=len(relevance), scores=len(normalized))
+    from sklearn.isotonic import isotonic_regression
+
     if n_bins is None:
         n_bins = int(np.clip(round(2 * len(normalized) ** (1 / 3)), 5, 200))
     check_count("n_bins", n_bins)
     reached = _bin_means(relevance[:, None] >= labels[1:], normalized, int(n_bins))
-    if method == "isotonic":
-        from sklearn.isotonic import isotonic_regression
-
-        reached = np.stack([isotonic_regression(column) for column in reached.T], axis=1)
+    reached = np.stack([isotonic_regression(column) for column in reached.T], axis=1)
     edge = np.ones((len(reached), 1))
     table = -np.diff(np.concatenate([edge, np.clip(reached, 0.0, 1.0), 0.0 * edge], axis=1), axis=1)
     return ScoreCurve.steps(labels, np.maximum(table, 0.0))
