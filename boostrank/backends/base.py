@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.custom_functions import BoundCustomObjective, BoundMetric, CustomObjective, Metric
+from boostrank.backends.custom_functions import BoundMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
@@ -149,7 +149,7 @@ class TrainingSpecification:
         callbacks = backend.without_validation(self.callbacks)
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None, callbacks=callbacks)
 
-    def bind(self, data: GroupedData) -> BoundLoss | BoundCustomObjective | None:
+    def bind(self, data: GroupedData) -> BoundLoss | CustomObjective | None:
         """Bind the loss to the data to train on; returns None for an objective of the boosting library.
 
         Raises

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Protocol
+from copy import copy
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,95 +65,101 @@ def as_metrics(eval_metric: Any) -> tuple[Metric, ...]:
     )
 
 
-class CustomMetric:
-    """A metric that is a function ``(y, scores[, weight[, group]]) -> (name, value, is_higher_better)``.
+class CustomFunction:
+    """A function of the user and, once it is bound, the data that it gets besides the scores.
 
     Parameters
     ----------
     function : callable
         It gets the labels and the scores, grouped by query, the weight of each document or None, and the number of
-        documents of each query. It may return a list of such triples.
+        documents of each query; see :data:`MIN_ARGUMENTS`.
+
+    Attributes
+    ----------
+    queries : Queries
+        Those of the data; only after binding.
     """
 
+    #: The argument of a ranker that the function is, for messages.
+    argument: ClassVar[str]
+    queries: Queries
+    _labels: Any
+    _weights: Floats | None
+
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self._n_arguments = function, _n_arguments(function, "eval_metric")
+        self.function, self._n_arguments = function, _n_arguments(function, self.argument)
+        self._name = _name(function)
+
+    def _with_data(self, labels: Any, queries: Queries, weights: Floats | None) -> Self:
+        bound = copy(self)
+        bound._labels, bound.queries, bound._weights = labels, queries, weights
+        return bound
+
+    def _call(self, scores: NDArray[Any]) -> Any:
+        arguments = (self._labels, scores.astype(np.float64), self._weights, self.queries.sizes)[: self._n_arguments]
+        # The function may change its arrays, and the labels may be the user's own array.
+        return self.function(*(each.copy() if isinstance(each, np.ndarray) else each for each in arguments))
+
+
+class CustomMetric(CustomFunction):
+    """A metric that is a function ``(y, scores[, weight[, group]]) -> (name, value, is_higher_better)``.
+
+    It may return a list of such triples.
+    """
+
+    argument = "eval_metric"
 
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
-    ) -> BoundCustomMetric:
+    ) -> CustomMetric:
         """Bind the metric to grouped labels."""
-        if weights is not None:
-            weights = queries.repeat(query_weights(weights, queries))
-        return BoundCustomMetric(self.function, (labels, weights, queries.sizes), self._n_arguments)
-
-
-class BoundCustomMetric:
-    """A :class:`CustomMetric` bound to labels, weights and sizes of queries."""
-
-    def __init__(self, function: Callable[..., Any], fields: tuple[Any, Any, Any], n_arguments: int) -> None:
-        self._function, self._fields, self._n_arguments = function, fields, n_arguments
+        repeated = None if weights is None else queries.repeat(query_weights(weights, queries))
+        return self._with_data(labels, queries, repeated)
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """The values of the metric at grouped scores; for each its name, the value, and whether higher is better.
+        """The values of the bound metric at grouped scores; for each its name, the value, and whether higher is better.
 
         Raises
         ------
         ValueError
             If the function does not return such a triple or a list of them, or a value is not finite.
         """
-        labels, weights, sizes = self._fields
-        result = self._function(*_copies(labels, scores, weights, sizes)[: self._n_arguments])
+        result = self._call(scores)
         return [self._checked(part) for part in (result if isinstance(result, list) else [result])]
 
     def _checked(self, result: Any) -> tuple[str, float, bool]:
-        name = _name(self._function)
         if not (isinstance(result, tuple) and len(result) == 3 and isinstance(result[0], str)):
             raise ValueError(
-                f"the metric {name} returned {result!r}; it must return (name, value, is_higher_better), such as "
-                f"('{name}', 0.5, True)"
+                f"the metric {self._name} returned {result!r}; it must return (name, value, is_higher_better), such as "
+                f"('{self._name}', 0.5, True)"
             )
         if not is_number(result[1]):
-            raise ValueError(f"the metric {name} returned the value {result[1]!r}; it must be a finite number")
+            raise ValueError(f"the metric {self._name} returned the value {result[1]!r}; it must be a finite number")
         return result[0], float(result[1]), bool(result[2])
 
 
-class CustomObjective:
+class CustomObjective(CustomFunction):
     """An objective that is a function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``.
 
-    Parameters
-    ----------
-    function : callable
-        It gets the arguments that a function of :class:`CustomMetric` gets, and returns two arrays of shape
-        (n_documents,). It has to apply the weights itself.
+    It returns two arrays of shape (n_documents,), and has to apply the weights itself.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self._n_arguments = function, _n_arguments(function, "objective")
+    argument = "objective"
 
     def __repr__(self) -> str:
-        return f"objective={_name(self.function)}"
+        return f"objective={self._name}"
 
     @property
     def takes_weights(self) -> bool:
         """Whether the function has an argument for weights."""
         return self._n_arguments > MIN_ARGUMENTS
 
-    def bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoundCustomObjective:
+    def bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> CustomObjective:
         """Bind the objective to grouped labels; `weights` has the shape (n_documents,)."""
-        return BoundCustomObjective(self.function, (labels, weights, queries), self._n_arguments)
-
-
-class BoundCustomObjective:
-    """A :class:`CustomObjective` bound to labels, weights and queries."""
-
-    def __init__(
-        self, function: Callable[..., Any], fields: tuple[Floats, Floats | None, Queries], n_arguments: int
-    ) -> None:
-        self._function, self._n_arguments = function, n_arguments
-        self._labels, self._weights, self.queries = fields
+        return self._with_data(labels, queries, weights)
 
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian, float32, each of shape (n_documents,).
+        """Gradient and Hessian of the bound objective, float32, each of shape (n_documents,).
 
         Raises
         ------
@@ -161,26 +168,19 @@ class BoundCustomObjective:
         FloatingPointError
             If a gradient or Hessian is not finite.
         """
-        arguments = _copies(self._labels, scores, self._weights, self.queries.sizes)
-        result = self._function(*arguments[: self._n_arguments])
+        result = self._call(scores)
         shapes = [np.shape(part) for part in result] if isinstance(result, (tuple, list)) else []
         if shapes != [(self.queries.n_documents,)] * 2:
             raise ValueError(
-                f"the objective {_name(self._function)} must return gradient and Hessian, each of shape "
+                f"the objective {self._name} must return gradient and Hessian, each of shape "
                 f"({self.queries.n_documents},); got {shapes or type(result).__name__}"
             )
         with np.errstate(over="ignore"):
-            name = f"the result of the objective {_name(self._function)}"
+            name = f"the result of the objective {self._name}"
             gradient, hessian = (as_floats(part, name).astype(np.float32) for part in result)
         if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
-            raise FloatingPointError(f"the objective {_name(self._function)} returned values that are not finite")
+            raise FloatingPointError(f"the objective {self._name} returned values that are not finite")
         return gradient, hessian
-
-
-def _copies(labels: Any, scores: NDArray[Any], weights: Any, sizes: Any) -> tuple[Any, ...]:
-    """The arguments of a function, which may change its arrays: the labels may be the user's own array."""
-    arrays = (labels, scores.astype(np.float64), weights, sizes)
-    return tuple(array.copy() if isinstance(array, np.ndarray) else array for array in arrays)
 
 
 def _name(function: Callable[..., Any]) -> str:

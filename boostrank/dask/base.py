@@ -161,7 +161,7 @@ class DaskRanker(BaseEstimator):
         RuntimeError
             If a worker is lost. The ranker stays as it was, and the cluster can be used further.
         """
-        settings = self._checked_settings(eval_set)
+        settings = self._checked_settings(eval_set, early_stopping_metric)
         local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
         dcg = settings.dcg
         X, labels, qid = columns_to_colocate(X, y, qid, f"{type(self).__name__}.fit", dcg)
@@ -304,10 +304,10 @@ class DaskRanker(BaseEstimator):
     def _check_size(self, n_documents: int) -> None:
         """Raise ValueError for more documents than the workers can train on together."""
 
-    def _checked_settings(self, eval_set: Any) -> Settings:
+    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
         """The settings of the local ranker; raises ValueError for those that are invalid."""
         settings = self.local._settings()
-        settings.check_validation(eval_set)
+        settings.check_validation(eval_set, early_stopping_metric)
         if settings.uses_folds:
             raise ValueError(
                 "objective='auto', n_estimators='auto' and ensemble='folds' are not possible on a cluster: choose them "

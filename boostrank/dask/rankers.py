@@ -78,8 +78,8 @@ class LightGBMRanker(DaskRanker):
         # With more, LightGBM's workers train a constant model without an error (its issue 5861).
         check_n_rows(n_documents, "on all workers")
 
-    def _checked_settings(self, eval_set: Any) -> Settings:
-        settings = super()._checked_settings(eval_set)
+    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
+        settings = super()._checked_settings(eval_set, early_stopping_metric)
         native = settings.native
         check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
         for name, reason in ONE_MACHINE_ONLY.items():

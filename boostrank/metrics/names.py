@@ -95,30 +95,25 @@ _GRADES = {"min_rel": "min_grade", "max_rel": "max_grade"}
 _GOAL = {"T": "goal", **_GRADES}
 # cwl_eval, which ir_measures calls, ends each ranking at rank 1000.
 _DEPTH = {"k": 1000}
-_ENTRIES = {
+# Other names of the same measure stand beside the first one.
+_ROWS = {
     "nDCG": _Entry(
         "ndcg",
         {"dcg": "gain", "gains": "gain", **_JUDGED},
         {"gain": "linear"},
         conventions=("the gain 2^y - 1", "the label y as gain"),
     ),
-    "P": _Entry("precision", _BINARY),
-    "Precision": _Entry("precision", _BINARY),
-    "R": _Entry("recall", _BINARY),
-    "Recall": _Entry("recall", _BINARY),
-    "AP": _Entry("map", _BINARY),
-    "MAP": _Entry("map", _BINARY),
-    "RR": _Entry("mrr", _BINARY),
-    "MRR": _Entry("mrr", _BINARY),
+    "P Precision": _Entry("precision", _BINARY),
+    "R Recall": _Entry("recall", _BINARY),
+    "AP MAP": _Entry("map", _BINARY),
+    "RR MRR": _Entry("mrr", _BINARY),
     # The largest grade is that of gdeval.
     "ERR": _Entry("err", {}, {"max_grade": 4}, conventions=("the largest label as max_grade", "max_grade=4")),
     "RBP": _Entry("rbp", {"p": "p", **_REL}),
     "Success": _Entry("success", _BINARY),
-    "Rprec": _Entry("rprec", _BINARY),
-    "RPrec": _Entry("rprec", _BINARY),
+    "Rprec RPrec": _Entry("rprec", _BINARY),
     "IPrec": _Entry("iprec", _BINARY, at="recall"),
-    "Bpref": _Entry("bpref", _REL),
-    "BPref": _Entry("bpref", _REL),
+    "Bpref BPref": _Entry("bpref", _REL),
     "infAP": _Entry("infap", _REL),
     "Judged": _Entry("judged", {}),
     "Compat": _Entry("compat", {"p": "p", "normalize": "normalize"}),
@@ -141,20 +136,17 @@ _ENTRIES = {
     "NumRet": _Entry("numret", _REL),
     "NumRelRet": _Entry("numret", _REL, {"threshold": 1}),
     # Measures of judgments for subtopics.
-    "alpha_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
-    "α_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
-    "alpha_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
-    "α_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
+    "alpha_DCG α_DCG": _Entry("alpha_dcg", {**_NOVELTY, **_JUDGED}),
+    "alpha_nDCG α_nDCG": _Entry("alpha_ndcg", {**_NOVELTY, **_JUDGED}),
     "ERR_IA": _Entry("err_ia", _BINARY),
     "nERR_IA": _Entry("nerr_ia", _BINARY),
     "NRBP": _Entry("nrbp", {**_NOVELTY, "beta": "beta"}),
     "nNRBP": _Entry("nnrbp", {**_NOVELTY, "beta": "beta"}),
-    "AP_IA": _Entry("map_ia", _BINARY),
-    "MAP_IA": _Entry("map_ia", _BINARY),
+    "AP_IA MAP_IA": _Entry("map_ia", _BINARY),
     "P_IA": _Entry("precision_ia", _BINARY),
-    "StRecall": _Entry("subtopic_recall", _REL),
-    "STREC": _Entry("subtopic_recall", _REL),
+    "StRecall STREC": _Entry("subtopic_recall", _REL),
 }
+_ENTRIES = {name: entry for names, entry in _ROWS.items() for name in names.split()}
 _FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9.]+))?")
 _CUTOFF = re.compile(r"[1-9][0-9]*")
 _LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")

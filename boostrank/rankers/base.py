@@ -286,7 +286,7 @@ class BoostedRanker(TrainedModel):
         if others:
             refuse_arguments(f"{type(self).__name__}.fit", others, self._defaults())
         settings = self._settings()
-        settings.check_validation(eval_set)
+        settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
         data, features, rows = training_data(
             self, X, y, qid, group, sample_weight, init_score=init_score, position=position

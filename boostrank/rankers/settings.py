@@ -246,8 +246,8 @@ class Settings:
         """Gain, discount and cutoff."""
         return DCG(self.values["k"], self.values["gain"], self.values["discount"])
 
-    def check_validation(self, eval_set: Any) -> None:
-        """Raise ValueError for settings that contradict each other or `eval_set`, or that have no effect."""
+    def check_validation(self, eval_set: Any, early_stopping_metric: str | None) -> None:
+        """Raise ValueError for settings that contradict each other or these arguments, or that have no effect."""
         if not isinstance(eval_set, (Mapping, list, tuple, NoneType)):
             raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
         values, has_eval_set = self.values, bool(eval_set)
@@ -275,6 +275,8 @@ class Settings:
                 "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
                 "n_estimators='auto', with which folds of the training queries decide"
             )
+        if early_stopping_metric is not None and patience is None and not self.uses_folds:
+            raise ValueError("early_stopping_metric needs early_stopping_rounds")
         if values["refit"] and (fraction is None or patience is None):
             raise ValueError(
                 "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
@@ -307,12 +309,6 @@ class Settings:
     def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
         """The specification of the training."""
         values = self.values
-        if (
-            options.early_stopping_metric is not None
-            and values["early_stopping_rounds"] is None
-            and not self.uses_folds
-        ):
-            raise ValueError("early_stopping_metric needs early_stopping_rounds")
         return TrainingSpecification(
             loss=self.loss,
             dcg=self.dcg,

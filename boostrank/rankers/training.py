@@ -139,9 +139,10 @@ class FoldTrainings:
         values = []
         for fold in self._folds:
             fold.next_round()
-            values.append(fold.deciding_value)
+            values.append(fold.deciding[1])
         self.mean_curve.append(float(np.mean(values)))
-        sign = 1.0 if self._folds[0].is_higher_better else -1.0
+        first = self._folds[0]
+        sign = 1.0 if first.history.is_higher_better(first.name, self.deciding_metric) else -1.0
         best = int(np.argmax(sign * np.asarray(self.mean_curve))) + 1
         if best == self.n_rounds:
             for fold in self._folds:
@@ -167,7 +168,7 @@ class FoldTrainings:
     @property
     def deciding_metric(self) -> str:
         """Name of the deciding metric."""
-        return self._folds[0].deciding_metric
+        return self._folds[0].deciding[0]
 
     @property
     def can_be_cut(self) -> bool:
@@ -200,13 +201,15 @@ class _Fold:
     ----------
     scores, best_scores : ndarray, shape (n_documents,)
         Those after the last round, and those after the best round of the mean curve.
+    deciding : (str, float)
+        Name of the deciding metric, and its value after the last round.
     """
 
     def __init__(self, validation: ValidationSet, specification: TrainingSpecification, run: TrainingByRounds) -> None:
         # Without the features, which then need no memory as long as the training goes on.
         light = replace(validation, data=replace(validation.data, X=None))
         self.run, self.history = run, History(Training(specification, light.data, None, [light]))
-        self._name, self._metrics = validation.name, validation.metrics
+        self.name, self._metrics = validation.name, validation.metrics
         self.scores: NDArray[Any] = np.empty(0)
         self.best_scores: NDArray[Any] = self.scores
 
@@ -214,25 +217,16 @@ class _Fold:
         """Train one more round, and evaluate it."""
         self.scores = self.run.next_round()
         self.history.record(0, self.scores)
+        last = self.history.last()
+        assert last is not None
+        self.deciding = last
 
     def free(self) -> None:
         """Free the model, the binned data and the scores."""
         del self.run, self.scores, self.best_scores
 
-    @property
-    def deciding_metric(self) -> str:
-        return self._last()[0]
-
-    @property
-    def deciding_value(self) -> float:
-        return self._last()[1]
-
-    @property
-    def is_higher_better(self) -> bool:
-        return bool(self.history.is_higher_better(self._name, self.deciding_metric))
-
     def per_query(self, best: bool) -> Floats:
-        name = self.deciding_metric
+        name = self.deciding[0]
         for metric in self._metrics:
             if isinstance(metric, BoundMeasure) and str(metric) == name:
                 return metric.per_query(self.best_scores if best else self.scores)
@@ -240,8 +234,3 @@ class _Fold:
             f"objective='auto' compares the values of single queries, which the function {name!r} of eval_metric does "
             "not have: give a measure first, such as 'ndcg@10', or its name as early_stopping_metric"
         )
-
-    def _last(self) -> tuple[str, float]:
-        last = self.history.last()
-        assert last is not None
-        return last

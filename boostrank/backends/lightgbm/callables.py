@@ -29,7 +29,11 @@ class LightGBMObjective(NativeObjective):
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
         scores, fields = _scores_and_fields(first, second, weight, group)
         parameters = _canonical_parameters(fields)
-        _refuse_query_bagging(parameters)
+        if samples_queries(parameters):
+            raise ValueError(
+                "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
+                "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
+            )
         with _use_threads(parameters):
             return self._function(fields)(scores)
 
@@ -150,12 +154,3 @@ def _canonical_parameters(fields: Fields) -> dict[str, Any]:
 
 def _use_threads(parameters: Mapping[str, Any]) -> AbstractContextManager[None]:
     return use_threads(int(parameters.get("num_threads") or 0))
-
-
-def _refuse_query_bagging(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError if the parameters of the training say to sample queries."""
-    if samples_queries(parameters):
-        raise ValueError(
-            "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
-            "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
-        )

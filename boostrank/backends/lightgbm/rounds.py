@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -240,11 +241,11 @@ class LightGBMRounds:
         first = self._before.environment
         assert first is not None
         iteration = first.begin_iteration + len(self._n_kept)
-        self._before(_environment(first, iteration=iteration))
+        self._before(replace(first, iteration=iteration))
         self._booster.update(fobj=self._boost)
         self._n_kept.append(self._booster.current_iteration())
         self._booster.eval_valid(self._keep_scores)
-        self._after(_environment(first, iteration=iteration, evaluation_result_list=[]))
+        self._after(replace(first, iteration=iteration, evaluation_result_list=[]))
         return self._scores
 
     def first_rounds(self, n_rounds: int) -> Any:
@@ -285,15 +286,9 @@ class _Callbacks:
 
     def __call__(self, environment: Any) -> None:
         """Call the callbacks in LightGBM's sequence."""
-        self.environment = _environment(environment, end_iteration=environment.begin_iteration + self._n_rounds)
+        self.environment = replace(environment, end_iteration=environment.begin_iteration + self._n_rounds)
         for one in self._callbacks:
             try:
                 one(self.environment)
             except import_backend("lightgbm").callback.EarlyStopException:
                 refuse_stopping(one)
-
-
-def _environment(environment: Any, **changed: Any) -> Any:
-    """The argument of callbacks with changed fields."""
-    names = ("model", "params", "iteration", "begin_iteration", "end_iteration", "evaluation_result_list")
-    return type(environment)(**{**{name: getattr(environment, name) for name in names}, **changed})

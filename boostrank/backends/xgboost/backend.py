@@ -47,22 +47,9 @@ from boostrank.backends.xgboost.training import train as train
 UNNAMED_FEATURE = "f{}"
 #: Nesting of objects and arrays that a model file may have; XGBoost's own models have less than 10 levels.
 MAX_DEPTH = 32
-#: Bytes of the values of UBJSON, by marker.
-_SIZES = {
-    b"Z": 0,
-    b"T": 0,
-    b"F": 0,
-    b"i": 1,
-    b"U": 1,
-    b"I": 2,
-    b"u": 2,
-    b"l": 4,
-    b"m": 4,
-    b"d": 4,
-    b"L": 8,
-    b"M": 8,
-    b"D": 8,
-}
+#: Markers of the values of UBJSON, by the number of bytes of such a value.
+_MARKERS = {0: b"ZTF", 1: b"iU", 2: b"Iu", 4: b"lmd", 8: b"LMD"}
+_SIZES = {bytes([marker]): size for size, markers in _MARKERS.items() for marker in markers}
 # Number in place of the child of a leaf.
 _NO_CHILD = -1
 # The scores of this objective are the base score and the plain sum of the trees.

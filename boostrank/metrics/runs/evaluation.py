@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,10 +26,6 @@ from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
 from boostrank.metrics.registry import named_measures
 from boostrank.metrics.runs.novelty import SubtopicJudgments
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 TREC_EVAL = "trec_eval"
 #: How documents are treated that were retrieved, but not judged.
@@ -164,8 +160,6 @@ def evaluate_run(
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
-    import pandas as pd
-
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     if groups is None:
         return table
