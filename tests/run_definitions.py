@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 
-def random_tables(seed, lowest=0, highest=4, tied=True):
+def random_tables(seed, lowest=0, highest=4, tied=True, n_ids=40, n_judged=20, n_found=30):
     """Judgments with relevance from `lowest` to `highest`, and a run of other documents and partly of other queries."""
-    random, n_ids = np.random.default_rng(seed), 40
+    random = np.random.default_rng(seed)
 
     def documents(values, most):
         chosen = random.choice(n_ids, random.integers(1, most), replace=False)
@@ -22,8 +22,8 @@ def random_tables(seed, lowest=0, highest=4, tied=True):
         return random.integers(lowest, highest + 1, n).tolist()
 
     n_queries = int(random.integers(2, 7))
-    qrels = {f"q{i}": documents(relevances, 20) for i in range(n_queries)}
-    run = {f"q{i}": documents(scores, 30) for i in range(1, n_queries + 1)}
+    qrels = {f"q{i}": documents(relevances, n_judged) for i in range(n_queries)}
+    run = {f"q{i}": documents(scores, n_found) for i in range(1, n_queries + 1)}
     return qrels, run
 
 

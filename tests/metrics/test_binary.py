@@ -1,15 +1,14 @@
 """Average precision, mean precision and reciprocal rank."""
 
-import itertools
 import math
 from fractions import Fraction
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from measure_definitions import CHOOSE, FUNCTIONS
+from cases import for_each
+from measure_definitions import CHOOSE, FUNCTIONS, queries_of
 from oracles import one_query, orders_by
 
 from boostrank import evaluate_run, get_measure
@@ -29,22 +28,17 @@ def by_definition(relevant, scores, k, denominator, ties):
     return CHOOSE[ties](values)
 
 
-documents = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=1, max_size=7)
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("denominator", "ties"),
     [(d, t) for d in DENOMINATORS for t in CHOOSE if d != "found" or t in ("average", "stable")],
 )
-@given(queries=st.lists(documents, min_size=1, max_size=3), k=st.integers(1, 9))
-def test_values_equal_the_definition(denominator, ties, queries, k):
-    relevant, scores = zip(*itertools.chain.from_iterable(queries), strict=True)
-    qid = np.repeat(np.arange(len(queries)), [len(query) for query in queries])
-    values = average_precision_score(
-        relevant, scores, qid, k=k, denominator=denominator, ties=ties, empty="zero", per_query=True
-    )
-    expected = [by_definition(*zip(*query, strict=True), k, denominator, ties) for query in queries]
-    expected = [value if any(y for y, _ in query) else 0.0 for value, query in zip(expected, queries, strict=True)]
+@for_each("k", [1, 2, 4, 9, 0.5])
+def test_values_equal_the_definition(ragged, denominator, ties, k):
+    y, scores, qid = ragged
+    values = average_precision_score(y, scores, qid, k=k, denominator=denominator, ties=ties, per_query=True)
+    depths = [math.ceil(k * (qid == query).sum()) if k < 1 else k for query in pd.unique(qid)]
+    relevant = queries_of(qid, (y > 0).astype(int), scores)
+    expected = [by_definition(*query, depth, denominator, ties) for query, depth in zip(relevant, depths, strict=True)]
     np.testing.assert_allclose(values, expected, atol=1e-13)
 
 
@@ -62,17 +56,6 @@ def test_many_tied_documents_have_the_exact_mean():
         for x in range(301)
     )
     assert found == pytest.approx(float(expected), rel=1e-12)
-
-
-def test_a_fraction_as_cutoff_counts_the_documents_of_each_query():
-    y, scores, qid = [1, 1, 0, 1, 0, 1], [6, 5, 4, 3, 2, 1], [0, 0, 0, 0, 1, 1]
-    values = average_precision_score(y, scores, qid, k=0.5, denominator="possible", per_query=True)
-    assert values.tolist() == [1.0, 0.0]
-
-
-def test_denominators_are_equal_without_a_cutoff(tied):
-    values = [average_precision_score(*tied, denominator=denominator) for denominator in DENOMINATORS]
-    np.testing.assert_allclose(values, values[0], rtol=1e-14)
 
 
 def test_found_counts_the_retrieved_documents_of_a_run():

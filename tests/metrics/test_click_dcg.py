@@ -64,13 +64,6 @@ def test_the_cutoff_may_be_a_share_of_the_documents():
     assert ClickDCG(0.5)(labels[rows], SCORES[rows]) != ClickDCG(1)(labels[rows], SCORES[rows])
 
 
-def test_differences_of_queries_have_the_mean_difference_of_two_rankers():
-    labels, other = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5)), -SCORES
-    measure = ClickDCG()
-    differences = measure(labels, SCORES, per_query=True) - measure(labels, other, per_query=True)
-    assert differences.mean() == pytest.approx(measure(labels, SCORES) - measure(labels, other))
-
-
 def test_only_ranks_that_count_need_support():
     qid = ["a", "a", "a", "b", "b"]
     log = ClickLog(qid, row=[0, 1, 0, 1], position=[1, 2, 1, 2], clicks=[1, 0, 1, 0], session=[0, 0, 1, 1])

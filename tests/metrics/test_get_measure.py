@@ -40,13 +40,11 @@ def test_every_setting_of_a_measure_is_checked(name):
 @pytest.mark.parametrize(
     ("measure", "text"),
     [
-        (get_measure(), "get_measure('ndcg@10')"),
         (get_measure("ndcg", k=0.5), "get_measure('ndcg@0.5')"),
         (get_measure("ndcg@0.5", ties="best"), "get_measure('ndcg@0.5', ties='best')"),
         (get_measure("ndcg", gain=np.arange(3.0), discount=["power", 0.5]), None),
         (get_measure("rbp@3", p=0.5, gain=[0, 0.5, 1]), "get_measure('rbp@3', p=0.5, gain=(0, 0.5, 1))"),
         (get_measure("err", max_grade=4, empty="skip"), "get_measure('err', empty='skip', max_grade=4)"),
-        (get_measure("mrr", threshold=2), "get_measure('mrr', threshold=2)"),
     ],
 )
 def test_repr_makes_the_same_measure(measure, text):
@@ -81,9 +79,7 @@ def test_settings_can_be_replaced():
         measure.k = 3
 
 
-@pytest.mark.parametrize(
-    "name", ["", "ndgc", "ndcg@", "ndcg@x", "ndcg@-1", "ndcg@1e3", "ndcg@.5", "ndcg@1.", "@10", "NDCG", 3, None]
-)
+@pytest.mark.parametrize("name", ["", "ndgc", "ndcg@", "ndcg@1e3", "ndcg@.5", "@10", 3])
 def test_unknown_names_are_errors(name):
     with pytest.raises(ValueError, match=r"measure must be a Measure, a function, one of ndcg, dcg, .*agreement"):
         get_measure(name)
@@ -92,21 +88,11 @@ def test_unknown_names_are_errors(name):
 @for_each(
     ("call", "error", "message"),
     [
-        (lambda: get_measure("ndcg@0"), ValueError, "k must be .*got 0"),
-        (lambda: get_measure("ndcg@1.5"), ValueError, r"k must be .*got 1\.5"),
         (lambda: get_measure("ndcg@10", k=5), ValueError, "has k in its name; got k=5 too"),
-        (lambda: get_measure("ndcg", ties="random"), ValueError, "ties must be"),
-        (
-            lambda: get_measure("kendall_tau@5"),
-            TypeError,
-            "the measure 'kendall_tau' has no setting 'k'",
-        ),
         (lambda: get_measure("ndcg(gain=linear)", gain="exp2"), ValueError, "has gain in its name; got gain='exp2'"),
         (lambda: get_measure("ndcg(linear)@5"), ValueError, r"must be like \(gain=linear\); got 'ndcg\(linear\)@5'"),
         (lambda: get_measure("ndcg(grain=linear)@5"), TypeError, "'ndcg' has no setting 'grain'"),
         (lambda: get_measure("p@5"), ValueError, r"got 'p@5'; did you mean 'P'\?"),
-        (lambda: get_measure("map", gain="linear"), TypeError, "'map' has no setting 'gain'"),
-        (lambda: get_measure(get_measure("map"), gain="linear"), TypeError, "'map' has no setting 'gain'"),
         (lambda: make_scorer("auc", ties="best"), TypeError, "'auc' has no setting 'ties'"),
         (
             lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])),
@@ -114,7 +100,6 @@ def test_unknown_names_are_errors(name):
             "labels has 2 values for the 3 rows",
         ),
         (lambda: get_measure("ndcg").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
-        (lambda: get_measure("agreement").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
         (lambda: get_measure("ndcg", empty="raise").bind([0], Queries.from_sizes([1])), ValueError, "query '0' has no"),
         (lambda: get_measure("auc").bind([1, 1], Queries.from_sizes([2])), ValueError, "no query is left"),
         (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([2]), [-1.0]), ValueError, "not negative"),
@@ -134,25 +119,16 @@ def test_preferences_are_for_agreement_only():
     bound = get_measure("agreement").bind(graph.grouped, graph.queries, [3.0, 1.0])
     assert bound.mean(graph.queries.group(scores)) == 0.75
     for name in set(FOR_ARRAYS) - {"agreement"}:
-        with pytest.raises(
-            ValueError, match=f"{name} needs relevance labels; the measure of preferences is 'agreement'"
+        for call in (
+            lambda measure: measure(graph, scores),
+            lambda measure: measure.bind(graph.grouped, graph.queries),
         ):
-            get_measure(name)(graph, scores)
-        with pytest.raises(ValueError, match=f"{name} needs relevance labels"):
-            get_measure(name).bind(graph.grouped, graph.queries)
+            with pytest.raises(ValueError, match=f"{name} needs relevance labels; the measure of preferences is 'agr"):
+                call(get_measure(name))
 
 
-@pytest.mark.parametrize(
-    ("measure", "reason"),
-    [
-        (
-            "judged@5",
-            "it depends on which documents were judged or retrieved; pass judgments and a run to evaluate_run",
-        ),
-        (get_measure("map", judged_only=True), "it depends on which documents were judged"),
-    ],
-)
-def test_measures_of_runs_are_refused_where_there_are_arrays(measure, reason):
+@pytest.mark.parametrize("measure", ["judged@5", get_measure("map", judged_only=True)])
+def test_measures_of_runs_are_refused_where_there_are_arrays(measure):
     calls = [
         lambda: get_measure(measure)(Y, SCORES, QID),
         lambda: br.evaluate(Y, SCORES, QID, ["mrr", get_measure(measure, empty="skip")]),
@@ -161,7 +137,7 @@ def test_measures_of_runs_are_refused_where_there_are_arrays(measure, reason):
         lambda: br.compare({"a": None}, [], measures=[measure]),
     ]
     for call in calls:
-        with pytest.raises(ValueError, match=rf"(judged@5|map with judged_only=True) is not defined .*: {reason}"):
+        with pytest.raises(ValueError, match=r"(judged@5|map with judged_only=True) .*: it depends on which documents"):
             call()
 
 

@@ -12,7 +12,7 @@ import pytest
 from interpreted_ranx import interpreted_ranx
 
 import boostrank as br
-from boostrank.metrics import CONVENTIONS, err_score, get_measure
+from boostrank.metrics import CONVENTIONS, get_measure
 
 spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[2] / "benchmarks" / "libraries.py")
 libraries = importlib.util.module_from_spec(spec)
@@ -30,7 +30,6 @@ def mark_slow(library, *others):
     return pytest.param(library, *others, marks=pytest.mark.slow if library in SLOW else ())
 
 
-LIBRARIES = [mark_slow(library) for library in libraries.CALLS]
 PAIRS = [
     mark_slow(library, measure)
     for library in libraries.CALLS
@@ -116,12 +115,9 @@ def test_each_library_computes_what_reconcile_says(library, measure):
     known = 0
     for longest, tied, k, largest in (
         (15, True, 3, 4),
-        (15, True, 3, 1),
         (15, True, None, 1),
-        (70, True, None, 4),
         (70, True, 10, 1),
         (70, False, 1, 4),
-        (70, False, None, 1),
     ):
         y, scores, qid = ragged(longest, seed=0 if longest == 15 else 4)
         by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0 - 20
@@ -150,15 +146,6 @@ def test_ranx_leaves_the_order_of_rows_in_queries_of_16_documents(measure):
     theirs = libraries.CALLS["ranx"](row["metric"], y, scores, qid)
     assert abs(theirs - row["value"]) > 1e-4
     assert row["low"] + 1e-3 < theirs < row["high"] - 1e-3
-
-
-@pytest.mark.parametrize("measure", ["ndcg", "map"])
-def test_tf_ranking_ranks_ties_at_random(measure):
-    y, scores, qid = ragged(15)
-    (row,) = rows_of("TF-Ranking", y, scores, qid, measure=measure, k=3).itertuples()
-    theirs = [libraries.tf_ranking(row.metric, y, scores, qid) for _ in range(60)]
-    assert len(set(theirs)) > 3
-    assert np.mean(theirs) == pytest.approx(row.value, abs=4 * np.std(theirs) / 60**0.5)
 
 
 @pytest.mark.parametrize(("library", "measure"), WEIGHTED)
@@ -204,7 +191,7 @@ def test_precision_of_scores_and_refused_or_truncated_labels_are_those_that_reco
     for row in compare(library, measure, y, scores, qid, k=1).itertuples():
         assert (row.from_scores < -0.01) == (row.scores == "float32")
     scores, qid = np.array([4.0, 3.0, 2.0, 1.0]), np.zeros(4, dtype=int)
-    for labels in ([0.5, 1.7, 0, 3], [0.4, 0.7, 0, 0], [0, 5, 4, 1], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
+    for labels in ([0.5, 1.7, 0, 3], [0.4, 0.7, 0, 0], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
         settings = {"gain": "linear"} if measure == "ndcg" else {}
         compare(library, measure, np.array(labels), scores, qid, **settings)
 
@@ -227,32 +214,9 @@ def test_lightgbm_refuses_long_queries():
     assert row.value == pytest.approx(libraries.lightgbm(row.metric, y[1:], scores[1:], qid[1:]), abs=1e-6)
 
 
-def test_scikit_learn_raises_on_one_document():
-    from sklearn.metrics import ndcg_score
-
-    with pytest.raises(ValueError, match="more than 1 document"):
-        ndcg_score([[1]], [[0.5]])
-
-
-def test_trec_eval_orders_ties_by_the_names_of_documents():
-    pytest.importorskip("pytrec_eval")
-    y, scores, qid = ragged(15)
-    names = np.random.default_rng(8).permutation(len(y)).astype(str)
-    found = br.reconcile(y, scores, qid, k=10, documents=names).table
-    order = np.argsort(names.astype(int))
-    # Sorted by name, because `libraries` names documents by their rows. pytrec_eval groups the queries itself.
-    theirs = libraries.pytrec_eval("ndcg_cut_10", y[order], scores[order], qid[order])
-    assert found.loc[found["library"] == "pytrec_eval", "value"].item() == pytest.approx(theirs, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("library", "metric", "name", "settings"),
     [
-        ("LightGBM", "map@15", "map", {"empty": "one"}),
-        ("XGBoost", "map@15-", "map", {}),
-        ("CatBoost", "MAP:top=15", "map", {}),
-        ("CatBoost", "MRR:top=3", "mrr", {"k": 3}),
-        ("CatBoost", "MRR:border=1.5", "mrr", {"threshold": 2}),
         ("CatBoost", "RecallAt:top=15", "recall", {"k": 15, "empty": "one"}),
         ("CatBoost", "QueryAUC", "auc", {"empty": "zero"}),
         ("CatBoost", "DCG:top=4", "dcg", {"k": 4, "gain": "linear"}),
@@ -260,9 +224,6 @@ def test_trec_eval_orders_ties_by_the_names_of_documents():
         *(
             pytest.param("ranx", *ranx, marks=pytest.mark.slow)
             for ranx in (
-                ("map@3-l2", "map", {"k": 3, "threshold": 2}),
-                ("mrr@3", "mrr", {"k": 3}),
-                ("precision", "precision", {}),
                 ("recall@3", "recall", {"k": 3}),
                 ("dcg@4", "dcg", {"k": 4, "gain": "linear"}),
                 ("dcg_burges@4", "dcg", {"k": 4}),
@@ -274,15 +235,6 @@ def test_other_measures_of_the_libraries_equal_ours_without_ties(library, metric
     need(library)
     y, _, qid = ragged(15)
     scores = np.random.default_rng(9).permutation(len(y)) / 8.0
-    labels = (y > 0).astype(int) if library == "XGBoost" or metric == "QueryAUC" else y
+    labels = (y > 0).astype(int) if metric == "QueryAUC" else y
     theirs = libraries.CALLS[library](metric, labels, scores, qid)
     assert get_measure(name, **settings)(y, scores, qid) == pytest.approx(theirs, abs=1e-6)
-
-
-@pytest.mark.parametrize("k", [3, None])
-def test_expected_reciprocal_rank_equals_that_of_catboost(k):
-    pytest.importorskip("catboost")
-    y, _, qid = ragged(15)
-    scores = np.random.default_rng(9).permutation(len(y)) / 8.0
-    theirs = libraries.catboost("ERR" if k is None else f"ERR:top={k}", (2.0**y - 1) / 16, scores, qid)
-    assert err_score(y, scores, qid, k=k, max_grade=4) == pytest.approx(theirs, abs=1e-6)

@@ -16,12 +16,9 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("nDCG@10", get_measure("ndcg@10", gain="linear")),
         ("nDCG(dcg='exp-log2')@10", get_measure("ndcg@10")),
         ('nDCG(dcg="log2")@10', get_measure("ndcg@10", gain="linear")),
-        ("P@5", get_measure("precision@5")),
         ("P(rel=2)@5", get_measure("precision@5", threshold=2)),
         ("R@100", get_measure("recall@100")),
-        ("AP", get_measure("map")),
         ("AP(rel=2)@100", get_measure("map@100", threshold=2)),
-        ("RR", get_measure("mrr")),
         ("MRR@10", get_measure("mrr@10")),
         ("nDCG(judged_only=True)@5", get_measure("ndcg@5", gain="linear", judged_only=True)),
         ("P(rel=2, judged_only=True)@5", get_measure("precision@5", threshold=2, judged_only=True)),
@@ -33,12 +30,9 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("IPrec(rel=2)@.25", get_measure("iprec", recall=0.25, threshold=2)),
         ("infAP(rel=2)", get_measure("infap", threshold=2)),
         ("Accuracy(rel=2)@10", get_measure("accuracy@10", threshold=2)),
-        ("SetP(rel=2)", get_measure("setp", threshold=2)),
         ("SetP(relative=True)", get_measure("setp", relative=True)),
         ("SetRelP(judged_only=True)", get_measure("setp", relative=True, judged_only=True)),
-        ("SetR", get_measure("setr")),
         ("SetF(beta=4)", get_measure("setf", beta=2)),
-        ("NumQ", get_measure("numq")),
         ("NumRel(rel=2)", get_measure("numrel", threshold=2)),
         ("NumRet", get_measure("numret")),
         ("NumRet(rel=2)", get_measure("numret", threshold=2)),
@@ -46,6 +40,11 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("ERR@20", get_measure("err@20", max_grade=4)),
         ("RBP(rel=1)", get_measure("rbp")),
         ("RBP(p=0.5, rel=2)@10", get_measure("rbp@10", p=0.5, threshold=2)),
+        ("α_nDCG@5", get_measure("alpha_ndcg@5")),
+        ("alpha_DCG(alpha=0.25, rel=2)@5", get_measure("alpha_dcg@5", alpha=0.25, threshold=2)),
+        ("MAP_IA", get_measure("map_ia")),
+        ("NRBP(beta=0.25)", get_measure("nrbp", beta=0.25)),
+        ("STREC(rel=2)@20", get_measure("subtopic_recall@20", threshold=2)),
     ],
 )
 def test_name_stands_for_measure(name, measure):
@@ -75,12 +74,6 @@ def test_names_whose_value_would_be_another_are_only_for_runs(name, fault):
             call(name)
 
 
-@pytest.mark.parametrize("name", ["NDCG@10", "Ndcg@10"])
-def test_other_capitals_are_no_name_of_runs_either(name):
-    with pytest.raises(ValueError, match=r"'ndcg', which has the gain 2\^y - 1, or \(for runs\) 'nDCG'"):
-        br.evaluate_run(QRELS, RUN, name)
-
-
 def test_both_conventions_in_one_list_are_an_error_that_says_what_to_write():
     for names in (["ndcg@10", "nDCG@10"], ["nDCG@10", "AP", "ndcg@5"]):
         message = r"ndcg has the gain 2\^y - 1, and nDCG, .* the label y as gain\. Write .*'ndcg\(gain=linear\)@10'"
@@ -88,7 +81,7 @@ def test_both_conventions_in_one_list_are_an_error_that_says_what_to_write():
             br.evaluate_run(QRELS, RUN, names)
     with pytest.raises(ValueError, match=r"Write 'err' and 'err\(max_grade=4\)@5'"):
         br.evaluate_run(QRELS, RUN, ["err", "ERR@5"])
-    ours = br.evaluate_run(QRELS, RUN, ["ndcg@10", "ndcg(gain=linear)@10", "nDCG(dcg='log2')@10"][:2])
+    ours = br.evaluate_run(QRELS, RUN, ["ndcg@10", "ndcg(gain=linear)@10"])
     theirs = br.evaluate_run(QRELS, RUN, ["nDCG(dcg='exp-log2')@10"]) | br.evaluate_run(QRELS, RUN, ["nDCG@10"])
     assert list(ours.values()) == list(theirs.values())
     assert ours["ndcg@10"] != ours["ndcg(gain=linear)@10"]
@@ -96,8 +89,6 @@ def test_both_conventions_in_one_list_are_an_error_that_says_what_to_write():
     same = br.evaluate_run(QRELS, RUN, ["ndcg(gain=linear)@10", "nDCG@10"])
     assert len(same) == 2
     assert len(set(same.values())) == 1
-    named = br.evaluate_run(QRELS, RUN, {"a": "ndcg@10", "b": "nDCG@10"})
-    assert list(named.values()) == list(ours.values())
 
 
 def test_tables_of_runs_say_the_gain():
@@ -111,17 +102,12 @@ def test_tables_of_runs_say_the_gain():
     ("name", "fault"),
     [
         ("nDCG@0", "must be like 'nDCG@10'"),
-        ("nDCG@0.5", "must be like 'nDCG@10'"),
-        ("P@5(rel=2)", "must be like 'nDCG@10'"),
         ("P(2)@5", "must be like .rel=2."),
-        ("P(rel=x)@5", "must be like .rel=2."),
         ("P(rel=1, rel=2)@5", "each name once"),
         ("P(level=2)@5", "the parameter 'level', which is not known; known are rel"),
         ("nDCG(dcg='log')@5", "dcg must be one of log2, exp-log2"),
         ("RBP(p=0.9)", "write RBP.rel=1."),
-        ("P(rel=-1)@5", "threshold must be a finite number above 0"),
         ("Bpref@5", "the measure 'bpref' has no setting 'k'"),
-        ("SetF(beta=-1)", "beta must be a finite number of at least 0; got -1"),
         ("nDCG(gains={0: 1, -1: 0})@5", "gains must be gains by label"),
         ("nDCG(gains={0: 3, 1: 2})@5", "a gain table must be a non-empty list of finite gains that never decrease"),
     ],

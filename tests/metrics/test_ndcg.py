@@ -5,6 +5,9 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
+from measure_definitions import CHOOSE
+from oracles import dcg_of_order, orders_by
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
 
 import boostrank as br
@@ -12,21 +15,11 @@ from boostrank.metrics import dcg_score
 
 
 def slow_ndcg(y, scores, k, ties):
-    """NDCG of one query from the definition, over every order of tied documents; None without relevance."""
-
-    def dcg(order):
-        return sum((2.0 ** y[i] - 1) / np.log2(r + 1) for r, i in enumerate(order, 1) if k is None or r <= k)
-
-    documents = range(len(y))
-    ideal = dcg(sorted(documents, key=lambda i: -y[i]))
-    if ideal == 0:
-        return None
-    groups = [[i for i in documents if scores[i] == score] for score in sorted(set(scores), reverse=True)]
-    if ties == "stable":
-        return dcg([i for group in groups for i in group]) / ideal
-    orders = itertools.product(*(itertools.permutations(group) for group in groups))
-    values = [dcg([i for part in order for i in part]) for order in orders]
-    return {"average": np.mean, "best": max, "worst": min}[ties](values) / ideal
+    """NDCG of one query from the definition, over every order of tied documents; NaN without relevance."""
+    gains = [2.0**label - 1 for label in y]
+    ideal = dcg_of_order(gains, np.argsort(-y), cutoff=k)
+    orders = [dcg_of_order(gains, order, cutoff=k) for order in orders_by(scores)]
+    return CHOOSE[ties](orders) / ideal if ideal else np.nan
 
 
 @pytest.fixture
@@ -36,15 +29,13 @@ def ragged():
     return random.integers(0, 4, 500) * (random.random(500) < 0.4), random.integers(0, 8, 500) / 4.0, qid
 
 
-@pytest.mark.parametrize("k", [None, 1, 3, 10])
-@pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
+@for_each("k", [None, 1, 3, 10])
+@for_each("ties", ["average", "stable", "best", "worst"])
 def test_each_query_equals_the_definition(ragged, k, ties):
-    y, scores, qid = (values[:150] for values in ragged)
+    y, scores, qid = (values[:120] for values in ragged)
     values = br.ndcg_score(y, scores, qid, k=k, ties=ties, empty="skip", per_query=True)
-    for value, query in zip(values, pd.unique(qid), strict=True):
-        mine = qid == query
-        expected = slow_ndcg(y[mine], scores[mine], k, ties)
-        assert np.isnan(value) if expected is None else value == pytest.approx(expected, abs=1e-12)
+    expected = [slow_ndcg(y[qid == query], scores[qid == query], k, ties) for query in pd.unique(qid)]
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
 
 
 def test_ties_average_as_scikit_learn_does(ragged):
@@ -57,15 +48,6 @@ def test_ties_average_as_scikit_learn_does(ragged):
             assert seen == pytest.approx(expected, abs=1e-12)
 
 
-def test_empty_queries_count_as_the_setting_says():
-    y, scores, qid = [0, 0, 1, 0], [0.2, 0.1, 0.2, 0.1], ["a", "a", "b", "b"]
-    assert [br.ndcg_score(y, scores, qid, empty=e) for e in ("zero", "one", "skip")] == [0.5, 1.0, 1.0]
-    with pytest.raises(ValueError, match="'a' has no relevant document"):
-        br.ndcg_score(y, scores, qid, empty="raise")
-    with pytest.raises(ValueError, match="no query is left"):
-        br.ndcg_score([0, 0], [1, 2], [7, 7], empty="skip")
-
-
 def test_weights_are_of_queries_also_empty_ones():
     y, scores, qid = [0, 0, 1, 0], [0.2, 0.1, 0.2, 0.1], ["a", "a", "b", "b"]
     assert br.ndcg_score(y, scores, qid, sample_weight=[1, 3]) == 0.75
@@ -75,20 +57,10 @@ def test_weights_are_of_queries_also_empty_ones():
         br.ndcg_score(y, scores, qid, sample_weight=[1, 2, 3, 4])
 
 
-def test_order_of_rows_does_not_matter(ragged):
-    y, scores, qid = ragged
-    order = np.random.default_rng(1).permutation(500)
-    expected = br.ndcg_score(y, scores, qid)
-    assert br.ndcg_score(y[order], scores[order], qid[order].astype(str)) == pytest.approx(expected, abs=1e-12)
-    odd_index = pd.Series(y, index=np.arange(500)[::-1])
-    assert br.ndcg_score(odd_index, pd.Series(scores), pd.Series(qid)) == expected
-
-
 def test_kinds_of_scores_keep_their_order():
     y, qid = [0, 1, 2, 3], [7, 7, 7, 7]
     assert br.ndcg_score(y, np.array([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3]), qid) == 1.0
-    assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.uint8), qid) == 1.0
-    assert br.ndcg_score(y, np.array([0, 1, 2, 3], dtype=np.float32), qid) == 1.0
+    assert br.ndcg_score([1, 0], [2**60, 2**60 + 1], [7, 7], k=1) == 0.0
     assert br.ndcg_score([1, 0], [0.0, -0.0], [7, 7], k=1) == 0.5
     assert br.ndcg_score([2], [0.3], [7]) == 1.0
 
@@ -109,25 +81,3 @@ def test_dcg_score_is_the_mean_of_dcg_over_queries(ragged):
         ideal = dcg_score(y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
         ndcg = br.ndcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
         np.testing.assert_allclose(dcg, ideal * ndcg, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"y_score": [0.1, np.nan]}, r"y_score\[1\] is nan"),
-        ({"y_score": [0.1, np.inf]}, r"y_score\[1\] is inf"),
-        ({"y_score": [0.1]}, "y_score has 1 values"),
-        ({"y_score": ["a", "b"]}, "must be numbers"),
-        ({"y_true": [0, -1]}, r"y_true\[1\] = -1"),
-        ({"y_true": [], "y_score": []}, "y_true must be a non-empty"),
-        ({"qid": [1]}, "qid has 1 values"),
-        ({"qid": [1, None]}, "qid must not be missing"),
-        ({"k": 0}, "k must be"),
-        ({"k": 1.5}, "k must be"),
-        ({"ties": "random"}, "ties must be"),
-        ({"empty": "nan"}, "empty must be"),
-    ],
-)
-def test_bad_input_is_an_error_that_names_it(change, message):
-    with pytest.raises(ValueError, match=message):
-        br.ndcg_score(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [1, 1], **change})

@@ -1,17 +1,14 @@
 """`reconcile`: every row against the definition of its convention, the parts of differences, and the text."""
 
-import dataclasses
 import re
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import for_each
 
 import boostrank as br
-from boostrank.core.queries import Queries
-from boostrank.metrics import CONVENTIONS, dcg_score, tie_range
+from boostrank.metrics import CONVENTIONS, tie_range
 from boostrank.metrics.reconciliation.conventions import KINDS
 
 CONVENTIONS_OF_NDCG = CONVENTIONS["ndcg"]
@@ -27,27 +24,6 @@ def ragged():
     return y, random.integers(0, 6, len(qid)) / 4.0, qid
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"k": None, "gain": "linear", "ties": "worst", "empty": "one"},
-        {"empty": "one", "sample_weight": np.arange(1, 31)},
-        {"gain": [0, 1, 2, 5, 9], "discount": ("power", 0.5), "ties": "best", "empty": "skip"},
-        {"gain": np.sqrt, "discount": lambda r: 1 / r, "ties": "stable", "sample_weight": np.arange(1, 31)},
-    ],
-)
-def test_parts_sum_to_the_difference(ragged, settings):
-    y, scores, qid = ragged
-    scores = scores + np.random.default_rng(3).choice([0, 1e-9], len(y))
-    found = br.reconcile(y, scores, qid, **{"k": 10, **settings})
-    table = found.table
-    assert found.value == br.ndcg_score(y, scores, qid, **{"k": 10, **settings})
-    np.testing.assert_allclose(table["value"] - table["difference"], found.value, atol=1e-12)
-    np.testing.assert_allclose(table[PARTS].sum(axis=1), table["difference"], atol=1e-12)
-    assert (table["from_scores"] != 0).equals(table["scores"] == "float32")
-
-
 def test_each_part_is_one_change(ragged):
     y, scores, qid = ragged
     table = br.reconcile(y, scores, qid, k=3).table.set_index("metric")
@@ -58,8 +34,8 @@ def test_each_part_is_one_change(ragged):
     parts = table.loc["NDCG:top=3", ["from_empty", "from_gain", "from_ties"]].tolist()
     assert parts == pytest.approx([one - ours, linear - one, worst - linear], abs=1e-12)
     assert table.loc["NDCG:top=3", "value"] == worst
-    assert not table["from_labels"].any()
-    assert not table[["from_discount", "from_k", "from_scores", "from_weights"]].to_numpy().any()
+    same = ["from_labels", "from_discount", "from_k", "from_scores", "from_weights"]
+    assert not table[same].to_numpy().any()
 
 
 def test_without_differences_there_is_nothing_to_explain():
@@ -72,42 +48,16 @@ def test_without_differences_there_is_nothing_to_explain():
     assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
 
 
-def test_the_table_has_the_same_columns_for_data_that_libraries_refuse():
-    columns = ["library", "metric", "empty", "labels", "gain", "discount", "k", "scores", "ties", "decimals"]
-    columns += ["weights", "value", "low", "high", "difference", *PARTS, "because"]
-    for labels in ([1, 0], [0.5, 0]):
-        assert list(br.reconcile(labels, [0, 1], [0, 0]).table) == columns
-
-
-def test_ndcg_of_xgboost_without_a_cutoff_is_ndcg_at_32(ragged):
+def test_ranx_sorts_up_to_15_documents_by_a_stable_method(ragged):
     y, scores, qid = ragged
-    table = br.reconcile(y, scores, qid, k=None).table.set_index("metric")
-    assert table.loc["ndcg-", "value"] == br.ndcg_score(y, scores, qid, k=32, ties="stable")
-    assert "cutoff 32 " in table.loc["ndcg-", "because"]
-    assert table.loc["ndcg-", "from_k"] != 0
-    assert f"ndcg@{np.bincount(qid).max()}" in table.index
-
-
-def test_ties_that_no_rule_orders_have_bounds(ragged):
-    y, scores, qid = ragged
-    found = br.reconcile(y, scores, qid, k=10)
-    table = found.table
-    ranx = table[table["library"] == "ranx"]
+    table = br.reconcile(y, scores, qid, k=10).table
     stable = br.ndcg_score(y, scores, qid, k=10, ties="stable", per_query=True)
-    ties_range = tie_range(y, scores, qid, k=10, per_query=True)
+    bounds = tie_range(y, scores, qid, k=10, per_query=True)
     long = pd.Series(qid).value_counts()[pd.unique(qid)].to_numpy() > 15
-    row = ranx[ranx["gain"] == "exp2"].iloc[0]
-    assert row["low"] == pytest.approx(np.where(long, ties_range.worst, stable).mean(), abs=1e-12)
-    assert row["high"] == pytest.approx(np.where(long, ties_range.best, stable).mean(), abs=1e-12)
+    row = table.query("library == 'ranx' and gain == 'exp2'").iloc[0]
+    assert row["low"] == pytest.approx(np.where(long, bounds.worst, stable).mean(), abs=1e-12)
+    assert row["high"] == pytest.approx(np.where(long, bounds.best, stable).mean(), abs=1e-12)
     assert f"ties: {row['low']:.4f} to {row['high']:.4f}" in row["because"]
-    tf_ranking = table[table["library"] == "TF-Ranking"].iloc[0]
-    assert tf_ranking["low"] == pytest.approx(ties_range.worst.mean(), abs=1e-12)
-    assert tf_ranking["high"] == pytest.approx(ties_range.best.mean(), abs=1e-12)
-    assert tf_ranking["value"] == found.value
-    others = table[~table["library"].isin(["ranx", "TF-Ranking"])]
-    assert others["low"].equals(others["value"])
-    assert others["high"].equals(others["value"])
-    # ranx sorts up to 15 documents by a stable method.
     for size, certain in ((15, True), (16, False)):
         table = br.reconcile([1] + [0] * (size - 1), np.zeros(size), np.zeros(size)).table
         ranx = table[table["library"] == "ranx"]
@@ -129,26 +79,6 @@ def test_labels_that_are_not_whole_are_truncated_or_refused():
         table = br.reconcile([0.5, 0], [1, 0], [0, 0], k=10, empty=empty).table.set_index("metric")
         assert table.loc["ndcg@10", "value"].tolist()[-1] == 0
         assert table.loc["ndcg_score(k=10)", "value"] == 1
-
-
-def test_large_labels_are_refused_as_by_the_libraries():
-    table = br.reconcile([31, 0], [0, 1], [0, 0], gain="linear").table
-    assert table.loc[table["value"].isna(), "library"].tolist() == ["LightGBM", "ir_measures"]
-    table = br.reconcile([1e6, 0], [0, 1], [0, 0], k=10, gain="linear").table
-    because = table["because"].tolist()
-    assert because[1] == "takes only labels that are whole numbers from 0 to 30"
-    assert because[8] == "takes only labels that are numbers from 0 to 1000"
-    known = table.loc[table["value"].notna(), "metric"].tolist()
-    assert known[:3] == ["ndcg_score(k=10)", "NDCG:top=10", "ndcg_cut_10"]
-    assert known[3:] == ["ndcg@10", "nDCG@10", "RetrievalNormalizedDCG(top_k=10)"]
-
-
-@pytest.mark.parametrize("convention", CONVENTIONS_OF_NDCG, ids=lambda convention: convention.metric)
-def test_queries_up_to_the_limit_of_a_library_are_taken(convention):
-    for size in (10_000, 10_001):
-        refused = "takes only queries of at most 10000 documents" if size > convention.max_query else ""
-        assert convention.refuses(np.ones(size), Queries.from_sizes([size])) == refused
-    assert convention.max_query == (10_000 if convention.library == "LightGBM" else np.inf)
 
 
 def test_names_of_documents_order_ties_of_trec_eval():
@@ -173,31 +103,6 @@ def test_names_of_documents_order_ties_of_trec_eval():
     assert table.loc[table["library"] == "pytrec_eval", "value"].item() == 0
 
 
-def test_kinds_of_input_agree(ragged):
-    y, scores, qid = ragged
-    expected = br.reconcile(y, scores, qid).table
-    odd = np.arange(len(y))[::-1]
-    for same in (
-        (y.tolist(), scores.tolist(), qid.tolist()),
-        (pd.Series(y, odd), pd.Series(scores, odd), pd.Series(qid.astype(str), np.roll(odd, 3))),
-        (y.astype(object), scores.astype(object), qid.astype(object)),
-        (y[:, None], (4 * scores).astype(np.int64)[:, None], qid[:, None]),
-        (y, scores.astype(np.float32), qid),
-    ):
-        pd.testing.assert_frame_equal(br.reconcile(*same).table, expected)
-    per_row = np.random.default_rng(4).uniform(1, 2, 30)[qid]
-    by_query = pd.Series(per_row).groupby(qid, sort=False).first()
-    pd.testing.assert_frame_equal(
-        br.reconcile(y, scores, qid, sample_weight=per_row).table,
-        br.reconcile(y, scores, qid, sample_weight=by_query).table,
-    )
-
-
-def test_scores_tie_where_they_are_equal_in_the_precision_of_a_library():
-    table = br.reconcile([0, 1, 2], [1e39, 2e39, 3e39], [0, 0, 0]).table
-    assert (table["from_scores"] < 0).equals(table["scores"] == "float32")
-
-
 def test_the_printed_text_gives_the_reasons(ragged):
     found = br.reconcile(*ragged, k=5)
     lines = repr(found).splitlines()
@@ -212,8 +117,6 @@ def test_the_printed_text_gives_the_reasons(ragged):
     assert "linear gain, rank^-0.5 discount," in br.reconcile(*ragged, gain="linear", discount=("power", 0.5)).head
     uncut = br.reconcile(*ragged, gain=np.sqrt, discount=lambda r: 1 / r)
     assert uncut.head.startswith(f"NDCG = {uncut.value:.4f} (sqrt gain, <lambda> discount, ties averaged, empty 0): ")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        found.value = 0
     refused = repr(br.reconcile([0.5, 1], [1, 0], [0, 0], k=10)).splitlines()[4].split(None, 4)
     assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
 
@@ -239,34 +142,3 @@ def test_no_library_is_needed(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     for measure, conventions in CONVENTIONS.items():
         assert len(br.reconcile([1, 0], [0, 1], [0, 0], measure).table) == len(conventions)
-
-
-@for_each("metric", [br.ndcg_score, dcg_score, br.reconcile])
-@for_each(
-    ("change", "message"),
-    [
-        ({"y_score": [0.1, np.nan]}, r"^y_score must be finite; y_score\[1\] is nan"),
-        ({"y_score": [np.inf, 0.1]}, r"^y_score must be finite; y_score\[0\] is inf"),
-        ({"y_score": [0.1, None]}, r"^y_score must be finite; y_score\[1\] is None"),
-        ({"y_score": np.array([1, 2], dtype="M8[D]")}, "^y_score must be real numbers; got dtype datetime64"),
-        ({"y_score": np.ma.array([1, 2], mask=[0, 1])}, "^y_score must not be masked"),
-        ({"y_score": [[1, 2], [3, 4]]}, r"^y_score must be one-dimensional.*got shape \(2, 2\)"),
-        ({"y_score": [1]}, "^y_score has 1 values for the 2 rows"),
-        ({"y_score": []}, "^y_score has 0 values for the 2 rows"),
-        ({"y_true": []}, "^y_true must be a non-empty"),
-        ({"y_true": [0, -1]}, r"^y_true\[1\] = -1 is negative"),
-        ({"y_true": [0, np.nan]}, r"^y_true\[1\] = nan"),
-        ({"y_true": np.array([1j, 0])}, "^y_true must be real numbers; got dtype complex128"),
-        ({"y_true": [1, 0, 0]}, "^y_score has 2 values for the 3 rows"),
-        ({"qid": [1]}, "^qid has 1 values for the 2 rows"),
-        ({"qid": [1, None]}, r"^qid must not be missing; qid\[1\]"),
-        ({"gain": lambda y: -y}, r"relevance\[1\] = 1 has a negative gain"),
-        ({"gain": "cubic"}, "gain must be .*'cubic'"),
-        ({"discount": "log3"}, "discount must be .*'log3'"),
-        ({"sample_weight": [1, 2]}, "sample_weight differs within query"),
-        ({"k": 0}, "^k must be"),
-    ],
-)
-def test_bad_input_is_an_error_of_every_metric(metric, change, message):
-    with pytest.raises(ValueError, match=message):
-        metric(**{"y_true": [0, 1], "y_score": [0.1, 0.2], "qid": [0, 0], **change})

@@ -10,7 +10,7 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.metrics import CONVENTIONS, get_measure
-from boostrank.metrics.reconciliation.conventions import KINDS, Above, setting_text
+from boostrank.metrics.reconciliation.conventions import KINDS
 
 MEASURES = list(CONVENTIONS)
 BINARY = ("map", "mrr", "precision")
@@ -109,9 +109,8 @@ def short():
     return y, random.integers(-2, 3, len(qid)) / 4.0 + random.choice([0, 1e-9], len(qid)), qid
 
 
-@pytest.mark.slow
 @for_each("measure", MEASURES)
-@for_each("k", [1, 3, None])
+@for_each("k", [3, None])
 @for_each("largest", [4, 1])
 def test_each_row_is_the_definition_of_its_convention(short, measure, k, largest):
     y, scores, qid = short
@@ -142,10 +141,8 @@ def test_each_row_is_the_definition_of_its_convention(short, measure, k, largest
         assert refused == (0 if largest == 1 else {"ndcg": 0, "map": 5, "mrr": 1, "err": 1, "precision": 2}[measure])
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize(
-    "settings", [{}, {"k": 2, "empty": "one", "ties": "best"}, {"empty": "skip", "ties": "stable"}]
-)
+@for_each("measure", MEASURES)
+@for_each("settings", [{}, {"k": 2, "empty": "one", "ties": "best"}, {"empty": "skip", "ties": "stable"}])
 def test_parts_sum_to_the_difference(short, measure, settings):
     y, scores, qid = short
     if measure in BINARY:
@@ -188,34 +185,12 @@ def test_a_measure_may_be_a_name_or_an_object_with_settings(short):
     assert br.reconcile(*short).settings == br.reconcile(*short, "ndcg").settings
 
 
-def test_the_default_grade_of_err_is_the_largest_label(short):
-    y, scores, qid = short
-    for labels in (y, y / 8, np.minimum(y, 0)):
-        found = br.reconcile(labels, scores, qid, "err")
-        assert found.value == br.metrics.err_score(labels, scores, qid)
-        assert found.settings.max_grade == (labels.max() or 1)
-
-
-def test_probabilities_are_the_labels_of_catboost():
-    y, scores, qid = np.array([0, 1, 3, 2]), [1.0, 0.9, 0.8, 0.7], [0, 0, 0, 0]
-    row = br.reconcile((2.0**y - 1) / 8, scores, qid, "err").table.iloc[0]
-    assert row["value"] == pytest.approx(br.metrics.err_score(y, scores, qid))
-    assert "labels as probabilities" in row["because"]
-
-
 def test_relevant_documents_of_scores_up_to_0_are_not_found_by_torchmetrics():
     labels, scores, qid = [1, 0, 0, 1], [-1.0, 0.5, 0.5, 0.5], [0, 0, 1, 2]
     for measure, first in (("map", 0.5), ("mrr", 0.5), ("precision@2", 0.5)):
         (row,) = br.reconcile(labels, scores, qid, measure).table.query("library == 'torchmetrics'").itertuples()
         assert row.from_relevant_scores == pytest.approx(-first / 3)
         assert row.because == f"scores above 0 only {-first / 3:+.4f}"
-
-
-@pytest.mark.parametrize(("measure", "value"), [("map", 0.7917), ("mrr", 0.75), ("precision@2", 0.5), ("ndcg", 0.8467)])
-def test_numbers_that_the_documentation_of_torchmetrics_shows(measure, value):
-    scores, qid = [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2], [0, 0, 0, 1, 1, 1, 1]
-    table = br.reconcile([0, 0, 1, 0, 1, 0, 1], scores, qid, measure).table
-    assert table.loc[table["library"] == "torchmetrics", "value"].item() == pytest.approx(value, abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -256,14 +231,6 @@ def test_an_empty_query_has_the_mean_weight_of_the_others_in_tf_ranking():
         assert row.value == pytest.approx((weights[0] + weights[1] / 2) / (weights[0] + weights[1] + mean))
 
 
-def test_refusals_say_what_to_pass(short):
-    y, scores, qid = short
-    table = br.reconcile(y, scores, qid, "map", threshold=2).table.set_index("library")
-    assert table.loc["torchmetrics", "because"] == "takes only labels 0 and 1: pass y_true >= 2"
-    again = br.reconcile(y >= 2, scores, qid, "map").table
-    assert again["value"].notna().all()
-
-
 def test_names_of_metrics_say_cutoff_and_threshold():
     def metrics(*args, **settings):
         table = br.reconcile([0, 3], [1.0, 0.5], [0, 0], *args, **settings).table
@@ -272,38 +239,16 @@ def test_names_of_metrics_say_cutoff_and_threshold():
     assert {"MAP:top=5;border=1.5", "map_cut_5 (relevance_level=2)", "map@5-l2", "AP(rel=2)@5"} < metrics(
         "map@5", threshold=2
     ).keys()
-    assert {"MAP:top=-1", "map", "map@2", "AP", "RetrievalMAP"} < metrics("map").keys()
-    assert {"MRR:top=-1;border=2.5", "recip_rank (relevance_level=3)", "mrr-l3", "RR(rel=3)", "RR(rel=3)@2"} < metrics(
+    assert {"MRR:top=-1;border=2.5", "recip_rank (relevance_level=3)", "mrr-l3", "RR(rel=3)"} < metrics(
         "mrr", threshold=2.5
     ).keys()
     assert {"pre", "set_P", "precision", "SetP", "PrecisionAt:top=-1"} < metrics("precision").keys()
-
-
-def test_texts_of_settings_have_no_code():
-    for measure, conventions in CONVENTIONS.items():
-        ours = br.reconcile([1, 0], [1.0, 0.5], [0, 0], measure).settings
-        for convention in conventions:
-            theirs = convention.settings(ours)
-            for step in KINDS[measure].steps:
-                # CatBoost's ERR has no largest grade, and only gdeval rounds.
-                if step not in ("decimals", "max_grade") or getattr(theirs, step) is not None:
-                    assert "None" not in setting_text(step, getattr(theirs, step))
-    assert setting_text("threshold", Above(0.5)) == "relevant above 0.5"
-    assert setting_text("threshold", 0.5) == "relevant from 0.5"
 
 
 @pytest.mark.parametrize("measure", ["dcg", "auc", "agreement", "recall@5", lambda y, s, q: 0.0])
 def test_other_measures_are_an_error_that_names_the_known_ones(measure):
     with pytest.raises(ValueError, match="measure must be one of ndcg, map, mrr, err, precision, such as 'ndcg@10'"):
         br.reconcile([0, 1], [0.1, 0.2], [0, 0], measure)
-
-
-def test_a_subclass_of_a_measure_is_not_explained_as_that_measure():
-    class Other(KINDS["ndcg"].measure):
-        pass
-
-    with pytest.raises(ValueError, match="measure must be one of ndcg"):
-        br.reconcile([0, 1], [0.1, 0.2], [0, 0], Other())
 
 
 def test_bad_settings_are_errors():

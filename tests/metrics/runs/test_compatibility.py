@@ -11,29 +11,13 @@ from boostrank import evaluate_run, get_measure
 NAMES = ["Compat", "Compat(p=0.8, normalize=False)", "Compat(p=0.5)"]
 
 
-def short_tables(seed, n_ids=12):
-    """Judgments of up to seven documents, few enough for all permutations, and a run without ties."""
-    random = np.random.default_rng(seed)
-    qrels, run = {}, {}
-    for query in range(random.integers(1, 5)):
-        judged = random.choice(n_ids, random.integers(1, 8), replace=False)
-        qrels[f"q{query}"] = {
-            f"d{i}": int(grade) for i, grade in zip(judged, random.integers(-1, 4, len(judged)), strict=True)
-        }
-        found = random.choice(n_ids, random.integers(1, 10), replace=False)
-        run[f"q{query}"] = {
-            f"d{i}": float(score) for i, score in zip(found, random.permutation(len(found)), strict=True)
-        }
-    return qrels, run
-
-
 def test_values_are_those_of_ir_measures():
     ir_measures = pytest.importorskip("ir_measures")
-    qrels, run = many_random_tables(60, lowest=-1, highest=3, tied=False)
+    qrels, run = many_random_tables(20, lowest=-1, highest=3, tied=False)
     # Scores are above 0: ir_measures ranks missing documents as if they had 0.
     run = {query: {document: score + 1 for document, score in scores.items()} for query, scores in run.items()}
     found = evaluate_run(qrels, run, NAMES, queries="common", per_query=True)
-    assert len(found) > 150
+    assert len(found) > 50
     names = {ir_measures.parse_measure(name): name for name in NAMES}
     values = {
         (value.query_id, names[value.measure]): value.value
@@ -50,42 +34,25 @@ def overlap(ranking, ideal, p, depth):
     return np.dot(weights, shared) / sum(weights)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("k", "normalize"), [(None, True), (None, False), (3, True), (1, False), (200, True)])
+@pytest.mark.parametrize(("k", "normalize"), [(None, True), (3, False), (200, True)])
 def test_it_is_the_maximum_over_all_ideal_rankings(k, normalize):
     p = 0.7
-    for seed in range(12):
-        qrels, run = short_tables(seed)
-        measure = get_measure("compat", p=p, normalize=normalize, **({} if k is None else {"k": k}))
-        found = evaluate_run(qrels, run, {"v": measure}, per_query=True)["v"]
-        for query, value in found.items():
-            grades = {document: grade for document, grade in qrels[query].items() if grade > 0}
-            ranking = sorted(run[query], key=run[query].get, reverse=True)
-            depth = max(len(ranking), len(grades)) if k is None else k
-            groups = [
-                [document for document in grades if grades[document] == grade]
-                for grade in sorted(set(grades.values()))[::-1]
-            ]
-            ideals = [
-                list(itertools.chain(*order)) for order in itertools.product(*map(itertools.permutations, groups))
-            ]
-            best = max(overlap(ranking, ideal, p, depth) for ideal in ideals)
-            if normalize and grades:
-                best /= overlap(ideals[0], ideals[0], p, depth)
-            assert value == pytest.approx(best, abs=1e-12)
-
-
-def test_scores_below_0_change_nothing():
-    qrels, run = {"q": {"a": 2, "b": 2, "c": 1}}, {"q": {"x": -1.0, "a": -2.0}}
-    shifted = {"q": {document: score + 9.0 for document, score in run["q"].items()}}
-    assert evaluate_run(qrels, run, "Compat") == evaluate_run(qrels, shifted, "Compat")
-
-
-def test_an_ideal_ranking_has_the_value_1():
-    qrels = {"q": {"a": 3.5, "b": 1, "c": 1, "d": 0.25, "e": 0}}
-    run = {"q": {document: -float(i) for i, document in enumerate("acbd")}}
-    assert evaluate_run(qrels, run, "Compat")["Compat"] == pytest.approx(1.0, abs=1e-15)
-    assert evaluate_run(qrels, {"q": {"e": 1.0}}, "Compat") == {"Compat": 0.0}
+    # Few enough judged documents for all permutations.
+    qrels, run = many_random_tables(4, lowest=-1, highest=3, tied=False, n_ids=12, n_judged=8, n_found=10)
+    measure = get_measure("compat", p=p, normalize=normalize, **({} if k is None else {"k": k}))
+    found = evaluate_run(qrels, run, {"v": measure}, queries="common", per_query=True)["v"]
+    assert len(found) > 10
+    for query, value in found.items():
+        grades = {document: grade for document, grade in qrels[query].items() if grade > 0}
+        ranking = sorted(run[query], key=run[query].get, reverse=True)
+        depth = max(len(ranking), len(grades)) if k is None else k
+        levels = sorted(set(grades.values()), reverse=True)
+        groups = [[document for document in grades if grades[document] == level] for level in levels]
+        ideals = [list(itertools.chain(*order)) for order in itertools.product(*map(itertools.permutations, groups))]
+        best = max(overlap(ranking, ideal, p, depth) for ideal in ideals)
+        if normalize and grades:
+            best /= overlap(ideals[0], ideals[0], p, depth)
+        assert value == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize(

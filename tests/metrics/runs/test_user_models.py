@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import for_each
 from run_definitions import many_random_tables
 
 from boostrank import evaluate_run, get_measure
@@ -31,22 +32,20 @@ CWL = [
     "NERR10(p=0.5, min_rel=1, max_rel=4)",
 ]
 RELEVANCES = {"lowest": -1, "highest": 3, "tied": False}
-END_LESS = ["inst", "insq", "nerr10", "nerr11"]
 
 
-@pytest.mark.slow
 def test_values_are_those_of_cwl_eval():
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("cwl")
     logging.getLogger("ir_measures.cwl_eval").setLevel("ERROR")
-    qrels, run = many_random_tables(15, **RELEVANCES)
+    qrels, run = many_random_tables(3, **RELEVANCES)
     found = evaluate_run(qrels, run, CWL, queries="common", per_query=True)
     names = {ir_measures.parse_measure(name): name for name in CWL}
     values = {
         (value.query_id, names[value.measure]): value.value
         for value in ir_measures.cwl_eval.iter_calc(list(names), qrels, run)
     }
-    assert found.size > 900
+    assert found.size > 150
     expected = [[values[query, name] for name in CWL] for query in found.index]
     np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
 
@@ -75,9 +74,8 @@ def by_definition(name, gains, k, goal, p):
     return collected / n_read
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", [each for each in MEASURES.values() if issubclass(each, UserModelMeasure)])
-@pytest.mark.parametrize(("k", "goal", "p"), [(1, 0.5, 0.5), (4, 1.0, 0.9), (12, 1.25, 0.3), (300, 3.0, 0.8)])
+@for_each("measure", [each for each in MEASURES.values() if issubclass(each, UserModelMeasure)])
+@for_each(("k", "goal", "p"), [(1, 0.5, 0.5), (4, 1.25, 0.9), (100, 3.0, 0.8)])
 def test_definitions(measure, k, goal, p):
     settings = {"k": k, "max_grade": 4, "min_grade": 0.5}
     settings |= {"goal": goal} if hasattr(measure, "goal") else {}
@@ -92,7 +90,7 @@ def test_definitions(measure, k, goal, p):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", END_LESS)
+@for_each("name", ["inst", "insq", "nerr10", "nerr11"])
 def test_lists_without_end(name):
     """The expected number of documents after 100,000 ranks is that of an integral."""
     n_ranks, gains, goal, p = 100_000, [0.0, 0.5, 0.0, 1.0, 0.25], 1.5, 0.95
@@ -105,7 +103,7 @@ def test_lists_without_end(name):
     reading = np.append(1.0, np.cumprod(goes_on)[:-1])
     tail = 0.0 if name == "nerr10" else reading[-1] * (after[-1] - 1) ** 2 / (after[-1] - 0.5)
     expected = reading @ padded / (reading.sum() + tail)
-    documents = [f"d{i}" for i in range(len(gains))]
+    documents = "abcde"
     measure = get_measure(name, max_grade=4, **({"p": p} if name == "nerr10" else {"goal": goal}))
     qrels = {"q": {document: int(4 * gain) for document, gain in zip(documents, gains, strict=True)}}
     run = {"q": {document: -float(i) for i, document in enumerate(documents)}}
@@ -155,10 +153,8 @@ def test_a_tie_at_the_cutoff_is_averaged_over_permutations():
         ("INST(T=0.4, max_rel=3)", {}, r"goal must be a finite number of at least 0\.5; got 0\.4"),
         ("INSQ(T=0, max_rel=3)", {}, r"goal must be a finite number above 0; got 0"),
         ("NERR10(p=1, max_rel=3)", {}, r"p must be a finite number above 0 and below 1; got 1"),
-        ("SDCG(max_rel=3)", {}, r"SDCG.* is not defined for runs without a cutoff; choose one, such as SDCG.*@10"),
         ("SDCG(max_rel=1)@5", {}, r"max_grade must be at least the largest relevance, 2; got 1"),
         ("SDCG(max_rel=3, min_rel=3)@5", {}, r"max_grade must be None or a finite number above 3; got 3"),
-        ("sdcg@0", {}, r"k must be None or an integer of at least 1; got 0"),
     ],
 )
 def test_invalid_settings_are_refused(measure, settings, fault):
