@@ -1,12 +1,8 @@
 """Attributes that users of LGBMRanker and XGBRanker read, and tools of both libraries that take a model."""
 
-import warnings
-
 import lightgbm as lgb
-import matplotlib
 import numpy as np
 import pytest
-import xgboost as xgb
 from sklearn.exceptions import NotFittedError
 
 import boostrank as br
@@ -54,12 +50,6 @@ def test_best_scores_are_the_values_of_the_model(ranker_class, validated, data):
     assert ranker.evals_result() is ranker.evals_result_
 
 
-def test_without_early_stopping_the_last_round_is_the_best(ranker_class, data):
-    X, y, qid = data
-    ranker = make(ranker_class).fit(*data, eval_set=[(X.copy(), y, qid)], eval_metric="map")
-    assert ranker.best_score_ == {"valid_0": {"map": ranker.evals_result_["valid_0"]["map"][-1]}}
-
-
 def test_best_scores_of_continued_training_are_those_of_its_own_rounds(ranker_class, data, tmp_path):
     X, y, qid = data
     first = make(ranker_class).fit(*data)
@@ -101,35 +91,7 @@ def test_attributes_of_models_of_files(ranker_class, validated, data, tmp_path):
     assert loaded.fit(*data).objective_ == "squared"
 
 
-# Tools of both libraries, as the README says
-
-
-@pytest.fixture
-def axes():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
-    yield plt.subplots()[1]
-    plt.close("all")
-
-
-def test_lightgbm_plots_the_booster_and_the_results(validated, axes):
-    ranker = validated[br.LightGBMRanker]
-    lgb.plot_importance(ranker.booster_, ax=axes)
-    assert len(axes.patches) == np.count_nonzero(ranker.feature_importances_)
-    lgb.plot_metric(ranker.evals_result_, metric="ndcg@5", ax=axes)
-    lines = [line.get_ydata().tolist() for line in axes.lines]
-    assert lines == [values["ndcg@5"] for values in ranker.evals_result_.values()]
-    assert "Column_" in lgb.create_tree_digraph(ranker.booster_, tree_index=1).source
-
-
-def test_xgboost_plots_the_booster(validated, axes):
-    ranker = validated[br.XGBoostRanker]
-    xgb.plot_importance(ranker.booster_, importance_type="gain", ax=axes)
-    assert len(axes.patches) == np.count_nonzero(ranker.feature_importances_)
-    assert "f0" in xgb.to_graphviz(ranker.booster_, tree_idx=1).source
+# Importances, and tools that take a model, as the README says
 
 
 def test_shap_explains_the_booster(ranker_class, validated, data):
@@ -141,3 +103,29 @@ def test_shap_explains_the_booster(ranker_class, validated, data):
     contributions = ranker.predict(X, pred_contrib=True)
     np.testing.assert_allclose(explainer.shap_values(X), contributions[:, :-1], atol=1e-5)
     np.testing.assert_allclose(explainer.expected_value, contributions[0, -1], atol=1e-5)
+
+
+def test_lightgbm_plots_the_results(validated):
+    from matplotlib.figure import Figure
+
+    results, axes = validated[br.LightGBMRanker].evals_result_, Figure().subplots()
+    lgb.plot_metric(results, metric="ndcg@5", ax=axes)
+    assert [line.get_ydata().tolist() for line in axes.lines] == [values["ndcg@5"] for values in results.values()]
+
+
+def test_importances_are_sorted_and_carry_the_names_of_features(ranker_class, fitted, frame):
+    ranker = fitted(ranker_class, named=True)
+    series = ranker.get_feature_importances()
+    assert series.is_monotonic_decreasing
+    np.testing.assert_array_equal(series[frame.columns], ranker.feature_importances_)
+    assert list(fitted(ranker_class).get_feature_importances().index) != list(series.index)
+
+
+def test_kinds_of_importance_are_those_of_the_parameter(ranker_class, data, frame):
+    other = "gain" if ranker_class is br.LightGBMRanker else "weight"
+    ranker = make(ranker_class).fit(frame, *data[1:])
+    default, changed = ranker.get_feature_importances(), ranker.get_feature_importances(other)
+    assert not np.array_equal(default[frame.columns], changed[frame.columns])
+    np.testing.assert_array_equal(changed[frame.columns], ranker.set_params(importance_type=other).feature_importances_)
+    with pytest.raises(ValueError, match=r"importance_type must be one of .*gain"):
+        ranker.get_feature_importances("foo")

@@ -58,16 +58,14 @@ def make(ranker_class):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["plain", "sampled", "weights", "init_score", "metric"])
+@pytest.mark.parametrize("kind", ["sampled", "weights, initial scores and another metric"])
 def test_rounds_are_the_best_of_the_mean_over_separate_trainings(ranker_class, data, kind):
     X, y, qid = data
     random = np.random.default_rng(0)
     fit, metric = {}, "ndcg"
-    if kind == "weights":
+    if kind != "sampled":
         fit["sample_weight"] = np.repeat(random.uniform(0.1, 5, len(np.unique(qid))), np.bincount(qid)[np.unique(qid)])
-    elif kind == "init_score":
-        fit["init_score"] = random.normal(size=len(y))
-    elif kind == "metric":
+        fit["init_score"] = 0.3 * random.normal(size=len(y))
         metric = "map"
     settings = {**COMMON, **(SAMPLED[ranker_class] if kind == "sampled" else {})}
 
@@ -91,25 +89,21 @@ def test_rounds_are_the_best_of_the_mean_over_separate_trainings(ranker_class, d
 
 @pytest.mark.slow
 def test_the_rounds_of_a_metric_of_which_lower_is_better(make, data):
-    X, y, qid = data
-
     def loss(y, scores):
         return "loss", float(np.mean((y - scores) ** 2)), False
 
-    _, curve = fold_rankers(make, data, 3, N_ROUNDS)
     ranker = make(n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE)
-    ranker.fit(X, y, qid, eval_metric=["ndcg", loss], early_stopping_metric="loss")
+    ranker.fit(*data, eval_metric=["ndcg", loss], early_stopping_metric="loss")
     found = np.mean([metrics["loss"] for metrics in ranker.evals_result_.values()], axis=0)
     assert ranker.best_iteration_ == np.argmin(found) + 1 == len(found) - PATIENCE
     np.testing.assert_array_equal(found, ranker.cv_results_["mean_curve"][0])
-    recorded = np.mean([metrics["ndcg"] for metrics in ranker.evals_result_.values()], axis=0)
-    np.testing.assert_array_equal(recorded, curve[: len(recorded)])
 
 
 @pytest.mark.slow
 def test_defaults_are_five_folds_and_a_patience_of_fifty(make, data):
     # Trees of one split and long steps: the curve soon gets worse.
-    ranker = make(n_estimators="auto", max_depth=1, learning_rate=1.0).fit(*data)
+    few = data[2] < 15
+    ranker = make(n_estimators="auto", max_depth=1, learning_rate=1.0).fit(*(values[few] for values in data))
     curve = ranker.cv_results_["mean_curve"][0]
     assert (ranker.best_iteration_, len(curve)) == rounds_of(curve, 50)
     assert list(ranker.evals_result_) == [f"fold_{i}" for i in range(5)]
@@ -144,7 +138,7 @@ def test_a_validation_set_is_evaluated_and_does_not_decide(make, data):
 @pytest.mark.parametrize("n_estimators", [7, "auto"])
 def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
     X, y, qid = data
-    rankers, curve = fold_rankers(make, data, 3, N_ROUNDS)
+    rankers, curve = fold_rankers(make, data, 3, 7 if n_estimators == 7 else N_ROUNDS)
     best = 7 if n_estimators == 7 else rounds_of(curve)[0]
     patience = None if n_estimators == 7 else PATIENCE
     ranker = make(ensemble="folds", n_estimators=n_estimators, cv=3, early_stopping_rounds=patience).fit(X, y, qid)
@@ -179,16 +173,13 @@ def test_all_kinds_of_features_and_rows_in_any_sequence(make, data, settings):
     expected = make(**settings).fit(X, y, qid).predict(X)
     sparse = make(**settings).fit(csr_matrix(X), y, qid)
     np.testing.assert_allclose(sparse.predict(csr_matrix(X)), expected, rtol=1e-6, atol=1e-7)
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(qid=qid)
-    np.testing.assert_array_equal(make(**settings).fit(frame, y).predict(frame), expected)
     # First the first document of each query, then the second of each, ...: grouped, they are the same data.
     place = np.concatenate([np.arange(size) for size in np.bincount(qid)])
     rows = np.argsort(place, kind="stable")
     shuffled = make(**settings).fit(X[rows], y[rows], qid[rows])
     np.testing.assert_array_equal(shuffled.predict(X), expected)
-    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "a", "b"))
-    categorical = make(**settings).fit(frame, y)
-    assert np.ptp(categorical.predict(frame)) > 0
+    kinds = pd.DataFrame({"kind": pd.Categorical(np.where(y > 1, "a", "b")), "qid": qid})
+    assert np.ptp(make(**settings).fit(kinds, y).predict(kinds)) > 0
 
 
 def test_an_earlier_model_goes_on(make, data):
@@ -202,32 +193,26 @@ def test_an_earlier_model_goes_on(make, data):
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
     ensemble = make(**settings, ensemble="folds").fit(X, y, qid, init_model=model)
     assert ensemble.best_iteration_ == 3 * (4 + n_new)
-    # predict uses best_iteration_ rounds, as it does for other models.
-    name = "num_iteration" if isinstance(ensemble, br.LightGBMRanker) else "iteration_range"
-    rounds = ensemble.best_iteration_ if name == "num_iteration" else (0, ensemble.best_iteration_)
-    np.testing.assert_array_equal(ensemble.predict(X), ensemble.predict(X, **{name: rounds}))
-    assert set(ensemble.best_score_) == {"fold_0", "fold_1", "fold_2"}
+    np.testing.assert_array_equal(ensemble.predict(X), ensemble.predict(X, num_iteration=ensemble.best_iteration_))
 
 
 @pytest.mark.slow
 def test_folds_are_drawn_by_the_random_state(make, data):
     X, y, qid = data
     settings = {"n_estimators": 3, "ensemble": "folds", "cv": 3}
-    first, same, other = (
-        make(**{**settings, **one}).fit(X, y, qid).predict(X) for one in ({}, {"n_jobs": 2}, {"cv": 4})
-    )
+    first, same = (make(**settings, **one).fit(X, y, qid).predict(X) for one in ({}, {"n_jobs": 2}))
     np.testing.assert_array_equal(first, same)
-    assert (first != other).any()
     other = make(**settings, random_state=1).fit(X, y, qid)
     rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 3, seed=1)
     np.testing.assert_allclose(other.predict(X), np.mean([one.predict(X) for one in rankers], axis=0), atol=1e-6)
     # From a RandomState, each fit draws other folds, and the sequence of fits can be repeated.
-    twice = []
-    for _ in range(2):
-        ranker = make(**settings, random_state=np.random.RandomState(5))
-        twice.append([ranker.fit(X, y, qid).predict(X) for _ in range(2)])
-    np.testing.assert_array_equal(*twice)
-    assert (twice[0][0] != twice[0][1]).any()
+    twice = (
+        make(**settings, random_state=np.random.RandomState(5)),
+        make(**settings, random_state=np.random.RandomState(5)),
+    )
+    first, same = ([ranker.fit(X, y, qid).predict(X) for _ in range(2)] for ranker in twice)
+    np.testing.assert_array_equal(first, same)
+    assert (first[0] != first[1]).any()
 
 
 def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
@@ -241,14 +226,11 @@ def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
     ("settings", "fit", "message"),
     [
         ({"n_estimators": "auto", "cv": 31}, {}, r"cv=31 folds need at least 31 training queries; got 30"),
-        ({"n_estimators": "many"}, {}, "n_estimators must be an integer of at least 1, or 'auto'; got 'many'"),
-        ({"n_estimators": "auto", "cv": 1}, {}, "cv must be an integer of at least 2; got 1"),
         ({"cv": 3}, {}, "cv=3 would have no effect"),
         ({"early_stopping_rounds": 3}, {}, "needs validation queries: .*n_estimators='auto'"),
         ({"ensemble": "mean"}, {}, "ensemble must be None or 'folds'; got 'mean'"),
         ({"n_estimators": "auto", "validation_fraction": 0.2}, {}, "n_estimators='auto' or validation_fraction"),
         ({"ensemble": "folds", "validation_fraction": 0.2}, {}, "ensemble='folds' or validation_fraction"),
-        ({"n_estimators": "auto", "refit": True}, {}, "refit=True needs validation_fraction"),
         ({"ensemble": "folds"}, {"eval_set": True}, "ensemble='folds' takes no eval_set"),
         ({"n_estimators": "auto"}, {"early_stopping_metric": "map"}, "early_stopping_metric must be one of ndcg"),
     ],

@@ -13,8 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import _num_samples
 
 import boostrank as br
 from boostrank.rankers import bagging
@@ -86,34 +84,29 @@ def out_of_bag_ndcg(mean, data, **settings):
 
 
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
-SETTINGS = [
-    {},
-    {"early_stopping_rounds": 3, "n_estimators": 30, "learning_rate": 0.3},
-    {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3, "refit": True},
-    {"objective": "native", "k": 5, "early_stopping_rounds": 3},
-    {"n_estimators": "auto", "early_stopping_rounds": 3, "learning_rate": 0.5, "cv": 2},
-    {"ensemble": "folds", "early_stopping_rounds": 3, "learning_rate": 0.5, "cv": 2},
-    {"objective": "squared", "k": 3, "gain": "linear", "colsample_bytree": 0.5},
+BY_VALIDATION = {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3, "refit": True}
+#: Parameters of the ranker, of bagging, and the number of queries that each member draws.
+CASES = [
+    ({}, {}, 30),
+    ({"early_stopping_rounds": 3, "learning_rate": 0.3}, {"bootstrap": False, "max_samples": 0.6}, 18),
+    (BY_VALIDATION, {"max_samples": 20}, 20),
+    ({"objective": "native", "k": 5, "early_stopping_rounds": 3}, {}, 30),
+    ({"n_estimators": "auto", "early_stopping_rounds": 3, "learning_rate": 0.5, "cv": 2}, {}, 30),
+    ({"objective": "squared", "k": 3, "gain": "linear", "colsample_bytree": 0.5}, {}, 30),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("settings", "bagging"),
-    [(settings, {}) for settings in SETTINGS]
-    + [(settings, {"bootstrap": False, "max_samples": 0.6}) for settings in SETTINGS[:2]]
-    + [(SETTINGS[1], {"max_samples": 20})],
-)
-def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settings, bagging, shuffled):
+@pytest.mark.parametrize(("settings", "bagging", "n_drawn"), CASES)
+def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settings, bagging, n_drawn, shuffled):
     X, y, qid = shuffled
     settings = dict(settings)
     if settings.get("objective") == "native":
         settings["objective"] = NATIVE[ranker_class]
     model = bagged(ranker_class, bagging=bagging, **settings).fit(X, y, qid=qid)
-    drawn = {(): 30, (0.6,): 18, (20,): 20}[tuple(v for k, v in bagging.items() if k == "max_samples")]
-    assert [len(part) for part in model.estimators_samples_] == [drawn] * N_MEMBERS
+    assert [len(part) for part in model.estimators_samples_] == [n_drawn] * N_MEMBERS
     for part in model.estimators_samples_:
-        assert (len(set(part.tolist())) < drawn) == bagging.get("bootstrap", True)
+        assert (len(set(part.tolist())) < n_drawn) == bagging.get("bootstrap", True)
     assert len({member.random_state for member in model.estimators_}) == N_MEMBERS
     expected, out_of_bag = scores_by_hand(model, shuffled)
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
@@ -149,12 +142,9 @@ def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
     np.testing.assert_allclose(model.predict(X), np.mean(scores, axis=0), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bootstrap", [True, False])
-def test_weights_are_multiplied(ranker_class, bootstrap, shuffled):
+def test_weights_are_multiplied(ranker_class, shuffled):
     X, y, qid = shuffled
-    bagging = {"bootstrap": bootstrap, "max_samples": 0.7}
-    model = bagged(ranker_class, bagging=bagging)
+    model = bagged(ranker_class, bagging={"max_samples": 0.7})
     names = names_of_queries(qid)
     by_query = np.random.default_rng(0).uniform(0.5, 3, len(names))
     weights = np.array([by_query[names.index(name)] for name in qid])
@@ -164,7 +154,6 @@ def test_weights_are_multiplied(ranker_class, bootstrap, shuffled):
     expected, out_of_bag = scores_by_hand(model, shuffled, weights)
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
-    np.testing.assert_array_equal(model.fit(X, y, qid, sample_weight=weights).predict(X), scores)
     per_document = np.random.default_rng(0).uniform(0.5, 3, len(y))
     scores = model.fit(X, y, qid, sample_weight=per_document).predict(X)
     np.testing.assert_allclose(scores, scores_by_hand(model, shuffled, per_document)[0], rtol=1e-5, atol=1e-6)
@@ -180,12 +169,10 @@ def test_random_state_decides_and_n_jobs_does_not(ranker_class, data):
         return model.predict(X), model.oob_prediction_
 
     first = fit()
-    for other in (fit(), fit(n_jobs=2), fit(n_jobs=-1), fit(random_state=np.random.RandomState(0))):
+    for other in (fit(), fit(n_jobs=2), fit(random_state=np.random.RandomState(0))):
         np.testing.assert_array_equal(other, first)
-    with joblib.parallel_config(n_jobs=2):
-        np.testing.assert_array_equal(fit(), first)
     assert not np.allclose(fit(random_state=1)[0], first[0])
-    assert not np.allclose(fit(random_state=None)[0], fit(random_state=None)[0])
+    assert not np.allclose(fit(random_state=None)[0], first[0])
 
 
 @pytest.mark.slow
@@ -200,22 +187,13 @@ def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatc
         return [member.n_jobs for member in model.estimators_]
 
     assert threads(None, n_jobs=None) == [None] * 3
-    assert threads(1, n_jobs=None) == [None] * 3
     assert threads(2, n_jobs=None) == [4] * 3
     # Three members need three workers only.
-    assert threads(6, n_jobs=None) == [2] * 3
     assert threads(20, n_jobs=None) == [2] * 3
     assert threads(2, n_jobs=5) == [5] * 3
     native = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]
     assert threads(2, n_jobs=None, **{native: 3}) == [None] * 3
-    for n_jobs, limit, expected in (
-        (100, "", 1),
-        (2, "3", 3),
-        (2, "3,1", 3),
-        (2, "5", 4),
-        (2, "false", 4),
-        (1, "3", None),
-    ):
+    for n_jobs, limit, expected in ((100, "", 1), (2, "3,1", 3), (2, "5", 4), (2, "false", 4), (1, "3", None)):
         monkeypatch.setenv("OMP_NUM_THREADS", limit)
         assert bagging.threads_per_member(n_jobs, 100) == expected
 
@@ -235,11 +213,6 @@ def test_early_stopping_watches_the_out_of_bag_queries(ranker_class, shuffled):
         at_best = br.ndcg_score(y[outside], member.predict(X[outside]), qid[outside], k=3)
         assert max(history["ndcg@3"]) == pytest.approx(at_best, abs=1e-6)
     assert len({member.best_iteration_ for member in model.estimators_}) > 1
-    by_alias = {"early_stopping_round": 2} if ranker_class is br.LightGBMRanker else {"early_stopping_rounds": 2}
-    del settings["early_stopping_rounds"]
-    again = bagged(ranker_class, **settings, **by_alias)
-    again.fit(X, y, qid, eval_metric=["map", "ndcg@3"], early_stopping_metric="ndcg@3")
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_sparse_features_missing_values_and_categories(ranker_class, data):
@@ -352,13 +325,9 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1; got 0"),
-        ({"max_samples": 0}, "max_samples must be a number of queries, an integer from 1 to 30.*got 0"),
         ({"max_samples": 31}, "an integer from 1 to 30, .*got 31"),
-        ({"max_samples": 1.5}, "max_samples must be a number of queries"),
         ({"bootstrap": "yes"}, "bootstrap must be True or False; got 'yes'"),
-        ({"n_jobs": 0}, "n_jobs == 0"),
         ({"random_state": -1}, "random_state must be None, an integer"),
-        ({"ranker__k": 0}, "k must be"),
         ({"ranker__seed": 5}, "two names of one parameter"),
         ({"ranker__objective": lambda y, scores: (scores - y, np.ones(len(y)))}, "function without weights"),
         ({"ranker__unknown": 1}, "neither the ranker nor"),
@@ -377,22 +346,15 @@ def test_wrong_parameters_are_errors(ranker_class, parameters, message, data):
 def test_wrong_data_are_errors(ranker_class, data):
     X, y, qid = data
     model = bagged(ranker_class)
-    for arguments, message in (
-        ((X, y), r"BaggedRanker\.fit got no qid"),
-        ((X, y, qid[:-1]), "qid has"),
-        ((X, -y - 1, qid), "relevance"),
-        ((X, None, qid), "requires y"),
-        ((X, br.PreferenceGraph.from_grades(y, qid)), "needs relevance|EdgeLoss|edge-"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            model.fit(*arguments)
+    with pytest.raises(ValueError, match=r"BaggedRanker\.fit got no qid"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="needs relevance"):
+        model.fit(X, br.PreferenceGraph.from_grades(y, qid))
     with pytest.raises(ValueError, match="position"):
         model.fit(X, y, qid, position=np.zeros(len(y), dtype=int))
     model.fit(X, y, qid)
     with pytest.raises(ValueError, match=r"BaggedRanker\.score got no qid"):
         model.score(X, y)
-    with pytest.raises(ValueError, match="features"):
-        model.predict(X[:, :2])
 
 
 def test_one_query(ranker_class, data):
@@ -415,10 +377,6 @@ def test_functions_with_weights_may_be_objectives(ranker_class, data):
     model = bagged(ranker_class, squared).fit(X, y, qid)
     expected, _ = scores_by_hand(model, data)
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
-    without = bagged(ranker_class, lambda y, scores: (scores - y, np.ones(len(y))), bagging={"bootstrap": False})
-    np.testing.assert_allclose(
-        without.fit(X, y, qid).predict(X), scores_by_hand(without, data)[0], rtol=1e-5, atol=1e-6
-    )
 
 
 @pytest.mark.slow
@@ -433,8 +391,6 @@ def test_parameters_of_the_ranker_are_searched(ranker_class, data):
     with sklearn.config_context(enable_metadata_routing=True):
         routed = GridSearchCV(model, grid, cv=br.QueryKFold(2), scoring=br.make_scorer("ndcg@10")).fit(X, y, qid=qid)
         np.testing.assert_allclose(routed.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
-        weighted = br.cross_validate(model, X, y, qid, cv=2, params={"sample_weight": 1.0 + np.arange(30)})
-    assert not np.allclose(weighted["test_score"], br.cross_validate(model, X, y, qid, cv=2)["test_score"])
 
 
 def test_scores_of_queries_that_were_cut_apart_are_warned_of(ranker_class, data):
@@ -444,33 +400,6 @@ def test_scores_of_queries_that_were_cut_apart_are_warned_of(ranker_class, data)
     for score in (model.score, lambda *test: br.make_scorer("ndcg@10")(model, *test)):
         with pytest.warns(UserWarning, match="trained on other documents of 30 of the 30 scored queries"):
             score(X[~rows], y[~rows], qid[~rows])
-
-
-class OneQuery(br.BaggedRanker):
-    """The checks call ``fit(X, y)`` and ``score(X, y)``, which rankers refuse: here all rows are one query then."""
-
-    def fit(self, X, y, qid=None, *, sample_weight=None):
-        return super().fit(X, y, np.zeros(_num_samples(X)) if qid is None else qid, sample_weight=sample_weight)
-
-    def score(self, X, y, qid=None):
-        return super().score(X, y, np.zeros(_num_samples(X)) if qid is None else qid)
-
-
-NO_EQUIVALENCE = "the check repeats and removes rows of one query, as in the checks of the rankers"
-EXPECTED_FAILURES = dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE
-)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:no tree has a split")
-@parametrize_with_checks(
-    # The checks of both rankers are in test_base.py, and bagging is the same for both.
-    [OneQuery(br.LightGBMRanker(n_estimators=2, n_jobs=1, min_child_samples=1), 2, random_state=0)],
-    expected_failed_checks=lambda ranker: EXPECTED_FAILURES,
-)
-def test_bagged_ranker_passes_the_checks_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_a_bag_is_the_model_whose_training_goes_on(ranker_class, data):

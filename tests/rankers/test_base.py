@@ -42,10 +42,16 @@ class XGBoostRanker(OneQuery, br.XGBoostRanker):
     pass
 
 
+class BaggedRanker(OneQuery, br.BaggedRanker):
+    pass
+
+
 # The data of the checks are so small that no leaf could be split with the defaults of both rankers, 20 documents.
 ESTIMATORS = [
     LightGBMRanker(n_estimators=3, n_jobs=1, min_child_samples=1),
     XGBoostRanker(n_estimators=3, n_jobs=1, min_child_weight=1.0),
+    # Bagging is the same for both rankers.
+    BaggedRanker(br.LightGBMRanker(n_estimators=2, n_jobs=1, min_child_samples=1), 2, random_state=0),
 ]
 
 

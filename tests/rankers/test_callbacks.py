@@ -50,7 +50,7 @@ def test_callbacks_may_change_the_learning_rate(data):
     assert not np.array_equal(ours.predict(X), small(br.XGBoostRanker, n_estimators=4).fit(X, y, qid).predict(X))
 
 
-@pytest.mark.parametrize("metric", ["ndcg@5", "mrr", "mse"])
+@pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
 def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     def error(y, scores):
         return "mse", float(np.mean((y - scores) ** 2)), False
@@ -76,16 +76,11 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
 
 def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_class, data):
     stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True, "learning_rate": 0.3}
-    ours = small(ranker_class, n_estimators=30, **stopping).fit(*data)
-    recorded = {}
-    callbacks = (
-        [lightgbm.early_stopping(5, verbose=False), lightgbm.record_evaluation(recorded)]
-        if ranker_class is br.LightGBMRanker
-        else [xgboost.callback.EarlyStopping(rounds=5)]
-    )
-    theirs = small(ranker_class, n_estimators=30, **stopping).fit(*data, callbacks=callbacks)
-    np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
-    assert not recorded or recorded == theirs.evals_result_
+    ranker = small(ranker_class, n_estimators=30, **stopping)
+    is_lightgbm = ranker_class is br.LightGBMRanker
+    callback = lightgbm.early_stopping(5, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=5)
+    expected = ranker.fit(*data).predict(data[0])
+    np.testing.assert_array_equal(ranker.fit(*data, callbacks=[callback]).predict(data[0]), expected)
 
 
 @pytest.mark.parametrize("callbacks", [[None], [print.__class__]])
@@ -100,7 +95,7 @@ def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(dat
         ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
 
 
-def failing(ranker_class):
+def test_an_error_in_a_callback_leaves_the_old_model(ranker_class, data):
     class Fail(xgboost.callback.TrainingCallback):
         def after_iteration(self, model, epoch, evals_log):
             raise RuntimeError("pruned")
@@ -108,35 +103,25 @@ def failing(ranker_class):
     def fail(environment):
         raise RuntimeError("pruned")
 
-    return fail if ranker_class is br.LightGBMRanker else Fail()
-
-
-def test_an_error_in_a_callback_leaves_the_old_model(ranker_class, data):
     ranker = small(ranker_class).fit(*data)
     before, state = ranker.predict(data[0]), dict(vars(ranker))
     with pytest.raises(RuntimeError, match="pruned"):
-        ranker.fit(*data, callbacks=[failing(ranker_class)])
+        ranker.fit(*data, callbacks=[fail if ranker_class is br.LightGBMRanker else Fail()])
     assert vars(ranker) == state
     np.testing.assert_array_equal(ranker.predict(data[0]), before)
 
 
-EVERY_ROUND = [1, 2, 3, 4, 5, 6, 7, 8]
-PRINTED_ROUNDS = [
-    (br.LightGBMRanker, False, []),
-    (br.LightGBMRanker, 0, []),
-    (br.LightGBMRanker, True, EVERY_ROUND),
-    (br.LightGBMRanker, 1, EVERY_ROUND),
-    (br.LightGBMRanker, 3, [3, 6]),
-    (br.XGBoostRanker, False, []),
-    (br.XGBoostRanker, 0, []),
-    (br.XGBoostRanker, True, EVERY_ROUND),
-    (br.XGBoostRanker, 1, EVERY_ROUND),
-    # XGBoost prints the first and the last round too.
-    (br.XGBoostRanker, 3, [1, 4, 7, 8]),
-]
-
-
-@pytest.mark.parametrize(("ranker_class", "verbose", "rounds"), PRINTED_ROUNDS)
+@pytest.mark.parametrize(
+    ("ranker_class", "verbose", "rounds"),
+    [
+        (br.LightGBMRanker, 0, []),
+        (br.LightGBMRanker, True, [1, 2, 3, 4, 5, 6, 7, 8]),
+        (br.LightGBMRanker, 3, [3, 6]),
+        (br.XGBoostRanker, False, []),
+        # XGBoost prints the first and the last round too.
+        (br.XGBoostRanker, 3, [1, 4, 7, 8]),
+    ],
+)
 def test_verbose_prints_the_metrics_of_some_rounds(ranker_class, verbose, rounds, data, capsys):
     ranker = small(ranker_class)
     ranker.fit(*data, eval_set={"test": VALIDATION}, eval_metric="ndcg@5", verbose=verbose)
@@ -148,54 +133,35 @@ def test_verbose_prints_the_metrics_of_some_rounds(ranker_class, verbose, rounds
     assert [float(value) for _, value in printed] == pytest.approx([values[i - 1] for i in rounds], abs=1e-4)
 
 
-def test_callbacks_that_print_are_those_of_verbose(ranker_class, data, capsys):
-    callback = (
-        lightgbm.log_evaluation(4)
-        if ranker_class is br.LightGBMRanker
-        else xgboost.callback.EvaluationMonitor(period=4)
-    )
-    printed = []
-    for arguments in ({"callbacks": [callback]}, {"verbose": 4}):
-        small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric=["ndcg@5", "map"], **arguments)
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-    assert "map" in printed[0]
+@pytest.fixture
+def shown(capsys, monkeypatch):
+    """A function for what a terminal has shown since the last call, without control codes."""
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "150"}.items():
+        monkeypatch.setenv(name, value)
+    return lambda: re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", "".join(capsys.readouterr()))
 
 
-def visible(text):
-    """What a terminal shows of it: without control codes."""
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
-
-
-def test_the_bar_shows_rounds_and_metric(ranker_class, data, capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
+def test_the_bar_shows_rounds_and_metric(ranker_class, data, shown):
     ranker = small(ranker_class)
     ranker.fit(*data, eval_set=[VALIDATION], eval_metric=["map", "ndcg@5"], verbose="bar")
-    out = visible(capsys.readouterr().err)
+    out = shown()
     assert "8/8" in out
     assert f"map {ranker.evals_result_['valid_0']['map'][-1]:.4f}" in out
     ranker.fit(*data, verbose="bar")
-    assert "8/8" in visible(capsys.readouterr().err)
+    assert "8/8" in shown()
 
 
 @pytest.mark.parametrize("objective", ["softmax", "auto"])
-def test_trainings_on_folds_show_their_progress(ranker_class, data, capsys, monkeypatch, objective):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "150")
+def test_trainings_on_folds_show_their_progress(ranker_class, data, shown, objective):
     rounds = {"n_estimators": 4} if objective == "auto" else {"n_estimators": "auto", "early_stopping_rounds": 3}
     ranker = small(ranker_class, objective=objective, cv=2, **rounds)
     ranker.fit(*data, eval_metric="ndcg@5", verbose="bar")
-    shown = visible(capsys.readouterr().err)
-    table = ranker.cv_results_
-    assert re.search(rf"rounds on folds .* {table['rounds_trained'][0]}/", shown)
-    assert f"ndcg@5 {table['mean_curve'][0][-1]:.4f}" in shown
-    assert ("candidates" in shown) == (objective == "auto")
-    capsys.readouterr()
+    out, table = shown(), ranker.cv_results_
+    assert re.search(rf"rounds on folds .* {table['rounds_trained'][0]}/", out)
+    assert f"ndcg@5 {table['mean_curve'][0][-1]:.4f}" in out
+    assert ("candidates" in out) == (objective == "auto")
     ranker.fit(*data, eval_metric="ndcg@5")
-    assert capsys.readouterr() == ("", "")
+    assert shown() == ""
 
 
 # Functions as objectives
@@ -211,15 +177,8 @@ def test_a_function_is_an_objective(ranker_class, data):
     settings = {"min_child_weight": 0.0, "reg_lambda": 0.0}
     ranker = small(ranker_class, half_squares, **settings).fit(X, y, qid)
     if ranker_class is br.LightGBMRanker:
-        peer = lightgbm.LGBMRegressor(
-            n_estimators=8,
-            objective=half_squares,
-            n_jobs=1,
-            min_child_weight=1e-10,
-            deterministic=True,
-            force_col_wise=True,
-            verbosity=-1,
-        )
+        fixed = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "min_child_weight": 1e-10}
+        peer = lightgbm.LGBMRegressor(n_estimators=8, objective=half_squares, n_jobs=1, **fixed)
     else:
         peer = xgboost.XGBRegressor(
             n_estimators=8, learning_rate=0.1, n_jobs=1, min_child_weight=0, reg_lambda=0, base_score=0.0
@@ -261,8 +220,6 @@ def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
         (lambda y, s: y, ValueError, "must return gradient and Hessian"),
         (lambda y, s: (y[:-1], s[:-1]), ValueError, "each of shape"),
         (lambda y, s: (y * np.nan, s), FloatingPointError, "not finite"),
-        (lambda y, s: (s * 1j, s), ValueError, "result of the objective .* must be real numbers"),
-        (max, ValueError, "no signature found"),
     ],
 )
 def test_functions_that_are_no_objectives_are_errors(ranker_class, data, function, error, message):
@@ -294,14 +251,11 @@ def test_functions_may_change_the_arrays_that_they_get(ranker_class, data):
 # Optuna
 
 
-@pytest.mark.parametrize("names", [("valid_0", "ndcg@5"), ("test", "map")])
-def test_pruning_callbacks_of_optuna(ranker_class, data, names):
+def test_pruning_callbacks_of_optuna(ranker_class, data):
     optuna = pytest.importorskip("optuna")
-    name, metric = names
-    if ranker_class is br.LightGBMRanker:
-        callbacks = pytest.importorskip("optuna_integration.lightgbm")
-    else:
-        callbacks = pytest.importorskip("optuna_integration.xgboost")
+    name, metric = "test", "map"
+    library = "lightgbm" if ranker_class is br.LightGBMRanker else "xgboost"
+    callbacks = pytest.importorskip(f"optuna_integration.{library}")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     recorded = []
 

@@ -4,12 +4,11 @@ import functools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from bound_losses import bind_loss, make_objective
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.clicks import PositionBased, TrustBias, evaluate
@@ -50,8 +49,10 @@ def clicks(seed=0, **settings):
 
 
 @by_ranker
-@pytest.mark.parametrize("normalize", ["none", "independent", "sessions"])
-@pytest.mark.parametrize("objective", ["consistent-lambdarank", "softmax", "squared", "cosine"])
+@pytest.mark.parametrize(
+    ("objective", "normalize"),
+    [("consistent-lambdarank", "independent"), ("softmax", "none"), ("squared", "sessions")],
+)
 def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objective, normalize):
     X, _, qid, _ = data()
     labels, ranker = clicks(normalize=normalize), clone(ranker).set_params(objective=objective, k=3)
@@ -94,12 +95,11 @@ def test_queries_without_sessions_have_no_gradient():
 
 
 @pytest.mark.slow
-@by_ranker
-def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not(ranker):
+def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not():
     X, _, qid, drawn = data(n_queries=60, n_sessions=60_000)
     trust = data(n_queries=60, n_sessions=60_000, model=MODEL)[3].log
     fresh, fresh_y, fresh_qid, _ = data(seed=1)
-    ranker = clone(ranker).set_params(n_estimators=40, learning_rate=0.2)
+    ranker = clone(RANKERS[0]).set_params(n_estimators=40, learning_rate=0.2)
 
     def quality(*arguments, **settings):
         scores = clone(ranker).set_params(**settings).fit(X, *arguments).predict(fresh)
@@ -108,8 +108,7 @@ def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not(ranker
     best = quality(drawn.relevance, qid, gain="linear")
     for kind in ("none", "independent", "sessions"):
         assert quality(br.ClickLabels(drawn.log, ("power", 1.0), normalize=kind)) > best - 0.015
-    for kind in ("none", "independent"):
-        assert quality(br.ClickLabels(trust, MODEL, normalize=kind)) > best - 0.015
+    assert quality(br.ClickLabels(trust, MODEL)) > best - 0.015
     assert quality(br.ClickLabels(drawn.log, 1.0)) < best - 0.04
     assert quality(br.ClickLabels(trust, 1.0)) < best - 0.3
     # Propensities do not correct trust bias.
@@ -148,28 +147,20 @@ def test_validation_sets_may_have_relevance_labels(ranker):
     assert last == pytest.approx(br.ndcg_score(fresh_y, by_labels.predict(fresh), fresh_qid, k=5), abs=1e-6)
 
 
-def loop_over_folds(ranker, X, labels, folds, measure):
-    return [measure(labels[test], clone(ranker).fit(X[train], labels[train]).predict(X[test])) for train, test in folds]
-
-
 @pytest.mark.slow
 @by_ranker
 def test_cross_validation_slices_the_log(ranker):
     X, _, qid, _ = data()
     labels, folds = clicks(), list(br.QueryKFold(3).split(X, groups=qid))
-    expected = loop_over_folds(ranker, X, labels, folds, ClickDCG(10))
+    expected = [
+        ClickDCG(10)(labels[test], clone(ranker).fit(X[train], labels[train]).predict(X[test])) for train, test in folds
+    ]
     np.testing.assert_allclose(br.cross_validate(ranker, X, labels, cv=3)["test_score"], expected, rtol=1e-12)
     # This works without metadata routing, because ClickLabels have the query ids.
     done = cross_validate(ranker, X, labels, cv=br.QueryKFold(3), scoring=br.make_scorer(ClickDCG(10)))
     np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)
-    own = loop_over_folds(ranker, X, labels, folds, ClickDCG())
-    np.testing.assert_allclose(cross_validate(ranker, X, labels, cv=br.QueryKFold(3))["test_score"], own, rtol=1e-12)
-    several = br.cross_validate(ranker, X, labels, qid, cv=folds, scoring=[ClickDCG(10), ClickDCG(1)])
-    np.testing.assert_allclose(several["test_click-dcg@10"], expected, rtol=1e-12)
     weighted = br.cross_validate(ranker, X, labels, cv=3, params={"sample_weight": np.arange(1.0, 41)})
     assert np.abs(weighted["test_score"] - expected).max() > 0
-    pipeline = make_pipeline(StandardScaler(), ranker)
-    assert br.cross_validate(pipeline, X, labels, cv=3)["test_score"].shape == (3,)
 
 
 @by_ranker
@@ -194,8 +185,6 @@ def test_misuse_is_an_error(ranker):
     with pytest.raises(ValueError, match=r"y is a ClickLog.*pass boostrank.ClickLabels"):
         fit(X, drawn.log)
     with pytest.raises(ValueError, match="y is a ClickLog"):
-        br.cross_validate(ranker, X, drawn.log)
-    with pytest.raises(ValueError, match="y is a ClickLog"):
         fit(X, labels).score(X, drawn.log)
     with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
         fit(X, labels, qid[::-1])
@@ -207,12 +196,8 @@ def test_misuse_is_an_error(ranker):
     for objective in (native, lambda y, s: (s, s + 1)):
         with pytest.raises(ValueError, match=r"needs relevance labels.*for ClickLabels use a surrogate"):
             clone(ranker).set_params(objective=objective).fit(X, labels)
-    with pytest.raises(ValueError, match="needs relevance labels"):
-        clone(ranker).set_params(objective="edge-logistic").fit(X, labels)
     with pytest.raises(ValueError, match=r"needs relevance labels.*got ClickLabels.*'click-dcg"):
         fit(X, labels, eval_set=[(X, labels)], eval_metric="ndcg")
-    with pytest.raises(ValueError, match=r"needs relevance labels.*got ClickLabels.*'click-dcg"):
-        br.cross_validate(ranker, X, labels, scoring="ndcg@10")
     with pytest.raises(ValueError, match="click-dcg needs ClickLabels; got ndarray"):
         fit(X, labels, eval_set=[(X, y, qid)], eval_metric=ClickDCG())
     with pytest.raises(ValueError, match="got ClickLabels"):
@@ -238,7 +223,6 @@ def test_rows_without_support(ranker):
 
 
 def test_the_ids_of_a_column_must_be_those_of_the_log():
-    pd = pytest.importorskip("pandas")
     X, _, qid, _ = data()
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(qid=qid)
     labels = clicks()
@@ -264,12 +248,6 @@ def test_a_held_out_part_or_a_member_of_a_bag_without_impressions_or_clicks_is_n
             clone(two_held_out).fit(X, labels)
         with pytest.raises(ValueError, match=rf"^member \d of the bag.*: {fault}"):
             br.BaggedRanker(stopping, n_estimators=8, random_state=0).fit(X, labels)
-    with pytest.raises(
-        ValueError, match=r"^the queries that validation_fraction leaves to train on: the log has no imp"
-    ):
-        clone(stopping).set_params(validation_fraction=0.95).fit(X, shown)
-    with pytest.raises(ValueError, match=r"^member \d of the bag, the queries that it drew: the log has no impression"):
-        br.BaggedRanker(ranker, n_estimators=8, random_state=0).fit(X, shown)
     with pytest.raises(ValueError, match=r"^validation set 'late': click-dcg is not defined"):
         clone(ranker).fit(X, shown, eval_set={"late": (X[qid == 3], clicked[qid == 3])})
 
@@ -285,7 +263,6 @@ def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training
     never_trained = br.LightGBMRanker(n_estimators=-1)
     for one, message in (
         (few, "fold 2 of cv, counted from 0, the rows to test on: the log has no impression"),
-        (only, "fold 0 of cv, counted from 0, the rows to test on: the log has no impression"),
         (silent, "fold 2 of cv, .* to test on: click-dcg@10 is not defined for .*documents is 0"),
     ):
         labels = br.ClickLabels(one, 1.0, not_shown="irrelevant")

@@ -44,7 +44,6 @@ def test_names_of_sets_are_given_or_numbered(ranker_class, data):
     assert list(ranker.fit(X, y, qid, eval_set=[(X, y, qid.astype(str))]).evals_result_) == ["valid_0"]
 
 
-@pytest.mark.slow
 def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
     X, y, qid = data
     expected = small(ranker_class).fit(X, y, qid, eval_set=[VALIDATION]).evals_result_
@@ -59,9 +58,6 @@ def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
     frame, other = (pd.DataFrame(part).add_prefix("x").assign(query=q) for part, q in ((X, qid), (features, ids)))
     by_name = small(ranker_class).fit(frame, y, "query", eval_set=[(other, labels)])
     assert by_name.evals_result_ == expected
-    assert by_name.n_features_in_ == 10
-    np.testing.assert_array_equal(by_name.predict(other), by_name.predict(other.drop(columns="query")))
-    assert by_name.score(other, labels, "query") == pytest.approx(expected["valid_0"]["ndcg"][-1], abs=1e-6)
 
 
 def test_weights_of_a_set_are_those_of_its_mean_and_not_of_the_training(ranker_class, data):
@@ -88,7 +84,7 @@ def weight_and_group(y, scores, weight, group):
     return "sum", weight.sum() + group.sum(), True
 
 
-@pytest.mark.parametrize("metric", [None, "ndcg@1", "map", "mse"])
+@pytest.mark.parametrize("metric", [None, "map", "mse"])
 def test_one_metric_of_the_last_held_out_set_stops_the_training(ranker_class, data, metric):
     ranker = small(ranker_class, n_estimators=60, early_stopping_rounds=4, learning_rate=0.3)
     ranker.fit(
@@ -127,20 +123,12 @@ def test_a_metric_may_have_several_values_and_any_number_of_arguments(ranker_cla
         ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),
         ({"eval_set": [VALIDATION, VALIDATION], "eval_names": ["a", "a"]}, "must have different names"),
         ({"eval_set": {"a": VALIDATION}, "eval_sample_weight": {"a": [1.0] * 30}}, "eval_sample_weight must be a list"),
-        ({"eval_set": [VALIDATION[:1]]}, "list or dict of"),
         ({"eval_set": VALIDATION[0]}, "eval_set must be a list or dict of"),
         ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "two values of the name"),
-        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: []}, "must have at least one value"),
-        (
-            {"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 0.5, True)},
-            "same names in every round",
-        ),
-        ({"eval_set": [VALIDATION], "eval_metric": ["map", "map"]}, "two values of the name 'map'"),
-        ({"eval_set": [VALIDATION], "eval_metric": lambda y: 0}, "must be a function of"),
+        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 1, True)}, "same names in every round"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: 0.5}, "must return .name, value, is_higher_better"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: ("a", np.nan, True)}, "finite number"),
         ({"eval_set": [VALIDATION], "eval_sample_weight": [[1.0, 2.0]]}, "one weight per query"),
-        ({"eval_set": [VALIDATION], "verbose": -1}, "verbose must be"),
         ({"eval_set": [VALIDATION], "verbose": "loud"}, "verbose must be"),
     ],
 )
@@ -179,9 +167,7 @@ def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
     ("name", "metric", "message"),
     [
         ("my test", "map", "eval_names"),
-        ("a:b", "map", "eval_names"),
         ("a-b", "map", "eval_names"),
-        ("a", lambda y, s: ("my metric", 0.5, True), "eval_metric"),
         ("a", lambda y, s: ("a:b", 0.5, True), "eval_metric"),
     ],
 )

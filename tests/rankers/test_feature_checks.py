@@ -11,7 +11,6 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.backends.features import NameCode
-from boostrank.inputs.frames import find_qid
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))
@@ -104,7 +103,7 @@ def test_types_of_columns_that_are_numbers(ranker_class):
 
 
 @both
-@pytest.mark.parametrize("names", [range(6), [10, 20, 30, 40, 50, 60], list(pd.date_range("2020-01-01", periods=6))])
+@pytest.mark.parametrize("names", [range(6), list(pd.date_range("2020-01-01", periods=6))])
 def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, names, tmp_path):
     frame = FRAME.set_axis(names, axis=1)
     turned = frame[frame.columns[::-1]]
@@ -135,11 +134,9 @@ def test_numbered_columns_are_features_without_names(ranker_class):
 
 
 @both
-@pytest.mark.parametrize(
-    "name", ["a,b", "price [EUR]", 'x"y', "a:b", "{z}", "x<y", "tab\there", "100%", "a%20b", "a=b"]
-)
-def test_names_with_special_characters_are_in_the_model_file(ranker_class, name, tmp_path):
-    frame = FRAME.rename(columns={"a": name}).assign(**{f"kind {name}": KIND})
+def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_path):
+    names = ["a,b", "price [EUR]", 'x"y: {z}', "x<y", "tab\there", "a%20b = 100%"]
+    frame = FRAME.set_axis(names, axis=1).assign(**{"kind, [größe]": KIND})
     ranker = small(ranker_class).fit(frame, Y, QID)
     expected = scores_of(ranker_class, "abcdef", with_kind=True)
     np.testing.assert_array_equal(ranker.predict(frame), expected)
@@ -161,7 +158,7 @@ def test_encoded_names_are_decoded():
 
 
 @both
-@pytest.mark.parametrize("name", ["column_names", "columns", "drop_columns", "iloc", "index", "to_pandas", "names"])
+@pytest.mark.parametrize("name", ["column_names", "columns", "index", "names"])
 def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
     frame = FRAME[["a", "b", "c"]].rename(columns={"c": name})
     expected = scores_of(ranker_class, "abc")
@@ -170,32 +167,21 @@ def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
         ranker = small(ranker_class).fit(table, Y)
         np.testing.assert_array_equal(ranker.predict(table), expected)
         assert list(ranker.feature_names_in_) == ["a", "b", name]
-    features, qid = find_qid(frame.assign(qid=QID), None)
-    assert list(features.columns) == ["a", "b", name]
-    np.testing.assert_array_equal(qid, QID)
 
 
-@pytest.mark.parametrize(
-    ("objective", "gain", "label", "message"),
-    [
-        ("rank:ndcg", "exp2", 40, "integer labels up to 31; got the label 40"),
-        ("rank:ndcg", "exp2", 0.5, "integer labels up to 31; got the label 0.5"),
-    ],
-)
-def test_labels_that_objectives_of_xgboost_would_change_are_refused(objective, gain, label, message):
-    labels = np.where(Y.max() == Y, label, np.minimum(Y, 1))
-    with pytest.raises(ValueError, match=f"{objective}.*{message}"):
-        small(br.XGBoostRanker, objective, gain=gain).fit(X, labels, QID)
+WRONG_LABELS = [
+    (br.LightGBMRanker, "lambdarank", 0.5, "integer labels up to 10000; got the label 0.5"),
+    (br.LightGBMRanker, "lambdarank", 20_000, "integer labels up to 10000; got the label 20000"),
+    (br.LightGBMRanker, "rank_xendcg", 32, "labels up to 31.*got labels up to 32"),
+    (br.XGBoostRanker, "rank:ndcg", 40, "integer labels up to 31; got the label 40"),
+    (br.XGBoostRanker, "rank:ndcg", 0.5, "integer labels up to 31; got the label 0.5"),
+    (br.XGBoostRanker, "rank:map", 2, "labels 0 and 1 only; got labels up to"),
+]
 
 
-def test_labels_of_rank_xendcg_that_are_too_large_are_refused():
-    for label in (32, 200):
-        with pytest.raises(ValueError, match=f"rank_xendcg takes labels up to 31.*got labels up to {label}"):
-            small(br.LightGBMRanker, "rank_xendcg").fit(X, np.where(Y > 2, label, Y), QID)
-    small(br.LightGBMRanker, "rank_xendcg").fit(X, np.where(Y > 2, 31, Y), QID)
-
-
-@pytest.mark.parametrize("label", [0.5, 20_000])
-def test_labels_that_lambdarank_does_not_take_are_named(label):
-    with pytest.raises(ValueError, match=f"lambdarank takes integer labels up to 10000; got the label {label}"):
-        small(br.LightGBMRanker, "lambdarank").fit(X, np.where(Y.max() == Y, label, np.minimum(Y, 1)), QID)
+@pytest.mark.parametrize(("ranker_class", "objective", "label", "message"), WRONG_LABELS)
+def test_labels_that_objectives_of_the_library_do_not_take_are_refused(ranker_class, objective, label, message):
+    labels = np.minimum(Y, 1)
+    small(ranker_class, objective).fit(X, labels, QID)
+    with pytest.raises(ValueError, match=f"{objective}.* takes {message}"):
+        small(ranker_class, objective).fit(X, np.where(Y.max() == Y, label, labels), QID)

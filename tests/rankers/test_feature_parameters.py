@@ -64,10 +64,8 @@ def changes_along(ranker, feature):
 @pytest.mark.parametrize(
     ("ranker_class", "parameters"),
     [
-        (br.LightGBMRanker, {}),
         (br.LightGBMRanker, {"monotone_constraints_method": "advanced"}),
         (br.XGBoostRanker, {}),
-        (br.XGBoostRanker, {"tree_method": "approx"}),
         (br.XGBoostRanker, {"tree_method": "exact"}),
     ],
 )
@@ -93,15 +91,7 @@ def constrained_by_name(ranker_class):
 
 @both
 @pytest.mark.parametrize(
-    "value",
-    [
-        DIRECTIONS,
-        tuple(DIRECTIONS),
-        np.array(DIRECTIONS, dtype=float),
-        pd.Series(DIRECTIONS),
-        {0: 1, np.int64(1): -1},
-    ],
-    ids=lambda value: type(value).__name__,
+    "value", [DIRECTIONS, np.array(DIRECTIONS, dtype=float), {0: 1, np.int64(1): -1}], ids=lambda v: type(v).__name__
 )
 def test_all_forms_of_values_per_feature_mean_the_same(ranker_class, value):
     expected = constrained_by_name(ranker_class)
@@ -117,10 +107,7 @@ def test_no_path_has_features_of_two_groups(ranker_class):
     ranker = train(ranker_class, interaction_constraints=by_name)
     assert max(len(path) for path in paths(ranker)) > 1
     assert all(any(path <= set(group) for group in groups) for path in paths(ranker))
-    for value in (groups, np.array([set(g) for g in groups])):
-        np.testing.assert_array_equal(
-            scores(ranker_class, interaction_constraints=value), ranker.predict(FRAME), err_msg=str(value)
-        )
+    np.testing.assert_array_equal(scores(ranker_class, interaction_constraints=groups), ranker.predict(FRAME))
 
 
 def test_features_in_no_group_are_not_used_by_lightgbm_and_are_alone_in_xgboost():
@@ -137,17 +124,6 @@ def test_contribution_and_penalties_of_0_features_of_lightgbm():
     assert 0 not in used(train(br.LightGBMRanker, fc=[0.0] + [1.0] * (N_FEATURES - 1)))
     for name in ("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"):
         assert used(train(br.LightGBMRanker, **{name: {0: 1e6, "clicks": 1e6}})).isdisjoint({0, 1})
-
-
-def test_cost_of_splits():
-    def n_leaves(**parameters):
-        return len(paths(train(br.LightGBMRanker, **parameters)))
-
-    assert n_leaves(cegb_penalty_split=0.02) < n_leaves()
-    np.testing.assert_array_equal(
-        scores(br.LightGBMRanker, cegb_penalty_split=0.01, cegb_tradeoff=2.0),
-        scores(br.LightGBMRanker, cegb_penalty_split=0.02),
-    )
 
 
 def n_thresholds(ranker):
@@ -177,11 +153,14 @@ LAST = N_FEATURES
 ARRAY = np.column_stack([X, CODES])
 
 
-@pytest.mark.parametrize("value", [["colour"], [LAST], ("colour",), np.array([LAST])], ids=str)
+@pytest.mark.parametrize("value", [["colour"], [LAST], np.array([LAST])], ids=str)
 def test_categories_of_lightgbm_by_name_and_index(value):
     expected = scores(br.LightGBMRanker, with_codes(categorical=True), min_data_per_group=1)
     numbers = scores(br.LightGBMRanker, with_codes(), min_data_per_group=1)
     assert not np.array_equal(expected, numbers)
+    # The categories are exactly those given.
+    none = scores(br.LightGBMRanker, with_codes(categorical=True), min_data_per_group=1, categorical_feature=[])
+    np.testing.assert_array_equal(none, numbers)
     ranker = train(br.LightGBMRanker, with_codes(), min_data_per_group=1, categorical_feature=value)
     np.testing.assert_array_equal(ranker.predict(with_codes()), expected)
     if "colour" not in str(value):
@@ -191,20 +170,12 @@ def test_categories_of_lightgbm_by_name_and_index(value):
             )
 
 
-def test_categories_of_lightgbm_are_exactly_those_given():
-    features = with_codes(categorical=True)
-    numbers = scores(br.LightGBMRanker, with_codes(), min_data_per_group=1)
-    given = scores(br.LightGBMRanker, features, min_data_per_group=1, categorical_feature=[])
-    np.testing.assert_array_equal(given, numbers)
-    automatic = scores(br.LightGBMRanker, features, min_data_per_group=1, categorical_feature="auto")
-    assert not np.array_equal(automatic, numbers)
-
-
 TYPES = ["q"] * N_FEATURES + ["c"]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"tree_method": "approx"}], ids=str)
-@pytest.mark.parametrize("value", [TYPES, {"colour": "c"}, {LAST: "c"}], ids=lambda v: str(v)[:20])
+@pytest.mark.parametrize(
+    ("parameters", "value"), [({"tree_method": "approx"}, TYPES), ({}, {"colour": "c"}), ({}, {LAST: "c"})], ids=str
+)
 def test_types_of_xgboost_by_name_and_index(parameters, value):
     categorical = with_codes(categorical=True)
     expected = scores(br.XGBoostRanker, categorical, **parameters)
@@ -236,7 +207,7 @@ def test_limits_of_splits_by_categories_of_xgboost(native):
     assert not np.array_equal(given, scores(br.XGBoostRanker, ARRAY, **common))
 
 
-@pytest.mark.parametrize("tree_method", ["hist", "approx", "exact"])
+@pytest.mark.parametrize("tree_method", ["hist", "exact"])
 def test_xgboost_does_not_sample_features_of_weight_0(tree_method):
     # 4 of 10 features are sampled, and 5 have a weight above 0.
     sampling = {"colsample_bytree": 0.4, "tree_method": tree_method, "n_estimators": 20}
@@ -278,31 +249,22 @@ WRONG = [
     (RANKERS, X, {"monotone_constraints": [1]}, r"one value per feature \(10.*got 1$"),
     (RANKERS, FRAME, {"monotone_constraints": [0] * (N_FEATURES + 1)}, r"one value per feature \(10; .*'qid'.*got 11"),
     (RANKERS, FRAME, {"monotone_constraints": {"colour": 1}}, "'colour', which is no feature; .* 'price .EUR.'"),
-    (RANKERS, FRAME, {"monotone_constraints": {"qid": 1}}, "'qid', which is no feature"),
     (RANKERS, X, {"monotone_constraints": {"clicks": 1}}, "'clicks', but the features have no names"),
     (RANKERS, X, {"monotone_constraints": {10: 1}}, "index 10.* 0 to 9"),
-    (RANKERS, X, {"monotone_constraints": {-1: 1}}, "index -1.* 0 to 9"),
     (RANKERS, X, {"monotone_constraints": {1.5: 1}}, "by name .* or by index .*got 1.5"),
     (RANKERS, X, {"monotone_constraints": [2] * N_FEATURES}, "each value of monotone_constraints must be 1 .*got 2"),
-    (RANKERS, X, {"monotone_constraints": "up"}, "sequence .*got 'up'"),
     (RANKERS, X, {"monotone_constraints": 1}, "sequence .*got 1$"),
     (RANKERS, NUMBERED, {"monotone_constraints": {1: 1}}, "column '1' or the column with this index, '2'"),
     (RANKERS, X, {"interaction_constraints": [[0, 1], [2, 33]]}, "index 33"),
-    (RANKERS, X, {"interaction_constraints": [["clicks"]]}, "no names"),
     (RANKERS, X, {"interaction_constraints": [0, 1]}, r"list of lists .*got 0"),
-    (RANKERS[:1], X, {"feature_contri": [1.0]}, "got 1$"),
     (RANKERS[:1], X, {"feature_contri": [float("nan")] * N_FEATURES}, "finite number"),
     (RANKERS[:1], X, {"max_bin_by_feature": [1] * N_FEATURES}, "an integer of at least 2; got 1"),
-    (RANKERS[:1], X, {"cegb_penalty_feature_lazy": {10: 1.0}}, "index 10"),
     (RANKERS[:1], FRAME, {"categorical_feature": ["colour"]}, "'colour', which is no feature"),
     (RANKERS[:1], FRAME, {"categorical_feature": "clicks"}, "'auto' or a list of features .*got 'clicks'"),
-    (RANKERS[:1], X, {"cat_feature": [10]}, "categorical_feature has the index 10"),
-    (RANKERS[1:], X, {"feature_weights": [1.0]}, "got 1$"),
     (RANKERS[1:], X, {"feature_weights": {0: -1}}, "at least 0; got -1"),
     (RANKERS[1:], X, {"feature_types": ["z"] * N_FEATURES}, "one of q, c, int, float, i; got 'z'"),
     (RANKERS[1:], with_codes(True), {"missing": -1}, "missing=-1 is not for columns with categories"),
     (RANKERS[1:], X, {"missing": "-1"}, "missing must be a finite number or NaN; got '-1'"),
-    (RANKERS[1:], X, {"missing": float("inf")}, "got inf"),
     (RANKERS[1:], X, {"enable_categorical": True}, "always categorical features"),
 ]
 WRONG = [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends.lightgbm import features as lightgbm_features
@@ -37,10 +38,6 @@ def on_files(request, rows, tmp_path, monkeypatch):
     assert list(cache.iterdir()) == []
 
 
-def native_objective(ranker_class):
-    return "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
-
-
 def require_equal(on_array, on_files, X, files):
     """Both rankers have the same trees, and the same predictions of all kinds from both kinds of features."""
     assert on_array.best_iteration_ == on_files.best_iteration_
@@ -55,20 +52,19 @@ def require_equal(on_array, on_files, X, files):
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("native", "settings"),
     [
-        {},
-        {"validation_fraction": 0.3, "early_stopping_rounds": 3, "n_estimators": 30, "random_state": 0},
-        {"validation_fraction": 0.3, "early_stopping_rounds": 3, "refit": True, "random_state": 0},
-        {"random_state": 1, "colsample_bytree": 0.5, "subsample": 0.7},
+        (False, {"validation_fraction": 0.3, "early_stopping_rounds": 3, "refit": True, "random_state": 0}),
+        (True, {"validation_fraction": 0.3, "early_stopping_rounds": 3, "n_estimators": 30, "random_state": 0}),
+        (True, {"random_state": 1, "colsample_bytree": 0.5, "subsample": 0.7}),
     ],
-    ids=["plain", "early stopping", "refit", "samples"],
+    ids=["refit", "early stopping", "samples"],
 )
-@pytest.mark.parametrize("native", [False, True], ids=["softmax", "native"])
-def test_the_model_is_that_of_an_array(settings, native, on_files, rows):
+def test_the_model_is_that_of_an_array(native, settings, on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
-    objective = native_objective(ranker_class) if native else "softmax"
+    of_library = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+    objective = of_library if native else "softmax"
     on_array, from_files = (
         ranker_class(objective, **{**SETTINGS, **settings}).fit(each, y, qid) for each in (X, files)
     )
@@ -100,49 +96,32 @@ def test_validation_sets_in_files_and_arrays(on_files, rows):
         require_equal(fits[0], fitted, X, files)
 
 
-def test_folds_bags_and_the_search_of_scikit_learn(on_files, rows):
+def test_folds_and_bags(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
     ranker = ranker_class("softmax", n_estimators=3, n_jobs=1)
     results = [br.cross_validate(ranker, each, y, qid, cv=3)["test_score"] for each in (X, files)]
     np.testing.assert_array_equal(*results)
-    searches = [br.grid_search(ranker, {"n_estimators": [1, 3]}, each, y, qid, cv=2) for each in (X, files)]
-    assert searches[0].best_score_ == searches[1].best_score_
+    by_folds = {"n_estimators": "auto", "early_stopping_rounds": 3, "max_depth": 3, "random_state": 0, "cv": 2}
+    fits = [clone(ranker).set_params(**by_folds).fit(each, y, qid) for each in (X, files)]
+    require_equal(*fits, X, files)
     bags = [br.BaggedRanker(ranker, n_estimators=2, random_state=0).fit(each, y, qid) for each in (X, files)]
     np.testing.assert_array_equal(bags[0].predict(X), bags[1].predict(files))
-
-
-@pytest.mark.slow
-def test_rounds_found_on_folds(on_files, rows):
-    ranker_class, files = on_files
-    X, y, qid = rows
-    settings = {
-        "n_estimators": "auto",
-        "early_stopping_rounds": 3,
-        "max_depth": 3,
-        "random_state": 0,
-        "n_jobs": 1,
-        "cv": 2,
-    }
-    on_array, from_files = (ranker_class("softmax", **settings).fit(each, y, qid) for each in (X, files))
-    require_equal(on_array, from_files, X, files)
 
 
 def test_categorical_features_are_checked_and_used(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
-    kinds = np.array(["q"] * X.shape[1])
     for column in (0, 1):
-        kinds[:] = "q"
-        kinds[column] = "c"
+        kinds = ["c" if i == column else "q" for i in range(X.shape[1])]
         is_lightgbm = ranker_class is br.LightGBMRanker
-        settings = {"categorical_feature": [column]} if is_lightgbm else {"feature_types": kinds.tolist()}
-        rankers = [ranker_class("softmax", **SETTINGS, **settings) for _ in range(2)]
+        ranker = ranker_class("softmax", **SETTINGS)
+        ranker.set_params(**({"categorical_feature": [column]} if is_lightgbm else {"feature_types": kinds}))
         if column == 0:
-            require_equal(rankers[0].fit(X, y, qid), rankers[1].fit(files, y, qid), X, files)
+            require_equal(clone(ranker).fit(X, y, qid), ranker.fit(files, y, qid), X, files)
         else:
             with pytest.raises(ValueError, match="the feature 1 is categorical"):
-                rankers[0].fit(files, y, qid)
+                ranker.fit(files, y, qid)
 
 
 def test_rows_of_a_query_that_are_apart_are_an_error(on_files, rows):

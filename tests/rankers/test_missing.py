@@ -27,8 +27,9 @@ def holes(features, number):
     return np.where(X > 1, number, features)
 
 
-@pytest.mark.parametrize("tree_method", ["hist", "approx", "exact"])
-@pytest.mark.parametrize("kind", ["array", "float32", "frame", "sparse"])
+@pytest.mark.parametrize(
+    ("kind", "tree_method"), [("array", "hist"), ("float32", "exact"), ("frame", "hist"), ("sparse", "approx")]
+)
 def test_a_number_that_means_missing_equals_nan(kind, tree_method):
     convert = {
         "array": np.asarray,
@@ -79,8 +80,7 @@ def test_missing_of_a_model_of_xgboost_itself(tmp_path):
         ranker.set_params(missing="x").load_model(tmp_path / "model.json")
 
 
-@pytest.mark.parametrize("option", ["pred_leaf", "pred_contrib"])
-@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+@pytest.mark.parametrize(("option", "convert"), [("pred_leaf", np.asarray), ("pred_contrib", csr_array)])
 def test_missing_counts_in_every_kind_of_prediction(option, convert):
     ranker, nan = train(holes(X, -999.25), missing=-999.25), train(holes(X, np.nan))
     ours, expected = (

@@ -38,14 +38,10 @@ def scores_of_lightgbm_itself(**parameters):
 
 
 GROWN_BY_LIGHTGBM = [
-    {"boosting": "goss"},
     {"data_sample_strategy": "goss", "top_rate": 0.3},
-    {"linear_tree": True},
     {"linear_tree": True, "linear_lambda": 1.0},
     {"extra_trees": True},
-    {"use_quantized_grad": True},
     {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
-    {"use_quantized_grad": True, "stochastic_rounding": False},
 ]
 
 
@@ -63,10 +59,10 @@ def test_a_random_forest_is_an_error():
         lightgbm_scores("lambdarank", boosting_type="random_forest")
 
 
-@pytest.mark.parametrize("native", [{}, {"drop_rate": 0.5}, {"xgboost_dart_mode": True}, BAGGING], ids=str)
+@pytest.mark.parametrize("native", [{"drop_rate": 0.5}, BAGGING], ids=str)
 def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
     models = []
-    for i in range(8):
+    for i in range(4):
         # The memory that LightGBM gets next has other contents every time.
         _ = [np.random.default_rng(i).bytes(400 + 100 * i) for _ in range(50)]
         models.append(lightgbm_scores("softmax", boosting="dart", **native))
@@ -92,10 +88,7 @@ def scores_of_xgboost_itself(**parameters):
 
 GROWN_BY_XGBOOST = [
     {"tree_method": "exact"},
-    {"tree_method": "approx"},
     {"tree_method": "approx", "max_bin": 16},
-    {"max_leaves": 5},
-    {"grow_policy": "lossguide", "max_leaves": 5},
     {"grow_policy": "lossguide", "max_leaves": 5, "max_depth": 0, "tree_method": "approx"},
     {"booster": "dart", "rate_drop": 0.5},
     {"colsample_bynode": 0.5, "colsample_bylevel": 0.5},
@@ -109,13 +102,6 @@ def test_trees_are_those_of_xgboost(native):
     given = xgboost_scores(**native)
     np.testing.assert_array_equal(given, expected)
     assert not np.array_equal(given, xgboost_scores())
-
-
-def test_max_leaves_of_xgboost_limits_the_leaves():
-    for parameters in ({}, {"grow_policy": "lossguide", "max_depth": 0}, {"tree_method": "approx"}):
-        ranker = br.XGBoostRanker("softmax", n_estimators=3, n_jobs=1, max_leaves=4, **parameters).fit(X, Y, QID)
-        leaves = ranker.booster_.trees_to_dataframe().query("Feature == 'Leaf'").groupby("Tree").size()
-        assert leaves.max() == 4
 
 
 @pytest.mark.parametrize("parameters", [{"max_leaves": 5}, {"grow_policy": "lossguide"}, {"max_bin": 16}], ids=str)

@@ -47,27 +47,27 @@ def relevance(objective):
 # LightGBM
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+LIGHTGBM_SETTINGS = [
+    {},
+    {"num_leaves": 7, "learning_rate": 0.3, "min_child_samples": 3, "reg_lambda": 1.0, "reg_alpha": 0.1},
+    {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5, "random_state": 7},
+    {"boosting_type": "dart", "subsample": 0.7, "subsample_freq": 1, "random_state": 1},
+    # GOSS samples from round 1 / learning_rate on.
+    {"data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5, "random_state": 2},
+    {"max_bin": 15, "extra_trees": True, "random_state": 3},
+    {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1, "random_state": 4},
+    {"linear_tree": True, "linear_lambda": 1.0},
+    {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
+]
+
+
 @pytest.mark.parametrize(
-    "settings",
+    ("objective", "settings"),
     [
-        {},
-        {"num_leaves": 7, "learning_rate": 0.3, "min_child_samples": 3, "reg_lambda": 1.0, "reg_alpha": 0.1},
-        {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5, "random_state": 7},
-        {"boosting_type": "dart", "subsample": 0.7, "subsample_freq": 1, "random_state": 1},
-        # GOSS samples from round 1 / learning_rate on.
-        {"boosting_type": "goss", "learning_rate": 0.5, "random_state": 2},
-        {"data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5, "random_state": 2},
-        {"max_bin": 15, "extra_trees": True, "random_state": 3},
-        {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1, "random_state": 4},
-        {"linear_tree": True},
-        {"linear_tree": True, "linear_lambda": 1.0},
-        {"use_quantized_grad": True},
-        {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
-        {"use_quantized_grad": True, "stochastic_rounding": False},
+        *(("lambdarank", settings) for settings in LIGHTGBM_SETTINGS),
+        *(("rank_xendcg", one) for one in LIGHTGBM_SETTINGS[:3]),
     ],
-    ids=lambda settings: "-".join(settings) or "defaults",
+    ids=str,
 )
 def test_lightgbm_trains_the_model_of_lgbmranker(objective, settings):
     theirs = their_lightgbm(objective, **settings).fit(X, Y, group=SIZES).predict(X)
@@ -125,22 +125,27 @@ def test_training_of_lightgbm_goes_on_as_that_of_lgbmranker():
 # XGBoost
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise", "rank:map"])
+XGBOOST_SETTINGS = [
+    {},
+    {"max_depth": 3, "learning_rate": 0.3, "min_child_weight": 0.1, "reg_lambda": 2.0, "gamma": 0.01},
+    {"subsample": 0.6, "colsample_bytree": 0.5, "random_state": 7},
+    {"booster": "dart", "rate_drop": 0.3, "random_state": 1},
+    {"tree_method": "exact"},
+    {"tree_method": "approx"},
+    {"grow_policy": "lossguide", "max_leaves": 6, "max_depth": 0},
+    {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 2, "random_state": 3},
+    {"lambdarank_unbiased": True, "lambdarank_num_pair_per_sample": 4},
+]
+
+
 @pytest.mark.parametrize(
-    "settings",
+    ("objective", "settings"),
     [
-        {},
-        {"max_depth": 3, "learning_rate": 0.3, "min_child_weight": 0.1, "reg_lambda": 2.0, "gamma": 0.01},
-        {"subsample": 0.6, "colsample_bytree": 0.5, "random_state": 7},
-        {"booster": "dart", "rate_drop": 0.3, "random_state": 1},
-        {"tree_method": "exact"},
-        {"tree_method": "approx"},
-        {"grow_policy": "lossguide", "max_leaves": 6, "max_depth": 0},
-        {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 2, "random_state": 3},
-        {"lambdarank_unbiased": True, "lambdarank_num_pair_per_sample": 4},
+        *(("rank:ndcg", settings) for settings in XGBOOST_SETTINGS),
+        ("rank:pairwise", {}),
+        ("rank:map", XGBOOST_SETTINGS[1]),
     ],
-    ids=lambda settings: "-".join(settings) or "defaults",
+    ids=str,
 )
 def test_xgboost_trains_the_model_of_xgbranker(objective, settings):
     labels = relevance(objective)

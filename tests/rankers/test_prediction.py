@@ -172,8 +172,9 @@ def test_dart_that_stopped_early(kind, data):
 
 
 @results
-@pytest.mark.parametrize("kind", ["trees", "xgboost-trees", "xgboost-dart"])
-@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize(
+    ("kind", "container"), [("trees", sp.csr_matrix), ("xgboost-trees", sp.csr_array), ("xgboost-dart", sp.csc_array)]
+)
 def test_elements_that_a_sparse_matrix_does_not_store_are_zero(kind, container, result, data, monkeypatch):
     X = np.where(data[0] > 0.2, data[0], 0.0)
     ranker_class, parameters = KINDS[kind]
@@ -217,6 +218,7 @@ def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_pa
     ranker.save_model(tmp_path / "model.json")
     loaded, frame = ranker_class().load_model(tmp_path / "model.json"), frame[:350]
     recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["c", "a", "b"]))
+    np.testing.assert_array_equal(ranker.predict(pl.from_pandas(frame)), ranker.predict(frame))
     for keywords in ({}, {"iteration_range": (2, 5)}):
         expected = ranker.predict(frame, **result, **keywords)
         for one in (ranker, loaded):
@@ -231,8 +233,7 @@ def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_pa
 # Models of files
 
 
-@pytest.mark.parametrize("booster", ["gbtree", "dart"])
-@pytest.mark.parametrize("objective", ["rank:ndcg", "binary:logistic"])
+@pytest.mark.parametrize(("booster", "objective"), [("gbtree", "binary:logistic"), ("dart", "rank:ndcg")])
 def test_base_score_of_models_of_xgboost_counts_once(booster, objective, data, tmp_path):
     X, y, _ = data
     matrix = xgb.DMatrix(X, y > 1, qid=data[2]) if objective == "rank:ndcg" else xgb.DMatrix(X, y > 1)
@@ -292,21 +293,12 @@ def test_a_model_without_splits(ranker_class, result, data):
         ({"num_iteration": 7}, "num_iteration=7 with start_iteration=0 goes beyond the number of rounds of the model"),
         ({"start_iteration": 4, "num_iteration": 3}, "num_iteration=3 with start_iteration=4 goes beyond"),
         ({"num_iteration": 2.0}, "num_iteration must be an integer, or None for all rounds; got 2.0"),
-        ({"num_iteration": True}, "num_iteration must be an integer, or None for all rounds; got True"),
-        ({"num_iteration": "all"}, "num_iteration must be an integer, or None for all rounds; got 'all'"),
         ({"start_iteration": -1}, "start_iteration must be an integer of at least 0; got -1"),
-        ({"start_iteration": 1.5}, "start_iteration must be an integer of at least 0; got 1.5"),
-        ({"start_iteration": False}, "start_iteration must be an integer of at least 0; got False"),
-        ({"start_iteration": None}, "start_iteration must be an integer of at least 0; got None"),
         ({"start_iteration": 6}, "start_iteration=6 goes beyond the number of rounds of the model, 6 "),
         ({"iteration_range": (0, 7)}, r"end at most the number of rounds of the model, 6 .*got \(0, 7\)"),
-        ({"iteration_range": (6, 0)}, r"0 <= first < end, .*got \(6, 0\)"),
         ({"iteration_range": (3, 3)}, r"0 <= first < end, .*got \(3, 3\)"),
-        ({"iteration_range": (4, 2)}, r"0 <= first < end, .*got \(4, 2\)"),
         ({"iteration_range": (-1, 2)}, r"0 <= first < end, .*got \(-1, 2\)"),
-        ({"iteration_range": (0, -1)}, r"0 <= first < end, .*got \(0, -1\)"),
         ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\) .*got \(0, 2.0\)"),
-        ({"iteration_range": 3}, r"iteration_range must be \(first, end\) .*got 3"),
         ({"iteration_range": (0, 2), "num_iteration": 2}, "give either iteration_range, or num_iteration and start"),
         ({"iteration_range": (0, 2), "start_iteration": 1}, "give either iteration_range, or num_iteration and start"),
         ({"pred_leaf": True, "pred_contrib": True}, "give either pred_leaf=True or pred_contrib=True, not both"),

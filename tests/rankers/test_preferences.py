@@ -8,8 +8,6 @@ import pytest
 import xgboost
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.core.convex_functions import MARGINS
@@ -65,28 +63,18 @@ def test_early_stopping_watches_the_agreement(ranker):
     assert held.fit(X, PreferenceGraph.from_grades(y, qid)).best_iteration_ >= 1
 
 
-def loop_over_folds(ranker, X, graph, folds):
-    return [clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test]) for train, test in folds]
-
-
 @by_ranker
 def test_cross_validation_slices_the_graph(ranker):
     X, y, qid = data()
     graph = PreferenceGraph.from_grades(y, qid)
     folds = list(br.QueryKFold(3).split(X, groups=qid))
-    expected = loop_over_folds(ranker, X, graph, folds)
-    scorer = br.make_scorer("agreement")
+    expected = [clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test]) for train, test in folds]
     short = br.cross_validate(ranker, X, graph, cv=3, scoring="agreement")
     np.testing.assert_allclose(short["test_score"], expected, rtol=1e-12)
     # This works without metadata routing, because a PreferenceGraph has the query ids.
-    for extra in ({}, {"scoring": scorer}):
+    for extra in ({}, {"scoring": br.make_scorer("agreement")}):
         done = cross_validate(ranker, X, graph, cv=br.QueryKFold(3), **extra)
         np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)
-    pipeline = make_pipeline(StandardScaler(), ranker)
-    scaled = [StandardScaler().fit(X[train]).transform(X) for train, _ in folds]
-    by_hand = [loop_over_folds(ranker, Z, graph, [fold])[0] for Z, fold in zip(scaled, folds, strict=True)]
-    done = cross_validate(pipeline, X, graph, cv=br.QueryKFold(3), scoring=scorer)
-    np.testing.assert_allclose(done["test_score"], by_hand, rtol=1e-12)
 
 
 @by_ranker
@@ -103,8 +91,6 @@ def test_misuse_is_an_error(ranker):
         clone(ranker).fit(X, graph[:10])
     with pytest.raises(ValueError, match="normalize='sum'"):
         clone(ranker).set_params(normalize="sum").fit(X, graph)
-    with pytest.raises(ValueError, match="objective must be"):
-        clone(ranker).set_params(objective="edge-cubic").fit(X, graph)
 
 
 def test_native_users_get_ranknet_on_their_grades():

@@ -1,4 +1,4 @@
-"""The parameter `sample_weight` of `fit`: weights of queries and of documents."""
+"""The parameter `sample_weight` of `fit`: weights of queries and of documents, in the sequence of the queries."""
 
 import numpy as np
 import pandas as pd
@@ -47,10 +47,9 @@ def test_row_weights_need_a_term_for_each_document(ranker_class, data):
 
 def test_zero_weight_leaves_a_query_out_of_the_loss(ranker_class, data):
     X, y, qid = data
-    weights = (qid < 30).astype(float)
-    changed = np.where(qid < 30, y, 5 - y)
+    weights = (qid < 20).astype(float)
     first = small(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
-    second = small(ranker_class).fit(X, changed, qid, sample_weight=weights).predict(X)
+    second = small(ranker_class).fit(X, np.where(qid < 20, y, y.max() - y), qid, sample_weight=weights).predict(X)
     np.testing.assert_array_equal(first, second)
 
 
@@ -81,3 +80,24 @@ def test_score_weighs_queries(ranker_class, data):
     assert bag.score(X, y, qid, sample_weight=weights) == pytest.approx(
         br.ndcg_score(y, bag.predict(X), qid, sample_weight=weights)
     )
+
+
+@pytest.mark.parametrize(("objective", "validation_fraction"), [("softmax", None), ("squared", 0.3), ("native", 0.3)])
+def test_weights_follow_the_first_appearance_of_the_ids(ranker_class, objective, validation_fraction, data):
+    order = np.random.default_rng(0).permutation(len(data[1]))
+    X, y, qid = (values[order] for values in data)
+    # Ids in descending sequence where the queries first appear.
+    appearance = pd.factorize(qid)[0]
+    weights = np.geomspace(0.1, 100.0, 30)
+    native = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+    objective = native if objective == "native" else objective
+    ranker = small(ranker_class, objective, validation_fraction=validation_fraction)
+    per_query, per_row, other = (
+        ranker.fit(X, y, 30 - appearance, sample_weight=given).predict(X)
+        for given in (weights, weights[appearance], weights[::-1])
+    )
+    np.testing.assert_array_equal(per_query, per_row)
+    assert not np.allclose(per_query, other)
+    grouped = np.argsort(appearance, kind="stable")
+    together = ranker.fit(X[grouped], y[grouped], 30 - appearance[grouped], sample_weight=weights[appearance[grouped]])
+    np.testing.assert_array_equal(together.predict(X), per_row)

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 import boostrank as br
 
 OBJECTIVES = {
-    br.LightGBMRanker: ["softmax", "logistic", "lambdarank", "rank_xendcg"],
-    br.XGBoostRanker: ["softmax", "logistic", "rank:ndcg", "rank:pairwise"],
+    br.LightGBMRanker: ["softmax", "logistic", "lambdarank"],
+    br.XGBoostRanker: ["softmax", "logistic", "rank:ndcg"],
 }
 
 
