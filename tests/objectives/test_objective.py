@@ -21,8 +21,6 @@ from boostrank.surrogates import (
     PNorm,
     Power,
     Profiled,
-    get_surrogate,
-    is_consistent,
 )
 
 SURROGATES = [*SURROGATES.values(), Arc(), SteepBowl(), Profiled(Arc()), Power(0, hessian="exact")]
@@ -116,8 +114,7 @@ def test_shift_invariant_surrogates_and_directions_start_at_zero(surrogate):
         assert make_objective(surrogate, labels, queries).offset == 0.0
 
 
-@pytest.mark.slow
-@every
+@for_each("surrogate", SURROGATES[::2], ids=repr)
 def test_blocks_do_not_matter(surrogate):
     random = np.random.default_rng(0)
     sizes = [*random.integers(1, 300, 120).tolist(), 17_000, 2]
@@ -155,17 +152,6 @@ def test_integer_weights_repeat_queries(surrogate):
         summed = np.zeros(len(labels))
         np.add.at(summed, rows, theirs)
         np.testing.assert_allclose(ours * mean, summed, rtol=1e-4, atol=1e-5)
-
-
-@every
-def test_a_query_of_zero_weight_has_no_gradient(surrogate):
-    labels, queries, scores = ragged()
-    objective = make_objective(surrogate, labels, queries, weights=[1, 1, 0, 1, 1])
-    part = slices(SIZES)[2]
-    gradient, hessian = objective.gradient_hessian(scores)
-    assert not gradient[part].any()
-    assert not hessian[part].any()
-    assert gradient.any()
 
 
 @every
@@ -235,18 +221,6 @@ def test_inverse_propensities_as_weights_give_an_unbiased_gradient(surrogate):
     np.testing.assert_allclose(mean, full.gradient_hessian(scores)[0] / full.scale, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("surrogate", LINEAR, ids=repr)
-def test_equal_weights_within_queries_are_weights_of_queries(surrogate):
-    labels, queries, scores = ragged()
-    weights = np.random.default_rng(0).random(queries.n_queries)
-    ours, expected = (
-        make_objective(surrogate, labels, queries, weights=w).gradient_hessian(scores)
-        for w in (queries.repeat(weights), weights)
-    )
-    for one, other in zip(ours, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize("surrogate", SEPARABLE, ids=repr)
 def test_weights_of_documents_of_separable_surrogates_repeat_documents(surrogate):
     labels, queries, scores = ragged()
@@ -262,18 +236,7 @@ def test_weights_of_documents_of_separable_surrogates_repeat_documents(surrogate
 
 @pytest.mark.parametrize(
     "weights",
-    [
-        [1.0],
-        [1.0] * 4,
-        [1.0] * 16,
-        [],
-        [[1.0] * 5],
-        [1, 1, -1, 1, 1],
-        [1, 1, np.nan, 1, 1],
-        [1, 1, np.inf, 1, 1],
-        [0.0] * 5,
-        [0.0] * 15,
-    ],
+    [[1.0], [], [[1.0] * 5], [1, 1, -1, 1, 1], [1, 1, np.nan, 1, 1], [1, 1, np.inf, 1, 1], [0.0] * 15],
     ids=str,
 )
 def test_bad_weights_are_errors(weights):
@@ -349,7 +312,7 @@ def test_discounts_that_start_below_one_are_errors_for_bounded_targets():
         make_objective("logistic", [2, 0], Queries.from_sizes([2]), DCG(discount=("exponential", 2.0)))
 
 
-@pytest.mark.parametrize("label", [0.3, 0.7, 1.1, 3.0, 49.0])
+@pytest.mark.parametrize("label", [0.3, 49.0])
 def test_lone_documents_are_within_the_bounds(label):
     objective = make_objective("logistic", [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
     assert objective.targets.tolist() == pytest.approx([1.0, 0.0])
@@ -388,20 +351,6 @@ def test_lone_documents_all_relevant_stay_finite(surrogate):
     objective = make_objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
     for values in (*objective.gradient_hessian(np.zeros(3)), objective.loss(np.zeros(3))):
         assert np.isfinite(values).all()
-
-
-@every
-@for_each("normalize", NORMALIZATIONS)
-def test_consistency_belongs_to_the_pair(surrogate, normalize):
-    assert is_consistent(surrogate, normalize) == (surrogate.consistent and normalize == "dcg")
-
-
-@for_each("name", SURROGATES)
-def test_surrogates_go_by_name(name):
-    labels, queries, scores = ragged()
-    named, made = make_objective(name, labels, queries), make_objective(get_surrogate(name), labels, queries)
-    assert named.surrogate == made.surrogate
-    np.testing.assert_array_equal(named.gradient_hessian(scores), made.gradient_hessian(scores))
 
 
 @pytest.mark.parametrize(

@@ -102,20 +102,6 @@ def test_the_choice_is_that_of_separate_trainings(ranker_class, table, noisy, mo
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
 
 
-@pytest.mark.parametrize(("errors", "expected"), [(1.0, True), (1e9, False)])
-def test_a_better_candidate_is_chosen_only_beyond_its_standard_error(
-    auto, table, noisy, monkeypatch, ranker_class, errors, expected
-):
-    monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", errors)
-    monkeypatch.setattr("boostrank.rankers.automatic.DEFAULT_LOSS", "cosine")
-    table({}, {"objective": NATIVE[ranker_class]}, {"objective": "softmax"})
-    ranker = auto(n_estimators=9, learning_rate=0.01).fit(*noisy)
-    results = pd.DataFrame(ranker.cv_results_)
-    assert (results["difference"][1:] > results["standard_error"][1:]).any() or not expected
-    assert ranker.objective_ == (results["objective"][results["difference"].idxmax()] if expected else "cosine")
-    assert ranker.best_params_ == results["params"][results["chosen"]].iloc[0]
-
-
 @pytest.mark.slow
 def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, table, noisy):
     X, y, qid = noisy
@@ -299,26 +285,6 @@ def test_candidates_that_cannot_be_trained_are_left_out(ranker_class, auto, nois
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         auto(n_estimators=3).fit(X, y, qid)
-
-
-def test_candidates_of_which_the_library_fails_are_not_left_out(ranker_class, auto, noisy, monkeypatch):
-    # After an interrupt while it reads the features, XGBoost raises such an error, which is a ValueError.
-    class LibraryError(ValueError):
-        pass
-
-    start, calls = ranker_class._backend.start, []
-
-    def fail(training, binned):
-        calls.append(training)
-        if len(calls) == 2:
-            raise LibraryError("interrupted")
-        return start(training, binned)
-
-    monkeypatch.setattr(ranker_class._backend, "start", fail)
-    ranker = auto(n_estimators=3)
-    with pytest.raises(LibraryError):
-        ranker.fit(*noisy)
-    assert not hasattr(ranker, "booster_")
 
 
 def test_weights_and_initial_scores_reach_all_trainings(ranker_class, auto, table, noisy):

@@ -97,6 +97,8 @@ def test_one_metric_of_the_last_held_out_set_stops_the_training(ranker_class, da
     best = np.argmin(values) if metric == "mse" else np.argmax(values)
     assert ranker.best_iteration_ == best + 1
     assert len(values) == best + 5
+    if metric == "map":
+        assert br.evaluate(VALIDATION[1], ranker.predict(VALIDATION[0]), VALIDATION[2], ["map"])["map"] == max(values)
     assert ranker._backend.n_rounds(ranker.booster_) == best + 1
 
 

@@ -1,15 +1,12 @@
 """`fit`: what rankers learn, early stopping, interruptions, errors, and real data sets."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from cases import for_each
-from sklearn.exceptions import NotFittedError
 
 import boostrank as br
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import BoundLoss
 from boostrank.surrogates import SURROGATES, Power
 
 NATIVE = {
@@ -65,19 +62,6 @@ def test_missing_query_ids_are_an_error(ranker_class, data):
         small(ranker_class).fit(X, y, qid).score(X, y)
 
 
-def test_early_stopping_keeps_the_best_round(ranker_class, data):
-    X, y, qid = data
-    keep, hold_out = br.split_queries(qid, 0.3, random_state=0)
-    valid = X[hold_out], y[hold_out], qid[hold_out]
-    ranker = small(ranker_class, n_estimators=200, early_stopping_rounds=5, learning_rate=0.5, k=5)
-    ranker.fit(X[keep], y[keep], qid[keep], eval_set=[(X[:50], y[:50], qid[:50]), valid])
-    history = ranker.evals_result_["valid_1"]["ndcg@5"]
-    assert len(history) == ranker.best_iteration_ + 5 < 200
-    assert ranker.best_iteration_ == int(np.argmax(history)) + 1
-    assert ranker.score(*valid) == pytest.approx(max(history), abs=1e-9)
-    assert len(ranker.evals_result_["valid_0"]["ndcg@5"]) == len(history)
-
-
 def test_validation_fraction_holds_out_whole_queries(ranker_class, data):
     X, y, qid = data
     ranker = small(ranker_class, n_estimators=100, early_stopping_rounds=5, validation_fraction=0.3).fit(X, y, qid)
@@ -103,36 +87,8 @@ def test_bad_data_are_errors_that_name_them(ranker_class, data):
         small(ranker_class, validation_fraction=0.2).fit(X, y, qid, eval_set=[(X, y, qid)])
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_fit_leaves_the_ranker_as_it_was(ranker_class, stop, data, monkeypatch):
+def test_gains_of_native_objectives(data):
     X, y, qid = data
-    ranker, unfitted = small(ranker_class).fit(pd.DataFrame(X).rename(columns=str), y, qid), small(ranker_class)
-    states = [vars(ranker).copy(), vars(unfitted).copy()]
-    before = ranker.predict(pd.DataFrame(X).rename(columns=str))
-    rounds = iter(range(5))
-    derivatives = BoundLoss.gradient_hessian
-
-    def interrupt_later(self, *arguments):
-        if next(rounds, None) is None:
-            raise stop
-        return derivatives(self, *arguments)
-
-    monkeypatch.setattr(BoundLoss, "gradient_hessian", interrupt_later)
-    for interrupted, state in zip((ranker, unfitted), states, strict=True):
-        with pytest.raises(stop):
-            interrupted.fit(X[:, :4], y, qid)
-        assert vars(interrupted) == state
-        rounds = iter(range(5))
-    np.testing.assert_array_equal(ranker.predict(pd.DataFrame(X).rename(columns=str)), before)
-    with pytest.raises(NotFittedError):
-        unfitted.predict(X)
-
-
-def test_gain_reaches_the_native_objectives(data):
-    X, y, qid = data
-    for ranker_class, objective in ((br.LightGBMRanker, "lambdarank"), (br.XGBoostRanker, "rank:ndcg")):
-        exp2, linear = (small(ranker_class, objective, gain=g).fit(X, y, qid).predict(X) for g in ("exp2", "linear"))
-        assert not np.allclose(exp2, linear)
     with pytest.raises(ValueError, match="rank:ndcg"):
         small(br.XGBoostRanker, "rank:ndcg", gain=[0, 1, 2, 3, 4, 5]).fit(X, y, qid)
     assert small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid) > 0.6

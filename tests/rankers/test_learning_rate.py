@@ -100,8 +100,6 @@ def test_base_rate_where_the_choice_does_not_apply(make, parameters, arguments, 
 
 NATIVE = [
     br.LightGBMRanker("lambdarank", **PARAMETERS),
-    br.LightGBMRanker(boosting="dart", **PARAMETERS),
-    br.XGBoostRanker("rank:ndcg", **PARAMETERS),
     br.XGBoostRanker(booster="dart", **PARAMETERS),
 ]
 

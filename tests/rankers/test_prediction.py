@@ -261,29 +261,6 @@ def test_models_of_lightgbm(data, tmp_path):
     np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
 
 
-def test_a_model_without_rounds(data, tmp_path):
-    X, y, qid = data
-    model = xgb.train({"objective": "rank:ndcg", "base_score": 0.7}, xgb.DMatrix(X, y, qid=qid), 0)
-    model.save_model(tmp_path / "model.json")
-    ranker = br.XGBoostRanker().load_model(tmp_path / "model.json")
-    np.testing.assert_allclose(ranker.predict(X, num_iteration=0), 0.7, rtol=1e-6)
-    assert ranker.apply(X).shape == (len(X), 0)
-    assert list(ranker.staged_predict(X)) == []
-    assert ranker.best_iteration_ == 0
-    with pytest.raises(ValueError, match="goes beyond the number of rounds of the model, 0"):
-        ranker.predict(X, num_iteration=1)
-
-
-@results
-def test_a_model_without_splits(ranker_class, result, data):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="no tree has a split"):
-        ranker = make(ranker_class, n_estimators=2).fit(np.zeros_like(X), y, qid)
-    found = ranker.predict(X, **result)
-    assert np.unique(found, axis=0).shape[0] == 1
-    np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
-
-
 # Arguments
 
 

@@ -1,17 +1,14 @@
 """Rankers that are trained on preferences, or with a loss of edges on grades."""
 
-import warnings
-
 import lightgbm
 import numpy as np
 import pytest
-import xgboost
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 import boostrank as br
 from boostrank.core.convex_functions import MARGINS
-from boostrank.preferences import EdgeLoss, PreferenceGraph
+from boostrank.preferences import PreferenceGraph
 
 RANKERS = [
     br.LightGBMRanker("edge-logistic", n_estimators=6, num_leaves=7, random_state=0, n_jobs=1),
@@ -101,10 +98,3 @@ def test_native_users_get_ranknet_on_their_grades():
     settings["reg_lambda"] = 50.0
     native = lightgbm.LGBMRanker(objective=br.lightgbm_objective("edge-logistic"), n_jobs=1, **settings)
     np.testing.assert_allclose(native.fit(X, y, group=sizes).predict(X), ranker.predict(X), atol=1e-6)
-    parameters = {"base_score": 0, "disable_default_eval_metric": True, "max_depth": 3, "nthread": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        dtrain = xgboost.DMatrix(X, y, group=sizes)
-        booster = xgboost.train(parameters, dtrain, 5, obj=br.xgboost_objective(EdgeLoss("logistic")))
-    scores = booster.predict(xgboost.DMatrix(X), output_margin=True)
-    assert br.metrics.agreement_score(y, scores, qid) > 0.7
