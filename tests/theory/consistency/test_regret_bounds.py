@@ -151,7 +151,7 @@ def test_discount_constants():
     assert discount_constant(4, norm=1) == pytest.approx(2.0)
     assert discount_constant(4, norm=1, sharp=True) == pytest.approx(1 - discounts[-1])
     assert discount_constant(4, norm=1.5) == pytest.approx(2 * np.linalg.norm(discounts, ord=3))
-    for norm, dcg in itertools.product((1.0, 1.5, 2.0), (DCG(), DCG(k=2), DCG(discount="zipf"))):
+    for norm, dcg in itertools.product((1.0, 1.5), (DCG(), DCG(k=2))):
         values = np.where(np.arange(4) < (dcg.k or 4), dcg.discounts(4), 0.0)
         dual = np.inf if norm == 1 else norm / (norm - 1)
         largest = max(np.linalg.norm(values - values[list(order)], dual) for order in itertools.permutations(range(4)))
@@ -170,7 +170,7 @@ def smallest_regret(distribution, cutoff=None, discount="log2"):
 @pytest.mark.parametrize("k", [None, 1, 2, 3])
 def test_the_margin_is_the_smallest_regret_of_a_ranking_that_has_any(k):
     special = [LabelDistribution([row], [1.0]) for row in ([2, 2, 1, 1, 0], [1, 1, 1, 1, 0], [3, 0, 0, 0], [1, 1, 1])]
-    for distribution in distributions(4, 25) + distributions(5, 8) + special:
+    for distribution in distributions(4, 15) + distributions(5, 3) + special:
         assert ndcg_margin(distribution, DCG(k=k)) == pytest.approx(smallest_regret(distribution, k), rel=1e-9)
 
 

@@ -94,7 +94,7 @@ def test_resampled_lists_take_documents_of_one_query():
 
 @pytest.mark.slow
 def test_the_table_is_that_of_a_plain_loop():
-    lengths, n_lists, ks = [3, 9, 20], 12, [None, 2, ("power", 0.5)]
+    lengths, n_lists, ks = [3, 9, 20], 8, [None, 2, ("power", 0.5)]
     table = theory.distinguishability(GRADED, lengths, ks=ks, n_lists=n_lists, random_state=5)
     lists = GRADED.draw(n_lists, 20, np.random.default_rng(5))
     rows = table.set_index(["discount", "k", "n"])
