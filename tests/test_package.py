@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 import boostrank as br
 
@@ -72,41 +73,6 @@ def layer_faults(layers, files):
 
 
 @pytest.mark.slow
-def test_imports_are_light_and_submodules_are_reachable():
-    heavy = [
-        "lightgbm",
-        "xgboost",
-        "catboost",
-        "cupy",
-        "ranx",
-        "pytrec_eval",
-        "matplotlib",
-        "dask",
-        "typer",
-        "onnxmltools",
-        "polars",
-    ]
-    code = f"""if True:
-        import sys
-        import boostrank as br
-        print([name for name in ("numpy", "sklearn", "boostrank.metrics") if name in sys.modules])
-        print([name for name in {[*heavy, "boostrank.dask", "boostrank.displays"]} if name in sys.modules])
-        print(br.displays.TieRangeDisplay.__name__, [name for name in {heavy} if name in sys.modules])
-        print(br.dask.__name__, hasattr(br, "typo"))
-        from boostrank import *
-        print(surrogates.__name__, model_selection.__name__)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
-        "[]",
-        "[]",
-        "TieRangeDisplay []",
-        "boostrank.dask False",
-        "boostrank.surrogates boostrank.model_selection",
-    ]
-
-
-@pytest.mark.slow
 def test_threads_may_import_public_names_at_the_same_time():
     names = ["LightGBMRanker", "evaluate", "ndcg_score", "read_letor", "XGBoostRanker", "compare", "metrics"]
     code = (
@@ -155,7 +121,7 @@ def test_imports_run_downward():
     assert list(layer_faults(read_layers(br.__doc__), files)) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "source", "is_fault"),
     [
         ("low.py", "from boostrank.high import f", True),

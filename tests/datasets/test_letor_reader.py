@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from cases import for_each
 from letor_oracle import put, read, same
 from scipy import sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -52,7 +53,7 @@ def test_matrices_are_dense_where_at_least_half_of_the_values_are_stored(tmp_pat
     assert X.dtype == np.float64
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("texts", "expected"),
     [
         (["10", "0", "-3", "4"], [10, 0, -3, 4]),
@@ -131,7 +132,7 @@ def test_files_that_cannot_be_read(tmp_path):
         read(tmp_path, bytes(range(256)) * 100)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("option", "message"),
     [
         ({"n_features": 0}, "n_features must be None or an integer from 1"),

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -70,7 +71,7 @@ def test_written_text(tmp_path):
     assert read_letor(tmp_path / "a").X[0, 0] == tenth.astype(np.float64)[0, 0] != 0.1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"X": np.zeros((0, 2))}, r"X must be a two-dimensional array with at least one row"),

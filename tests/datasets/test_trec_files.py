@@ -76,7 +76,7 @@ def test_incomplete_and_empty_files_are_refused(file):
         read_run(file(gzip.compress(b"".join(b"q1 Q0 d%d 1 2.5 tag\n" % i for i in range(1000)))[:-6]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "fault"),
     [
         (b"q1 Q0 d2 2 1\n", "it has 5 fields"),
@@ -101,7 +101,7 @@ def test_qrels_are_read(file):
     assert table["relevance"].dtype == np.int64
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "fault"),
     [
         (b"q 0 d2 1.0\n", "the relevance '1.0' is not an integer"),
@@ -152,7 +152,7 @@ def test_written_run_is_read_again(tmp_path, name):
     assert all((np.diff(t["score"]) <= 0).all() for _, t in table.groupby("query_id"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("run", "tag", "fault"),
     [
         ({"q": {"a b": 1.0}}, "t", "doc_id 'a b'"),
@@ -175,7 +175,7 @@ ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
 FRAME = pd.DataFrame({"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 3.0]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "run",
     [
         FRAME,

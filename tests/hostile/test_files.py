@@ -1,6 +1,7 @@
 """Hostile CSV files of preferences, and files that do not exist."""
 
 import pytest
+from cases import for_each
 
 import boostrank as br
 from boostrank.preferences import read_preferences
@@ -26,7 +27,7 @@ PREFERENCES = {
 }
 
 
-@pytest.mark.parametrize(("content", "meaning"), PREFERENCES.values(), ids=PREFERENCES)
+@for_each(("content", "meaning"), PREFERENCES.values(), ids=PREFERENCES)
 def test_preference_files(content, meaning, tmp_path):
     path, qid = tmp_path / "pairs.csv", [1, 1, 1, 2]
     path.write_bytes(content.encode("utf-8", "surrogateescape"))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from oracles import FlatBowl
 from surrogate_samples import ragged
 
@@ -26,8 +27,8 @@ def test_the_majorant_of_a_concave_outer_function_is_that_without_its_second_der
     np.testing.assert_allclose(hessian, 2.0 * queries.repeat(outer_slope))
 
 
-@pytest.mark.parametrize("constant", [-60.0, -8.0, -0.5, 0.5, 8.0, 20.0])
-@pytest.mark.parametrize("weights", [[1.0, 1.0], [1.0, 3.0]])
+@for_each("constant", [-60.0, -8.0, -0.5, 0.5, 8.0, 20.0])
+@for_each("weights", [[1.0, 1.0], [1.0, 3.0]])
 def test_the_best_constant_score_has_the_slope_zero(constant, weights):
     # In a query of m documents, the slope at the constant score c is m^2 exp(2 c) minus the sum of the targets.
     queries, mass = Queries.from_sizes([1, 3]), np.exp(2.0 * constant) * (weights[0] + 9.0 * weights[1])

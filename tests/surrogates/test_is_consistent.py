@@ -132,8 +132,8 @@ def test_consistent_pairs_sort_like_the_expected_normalized_gains(surrogate, k):
         assert not fails_on(surrogate, distribution, k=k), distribution
 
 
-@pytest.mark.parametrize("discount", ["zipf", ("power", 0.5), ("exponential", 2.0)], ids=str)
-@pytest.mark.parametrize("surrogate", [Squared(), Poisson(), Power(0), PNorm(), Cosine()], ids=repr)
+@for_each("discount", ["zipf", ("power", 0.5), ("exponential", 2.0)], ids=str)
+@for_each("surrogate", [Squared(), Poisson(), Power(0), PNorm(), Cosine()], ids=repr)
 def test_consistency_holds_for_other_discounts(surrogate, discount):
     for distribution in [*PAPER, *BINARY, *RANDOM[:3]]:
         assert not fails_on(surrogate, distribution, discount=discount), distribution

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import for_each
 from oracles import slices
 from surrogate_samples import SIZES, assert_finite, assert_same, least_eigenvalue, ragged
 
@@ -61,15 +62,15 @@ def test_the_majorant_of_normalized_p_norms_is_the_stated_one(q):
     np.testing.assert_allclose(hessian, expected)
 
 
-@pytest.mark.parametrize("make", [PNorm, NormalizedPNorm])
-@pytest.mark.parametrize("q", [1.9, 0, -3, np.inf, np.nan, "sqrt", None, True, [2]], ids=repr)
+@for_each("make", [PNorm, NormalizedPNorm])
+@for_each("q", [1.9, 0, -3, np.inf, np.nan, "sqrt", None, True, [2]], ids=repr)
 def test_bad_exponents_are_errors(make, q):
     with pytest.raises(ValueError, match="q must be"):
         make(q=q)
 
 
-@pytest.mark.parametrize("make", [Cosine, NormalizedPNorm])
-@pytest.mark.parametrize("epsilon", [0, 0.0, -1, np.inf, np.nan])
+@for_each("make", [Cosine, NormalizedPNorm])
+@for_each("epsilon", [0, 0.0, -1, np.inf, np.nan])
 def test_bad_smoothings_are_errors(make, epsilon):
     with pytest.raises(ValueError, match="epsilon must be"):
         make(epsilon=epsilon)
