@@ -58,10 +58,10 @@ class PerDataset(Generic[T]):
         """Return the cached result of ``make(labels, queries, weights)`` for these fields."""
         dataset, *values = fields
         kept = self._last if dataset is None else self._kept.get(dataset)
-        if kept is not None and all(_equal(old, new) for old, new in zip(kept[0], values, strict=True)):
+        if kept is not None and all(map(np.array_equal, kept[0], values)):
             return kept[1]
         made = make(*_labels_queries_weights(fields))
-        entry = tuple(None if value is None else np.array(value) for value in values), made
+        entry = tuple(map(np.array, values)), made
         if dataset is None:
             self._last = entry
         else:
@@ -116,9 +116,3 @@ def _labels_queries_weights(fields: Fields) -> tuple[Floats, Queries, Floats | N
         raise ValueError("the data set has no query groups; pass group= to the Dataset or DMatrix")
     weights = None if fields.weights is None or len(fields.weights) == 0 else np.asarray(fields.weights, np.float64)
     return np.asarray(fields.labels, np.float64), Queries.from_sizes(np.asarray(fields.sizes, np.int64)), weights
-
-
-def _equal(old: Any, new: Any) -> bool:
-    if old is None or new is None:
-        return old is new
-    return np.array_equal(old, new)

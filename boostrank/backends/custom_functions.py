@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,28 +14,12 @@ from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import is_number
-from boostrank.metrics import Measure, get_measure
+from boostrank.metrics import BoundMeasure, Measure, get_measure
 from boostrank.objectives.objective import Float32s
 from boostrank.preferences import PreferenceGraph
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4
-
-
-class BoundMetric(Protocol):
-    """A metric bound to the labels of one data set."""
-
-    def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """The values of the metric at grouped scores; for each its name, the value, and whether higher is better."""
-
-
-class Metric(Protocol):
-    """A metric of validation sets: a :class:`~boostrank.metrics.Measure` or a :class:`CustomMetric`."""
-
-    def bind(
-        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
-    ) -> BoundMetric:
-        """Bind the metric to grouped labels."""
 
 
 def as_metrics(eval_metric: Any) -> tuple[Metric, ...]:
@@ -136,6 +120,11 @@ class CustomMetric(CustomFunction):
         if not is_number(result[1]):
             raise ValueError(f"the metric {self._name} returned the value {result[1]!r}; it must be a finite number")
         return result[0], float(result[1]), bool(result[2])
+
+
+#: A metric of validation sets, and one that is bound to the labels of one data set.
+Metric = Measure | CustomMetric
+BoundMetric = BoundMeasure | CustomMetric
 
 
 class CustomObjective(CustomFunction):

@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 from distributed import Client, Future, wait
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
-from boostrank.dask.rows import concatenate, n_rows, plain_ids, split_rows, summarize
+from boostrank.dask.rows import concatenate, plain_ids, split_rows, summarize
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths
 from boostrank.inputs.frames import QID, is_pandas, require_qid
 from boostrank.metrics import ClickDCG
@@ -258,7 +259,7 @@ def _send(
     client: Client, columns: dict[str, NDArray[Any]], X: list[Future], workers: list[str]
 ) -> dict[str, list[Future]]:
     """Send the part of each column that belongs to each partition of `X` to the worker that holds the partition."""
-    sizes = client.gather([submit(client, worker, n_rows, part) for worker, part in zip(workers, X, strict=True)])
+    sizes = client.gather([submit(client, worker, _num_samples, part) for worker, part in zip(workers, X, strict=True)])
     check_lengths(X=sum(sizes), **{name: len(values) for name, values in columns.items()})
     pieces = {name: np.split(values, np.cumsum(sizes)[:-1]) for name, values in columns.items()}
     sent: dict[str, list[Any]] = {name: [None] * len(X) for name in columns}

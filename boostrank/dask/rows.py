@@ -131,11 +131,6 @@ def labels_of(rows: Rows) -> Labels:
     return ClickRecords(DocumentClicks(rows.relevance, Queries.from_qid(rows.qid)))
 
 
-def n_rows(X: Any) -> int:
-    """Number of rows of the features of one partition."""
-    return int(X.shape[0])
-
-
 def _numbers(rows: Rows) -> Floats:
     """The labels of the rows, or the targets that were made from clicks, checked."""
     if rows.relevance.dtype != RECORD:

@@ -126,16 +126,11 @@ def remember_training_queries(ranker: Any, queries: Queries) -> None:
     _SIZES[ranker] = pd.Series(queries.sizes, index=queries.ids)
 
 
-def training_query_sizes(ranker: Any) -> pd.Series | None:
-    """Number of documents of each training query by its id; None if the ranker was not trained in this process."""
-    # Rankers of CatBoost are not hashable.
-    return _SIZES.get(ranker) if isinstance(ranker, Hashable) else None
-
-
 def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
     """Warn if the model was trained on other documents of queries that are scored: a splitter cut the queries apart."""
     ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    train_sizes = training_query_sizes(ranker)
+    # Rankers of CatBoost are not hashable. Others may not have been trained in this process.
+    train_sizes = _SIZES.get(ranker) if isinstance(ranker, Hashable) else None
     if train_sizes is None:
         return
     queries = Queries.from_qid(qid)

@@ -268,8 +268,12 @@ def choose(
             one.fold_specification = _with_one_scale(one.fold_specification, data.labels.values)
     folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
-    if settings.averages_folds and settings.patience_in_folds is not None:
-        _require_cuts(started)
+    is_cut = settings.averages_folds and settings.patience_in_folds is not None
+    if is_cut and not all(one.trainings.can_be_cut for one in started):
+        raise ValueError(
+            "ensemble='folds' cannot take the first rounds of models of DART, which rescales earlier trees, nor of "
+            "linear models: give n_estimators as a number, without early_stopping_rounds"
+        )
     _train_all(started, data, folds)
     better = [one for one in started if not one.dropped and one.difference > ERRORS_TO_REPLACE * one.standard_error]
     chosen = max(better, key=lambda one: one.difference, default=started[0])
@@ -302,20 +306,12 @@ def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
     return RoundsBar(specification.n_rounds, specification.verbose, quality, "rounds on folds")
 
 
-def _require_cuts(candidates: Sequence[Candidate]) -> None:
-    """Raise ValueError if the model of a fold cannot be that of fewer rounds than were trained."""
-    if not all(one.trainings.can_be_cut for one in candidates):
-        raise ValueError(
-            "ensemble='folds' cannot take the first rounds of models of DART, which rescales earlier trees, nor of "
-            "linear models: give n_estimators as a number, without early_stopping_rounds"
-        )
-
-
 def _train_all(candidates: Sequence[Candidate], data: GroupedData, folds: Sequence[Bools]) -> None:
     """Train the candidates round by round, drop some of them early, and compare the others at the end."""
     stages, relevant = [], np.zeros(0, dtype=bool)
     if len(candidates) > 1:
-        stages, relevant = _stages(candidates[0].fold_specification), _are_compared(data, folds)
+        stages, compared = _stages(candidates[0].fold_specification), data.labels.compared(data.queries)
+        relevant = np.concatenate([compared[held_out] for held_out in folds])
     n_rounds = 0
     with _progress(candidates) as bar:
         while going := [one for one in candidates if not one.dropped and not one.trainings.has_ended]:
@@ -356,15 +352,6 @@ def _start(
 def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
     """Warn of a candidate that cannot be trained."""
     warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}")
-
-
-def _are_compared(data: GroupedData, folds: Sequence[Bools]) -> Bools:
-    """Whether each held-out query counts in the comparison of candidates, one fold after another, shape (n_queries,).
-
-    Queries without a relevant document do not count; with clicks, queries without impressions do not.
-    """
-    compared = data.labels.compared(data.queries)
-    return np.concatenate([compared[held_out] for held_out in folds])
 
 
 def _stages(specification: TrainingSpecification) -> list[int]:

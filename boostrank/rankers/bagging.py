@@ -185,9 +185,9 @@ class BaggedRanker(TrainedModel):
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
         )
-        rankers = [member.ranker for member in members]
+        rankers, out_of_bag = map(list, zip(*members, strict=True))
         booster = self._library.average([one.booster_ for one in rankers])
-        scores = mean_out_of_bag_scores(data.queries, samples, [member.scores for member in members])
+        scores = mean_out_of_bag_scores(data.queries, samples, out_of_bag)
         per_query = self._score_queries(data, scores)
         self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
         for i, one in enumerate(rankers):
@@ -288,13 +288,6 @@ class Sample(NamedTuple):
         return self.counts == 0
 
 
-class Member(NamedTuple):
-    """A member of a bagged ranker, and the scores of the documents of its out-of-bag queries, grouped by query."""
-
-    ranker: BoostedRanker
-    scores: Floats
-
-
 def number_to_draw(max_samples: int | float, n_queries: int) -> int:
     """The number of queries to draw for a member.
 
@@ -350,11 +343,11 @@ def train_member(
     options: dict[str, Any],
     number: int,
     sample: Sample,
-) -> Member:
+) -> tuple[BoostedRanker, Floats]:
     """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its out-of-bag queries.
 
-    `options` are arguments of `fit` on metrics. Raises ValueError if the member is to stop early on out-of-bag queries
-    and there are none.
+    The scores are grouped by query. `options` are arguments of `fit` on metrics. Raises ValueError if the member is to
+    stop early on out-of-bag queries and there are none.
     """
     has_out_of_bag = bool(sample.is_out_of_bag.any())
     with named_part(f"member {number} of the bag, the queries that it drew"):
@@ -380,12 +373,10 @@ def train_member(
             position=part.position,
             **options,
         )
-    return Member(member, member.predict(_features(data, sample.is_out_of_bag)) if has_out_of_bag else np.zeros(0))
-
-
-def _features(data: GroupedData, chosen: Bools) -> Any:
-    """The features of some queries. A log of clicks need not have impressions of them."""
-    return _safe_indexing(data.X, np.flatnonzero(data.queries.repeat(chosen)))
+    if not has_out_of_bag:
+        return member, np.zeros(0)
+    # Only the features: a log of clicks need not have impressions of these queries.
+    return member, member.predict(_safe_indexing(data.X, np.flatnonzero(data.queries.repeat(sample.is_out_of_bag))))
 
 
 def _weights(part: GroupedData, counts: Ints) -> Floats | None:

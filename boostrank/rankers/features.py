@@ -115,8 +115,6 @@ class TrainingFeatures(BaseEstimator):
         ranker._categories = self.categories
         if hasattr(self, "feature_names_in_"):
             ranker.feature_names_in_ = self.feature_names_in_
-        elif hasattr(ranker, "feature_names_in_"):
-            del ranker.feature_names_in_
 
 
 def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:

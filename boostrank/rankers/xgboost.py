@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from boostrank.backends.base import Backend
 from boostrank.backends.xgboost import backend as xgboost_backend
-from boostrank.backends.xgboost.features import adopt_missing, missing_parameter
+from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.core.dcg import Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
@@ -181,7 +181,6 @@ class XGBoostRanker(BoostedRanker):
         self._set_native(native)
 
     def _load(self, path: str | os.PathLike[str]) -> Any:
-        missing = missing_parameter(self._native)
         booster = super()._load(path)
-        adopt_missing(booster, missing)
+        adopt_missing(booster, self._native)
         return booster

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    BoostingFunction,
-    Training,
-    TrainingSpecification,
-    import_backend,
-    refuse_stopping,
-)
+from boostrank.backends.base import BoostingFunction, Training, TrainingSpecification, import_backend, refuse_stopping
 from boostrank.backends.lightgbm.parameters import boosting_of
 from boostrank.backends.progress import History, RoundsBar, printing_period
 from boostrank.core.queries import Queries

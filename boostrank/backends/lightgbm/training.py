@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    BinnedData,
-    Trained,
-    Training,
-    TrainingSpecification,
-    ValidationSet,
-    import_backend,
-)
+from boostrank.backends.base import BinnedData, Trained, Training, TrainingSpecification, ValidationSet, import_backend
 from boostrank.backends.lightgbm.features import dataset_features
 from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
 from boostrank.backends.lightgbm.rounds import (

@@ -20,11 +20,7 @@ from boostrank.backends.models import (
     require_same_models,
     write_with_checksum,
 )
-from boostrank.backends.xgboost.features import (
-    MISSING_ATTRIBUTE,
-    NAMES,
-    missing_number_of,
-)
+from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES

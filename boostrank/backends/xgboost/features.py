@@ -366,15 +366,11 @@ def check_same_missing(model: Any, parameters: Mapping[str, Any]) -> None:
         )
 
 
-def missing_parameter(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the parameters that a user gave, `missing`, checked; an empty dict if it is not given or NaN."""
-    return resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
-
-
 def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
-    """Write the number that means a missing value to a booster, unless it has one."""
+    """Write `missing` of the parameters that a user gave, checked, to a booster, unless it has such a number."""
+    checked = resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
     if booster.attr(MISSING_ATTRIBUTE) is None:
-        remember_missing(booster, parameters)
+        remember_missing(booster, checked)
 
 
 def missing_number_of(booster: Any) -> float:

@@ -26,12 +26,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import History, RoundsBar, metric_text, printing_period
-from boostrank.backends.xgboost.features import (
-    check_same_missing,
-    make_matrix,
-    remember_missing,
-    takes_bins,
-)
+from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.backends.xgboost.rounds import (
