@@ -172,7 +172,7 @@ class DaskRanker(BaseEstimator):
         self._check_size(data.n_documents)
         weights = None
         if sample_weight is not None and per_document is None:
-            weights = computed_query_weights(sample_weight, data.n_queries)
+            weights = computed_query_weights(client, sample_weight, data.n_queries)
         validation = []
         for i, triple in enumerate(eval_set or []):
             with named_part(f"eval_set[{i}]"):

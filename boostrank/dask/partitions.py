@@ -14,7 +14,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from distributed import Client, Future, wait
+from distributed import Client, Future
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
@@ -144,9 +144,10 @@ def is_per_document(weights: Any, X: Any) -> bool:
     return bool(weights.npartitions == X.npartitions)
 
 
-def computed_query_weights(weights: Any, n_queries: int) -> Floats:
+def computed_query_weights(client: Client, weights: Any, n_queries: int) -> Floats:
     """Weights of queries in order of first appearance, computed to this process."""
-    given = as_array(weights.compute() if is_collection(weights) else weights, "sample_weight", keep_shape=True)
+    computed = client.compute(weights).result() if is_collection(weights) else weights
+    given = as_array(computed, "sample_weight", keep_shape=True)
     if given.shape not in {(n_queries,), (n_queries, 1)}:
         raise ValueError(
             f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "
@@ -183,10 +184,9 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     local = {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
     blocks = _align({name: column for name, column in columns.items() if name not in local})
     computed = client.compute([block for column in blocks.values() for block in column])
-    wait(computed)
     for future in computed:
-        if future.status != "finished":
-            # Raises the error of the task.
+        # This waits for the future. Only `result` raises the error of the task, and it would also fetch the rows.
+        if future.exception() is not None:
             future.result()
     n_parts = len(blocks["X"])
     futures = {name: computed[i * n_parts : (i + 1) * n_parts] for i, name in enumerate(blocks)}

@@ -172,14 +172,16 @@ def _wait_for_all(client: Client, futures: list[Future], workers: list[str]) -> 
             _raise_cause(client, futures, workers)
         pending = [future for future in futures if future.status == "pending"]
         # This asks the scheduler, which takes as long as a short task, so only after a wait without any result.
-        if not _wait(pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(client, workers):
+        if not _wait(client, pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(client, workers):
             _raise_cause(client, futures, workers)
 
 
-def _wait(futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> bool:
+def _wait(client: Client, futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> bool:
     """Wait at most so long; returns whether the futures were done before."""
     try:
-        wait(futures, timeout=seconds, return_when=until)
+        # The function finds its client itself.
+        with client.as_current():
+            wait(futures, timeout=seconds, return_when=until)
     except TimeoutError:
         return False
     return True
@@ -193,7 +195,7 @@ def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> N
     """Raise the error that was the cause of the others, after all other workers have stopped too."""
     by_worker = dict(zip(workers, futures, strict=True))
     lost = _lost(client, workers)
-    _wait([future for worker, future in by_worker.items() if worker not in lost], ERROR_SECONDS)
+    _wait(client, [future for worker, future in by_worker.items() if worker not in lost], ERROR_SECONDS)
     lost = _lost(client, workers)
     errors = [future.exception() for future in futures if future.status == "error"]
     stuck = [worker for worker, future in by_worker.items() if future.status == "pending" and worker not in lost]

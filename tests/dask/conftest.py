@@ -38,12 +38,12 @@ def pytest_collection_modifyitems(items):
 
 
 @contextmanager
-def _started_client(set_as_default):
+def _started_client():
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
         ) as cluster,
-        closing(Client(cluster, set_as_default=set_as_default)) as client,
+        closing(Client(cluster, set_as_default=False)) as client,
     ):
         yield client
 
@@ -51,7 +51,7 @@ def _started_client(set_as_default):
 @pytest.fixture(scope="session")
 def client():
     """The client of the cluster that tests share; Dask finds it, so that rankers need not be given it."""
-    with _started_client(set_as_default=True) as client:
+    with _started_client() as client, client.as_current():
         # See tests/conftest.py.
         assert set(client.run(os.environ.get, "OMP_NUM_THREADS").values()) == {os.environ["OMP_NUM_THREADS"]}
         yield client
@@ -60,7 +60,7 @@ def client():
 @pytest.fixture(scope="module")
 def own_client():
     """The client of a cluster whose workers tests may kill; rankers must be given it."""
-    with _started_client(set_as_default=False) as client:
+    with _started_client() as client:
         yield client
 
 
@@ -119,8 +119,10 @@ def place_on():
 def _place(client, columns, sizes):
     """Persisted arrays with partitions of these sizes, the first on the first worker and the last on the last."""
     workers = sorted(client.nthreads())
+    # With new names: those of an earlier test that are still in memory may lie on another worker.
     blocks = [
-        [da.from_array(part, chunks=-1) for part in np.split(column, np.cumsum(sizes)[:-1])] for column in columns
+        [da.from_array(part, chunks=-1, name=False) for part in np.split(column, np.cumsum(sizes)[:-1])]
+        for column in columns
     ]
     for i in range(len(sizes)):
         worker = workers[i * len(workers) // len(sizes)]
@@ -128,7 +130,8 @@ def _place(client, columns, sizes):
         for column, block in zip(blocks, persisted, strict=True):
             column[i] = block
     arrays = client.persist([da.concatenate(column) for column in blocks])
-    wait(arrays)
+    with client.as_current():
+        wait(arrays)
     return arrays
 
 

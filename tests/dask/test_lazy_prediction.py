@@ -28,9 +28,14 @@ def without_cluster():
 
 
 @pytest.fixture(scope="module")
-def on_dask(ranker_class, data, small, small_local):
+def few(data):
+    return [part[:300] for part in data]
+
+
+@pytest.fixture(scope="module")
+def on_dask(ranker_class, few, small, small_local):
     """Rankers by the type of their features; no test may change them."""
-    X, y, qid = data
+    X, y, qid = few
     frame = pd.DataFrame(X).add_prefix("x").assign(x3=pd.Categorical(np.where(X[:, 3] > 0, "high", "low")), qid=qid)
     rankers = {}
     for name, features in {"array": X, "frame": frame}.items():
@@ -40,11 +45,9 @@ def on_dask(ranker_class, data, small, small_local):
 
 
 @options
-@pytest.mark.parametrize("chunks", [(1000, 10), (1000, 4)])
-@pytest.mark.slow
-def test_predictions_for_arrays(options, chunks, on_dask, data):
-    ranker, X = on_dask[0]["array"], data[0]
-    rows = da.from_array(X, chunks=chunks)
+def test_predictions_for_arrays(options, on_dask, few):
+    ranker, X = on_dask[0]["array"], few[0]
+    rows = da.from_array(X, chunks=(100, 4))
     expected = ranker.local.predict(X, **options)
     lazy = ranker.predict(rows, **options)
     assert isinstance(lazy, da.Array)
@@ -53,13 +56,8 @@ def test_predictions_for_arrays(options, chunks, on_dask, data):
     np.testing.assert_array_equal(ranker.predict(X, **options), expected)
     some = ranker.predict(rows[rows[:, 0] > 100], **options).compute()
     assert (some.shape, some.dtype) == ((0, *expected.shape[1:]), expected.dtype)
-
-
-@options
-def test_predictions_for_sparse_blocks(options, on_dask, data):
-    ranker, X = on_dask[0]["array"], data[0]
-    lazy = ranker.predict(da.from_array(X, chunks=(1000, 10)).map_blocks(sp.csr_array), **options)
-    np.testing.assert_array_equal(lazy.compute(), ranker.local.predict(X, **options))
+    sparse = ranker.predict(da.from_array(X, chunks=(100, 10)).map_blocks(sp.csr_array), **options)
+    np.testing.assert_array_equal(sparse.compute(), expected)
 
 
 @options
@@ -77,15 +75,15 @@ def test_predictions_for_frames(options, on_dask):
         assert part.to_numpy().dtype == expected.dtype
 
 
-def test_apply_is_lazy_and_stages_are_of_data_in_this_process(on_dask, data):
-    ranker, X = on_dask[0]["array"], data[0]
-    rows = da.from_array(X, chunks=(1000, 10))
+def test_apply_is_lazy_and_stages_are_of_data_in_this_process(on_dask, few):
+    ranker, X = on_dask[0]["array"], few[0]
+    rows = da.from_array(X, chunks=(100, 10))
     np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.local.apply(X, (1, 3)))
     np.testing.assert_array_equal(list(ranker.staged_predict(X)), list(ranker.local.staged_predict(X)))
 
 
-def test_arguments_are_checked_at_once(on_dask, data):
-    ranker, rows = on_dask[0]["array"], da.from_array(data[0], chunks=(1000, 10))
+def test_arguments_are_checked_at_once(on_dask, few):
+    ranker, rows = on_dask[0]["array"], da.from_array(few[0], chunks=(100, 10))
     with pytest.raises(ValueError, match="num_iteration=5 with start_iteration=0 goes beyond"):
         ranker.predict(rows, num_iteration=5)
     with pytest.raises(TypeError, match="typo"):

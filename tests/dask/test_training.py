@@ -104,9 +104,12 @@ def test_weights_by_whose_mean_xgboost_cannot_divide_are_an_error():
 # The model of all workers
 
 
-def test_the_model_is_the_local_one(ranker_class, data, partitioned, small, small_local):
-    ranker = small(ranker_class, k=10).fit(*partitioned)
-    expected = small_local(ranker_class, k=10).fit(*data).predict(data[0])
+@pytest.mark.parametrize("objective", ["pnorm", "edge-logistic"])
+def test_the_model_is_the_local_one(ranker_class, objective, place, data, interleaved, even_sizes, small, small_local):
+    # All queries are cut. n_jobs=None is the number of threads of the worker, which is 1.
+    rows = place(interleaved, even_sizes(len(data[1]), 3))
+    ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
+    expected = small_local(ranker_class, objective, k=10).fit(*data).predict(data[0])
     assert_close(ranker.to_local().predict(data[0]), expected)
 
 
@@ -114,34 +117,33 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
     X, y, qid = br.make_ranking(n_queries=200, n_documents=(20, 60), random_state=0)
     settings = {"n_estimators": 15, "random_state": 0, "n_jobs": 1, "learning_rate": 0.1, "k": 10}
     local = getattr(br, ranker_class.__name__)(**settings).fit(X, y, qid).predict(X)
-    scores = ranker_class(**settings).fit(*place((X, y, qid), even_sizes(len(y), 7))).to_local().predict(X)
-    assert spearmanr(scores, local).statistic > 0.99
-
-
-@pytest.mark.parametrize("objective", ["pnorm", "edge-logistic"])
-def test_every_kind_of_loss_trains_the_local_model(ranker_class, objective, rows, data, small, small_local):
-    # n_jobs=None is the number of threads of the worker, which is 1.
-    ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
-    expected = small_local(ranker_class, objective, k=10).fit(*data).predict(data[0])
-    assert_close(ranker.to_local().predict(data[0]), expected)
+    ranker = ranker_class(**settings).fit(*place((X, y, qid), even_sizes(len(y), 7)))
+    assert spearmanr(ranker.to_local().predict(X), local).statistic > 0.99
+    # The defaults that belong to the loss reach the workers.
+    if ranker_class is bd.LightGBMRanker:
+        assert "[lambda_l2: 50]" in ranker.booster_.model_to_string()
+    else:
+        trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]["tree_train_param"]
+        assert float(trees["lambda"]) == 50.0
 
 
 class OnThreads(br.surrogates.Power):
-    """Its gradient is an error unless it may use this number of threads; where boosting starts, any number will do."""
+    """An error that names the number of threads of its gradient; where boosting starts, any number will do."""
 
     def gradient_hessian(self, scores, targets, queries):
-        if scores.any() and n_threads() != round(1 / self.exponent):
+        if scores.any():
             raise ValueError(f"there are {n_threads()} threads")
         return super().gradient_hessian(scores, targets, queries)
 
 
-@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (3, 3)])
+@pytest.mark.parametrize(
+    ("ranker_class", "n_jobs", "expected"), [(bd.LightGBMRanker, None, 1), (bd.XGBoostRanker, 3, 3)]
+)
 def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, rows, small, n_jobs, expected, client):
     client.run(os.environ.__setitem__, "OMP_NUM_THREADS", "2")
     try:
-        small(ranker_class, OnThreads(1 / expected), n_jobs=n_jobs).fit(*rows)
         with pytest.raises(ValueError, match=f"there are {expected} threads"):
-            small(ranker_class, OnThreads(1 / 2), n_jobs=n_jobs).fit(*rows)
+            small(ranker_class, OnThreads(), n_jobs=n_jobs).fit(*rows)
     finally:
         client.run(os.environ.__setitem__, "OMP_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
 
@@ -183,17 +185,6 @@ def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, p
     with pytest.warns(UserWarning, match="n_jobs will be ignored"):
         theirs.fit(X, y.astype(int), group=groups)
     np.testing.assert_array_equal(ours.predict(X).compute(), theirs.predict(X).compute())
-
-
-def test_the_defaults_for_a_loss_reach_the_workers(ranker_class, rows):
-    for objective, value in (("softmax", 50.0), ("rank_xendcg", 0.0), ("rank:pairwise", 1.0)):
-        if objective == "softmax" or objective in ranker_class._local_class._backend.NATIVE_OBJECTIVES:
-            ranker = ranker_class(objective, n_estimators=1, random_state=0, n_jobs=1).fit(*rows)
-            if ranker_class is bd.LightGBMRanker:
-                assert f"[lambda_l2: {value:g}]" in ranker.booster_.model_to_string()
-            else:
-                trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]["tree_train_param"]
-                assert float(trees["lambda"]) == value
 
 
 def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small, small_local):
@@ -239,38 +230,31 @@ def test_categories_are_those_of_the_local_ranker(data, small):
     assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
 
 
-def test_integer_features(ranker_class, place, data, even_sizes, small, small_local):
-    X, *rest = data
-    X = X.astype(np.int32)
-    ranker = small(ranker_class).fit(*place((X, *rest), even_sizes(len(X), 3)))
-    assert_close(ranker.predict(X), small_local(ranker_class).fit(X, *rest).predict(X))
-
-
-def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, data, even_sizes, small):
+@pytest.mark.parametrize(("ranker_class", "convert"), [(bd.LightGBMRanker, csr_matrix), (bd.XGBoostRanker, coo_array)])
+def test_sparse_and_dense_features_give_the_same_scores(
+    ranker_class, convert, place, data, even_sizes, small, small_local
+):
     X, y, qid = data
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     dense, *rest = place((X, y, qid), even_sizes(len(y), 3))
-    expected = small(ranker_class).fit(dense, *rest, eval_set=[(dense, *rest)])
-    scores = expected.predict(dense).compute()
-    for convert in (csr_matrix, coo_array):
-        sparse = dense.map_blocks(convert).persist()
-        ranker = small(ranker_class).fit(sparse, *rest, eval_set=[(sparse, *rest)])
-        # Sums of the workers may be added in another sequence in another training, which changes the last bits. Zeros
-        # that are taken for missing values change scores by 0.01 and more.
-        assert_close(ranker.predict(X), scores)
-        np.testing.assert_array_equal(expected.predict(sparse).compute(), scores)
-        histories = [one.evals_result_["valid_0"]["ndcg"] for one in (ranker, expected)]
-        np.testing.assert_allclose(*histories, rtol=1e-6)
+    sparse = dense.map_blocks(convert).persist()
+    ranker = small(ranker_class).fit(sparse, *rest, eval_set=[(sparse, *rest)])
+    local = small_local(ranker_class).fit(X, y, qid)
+    # Zeros that are taken for missing values change scores by 0.01 and more.
+    assert_close(ranker.predict(X), local.predict(X))
+    np.testing.assert_array_equal(ranker.predict(sparse).compute(), ranker.predict(X))
+    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(local.score(X, y, qid), rel=1e-6)
 
 
-def test_a_model_without_splits_warns(ranker_class, place, data, even_sizes, small):
+def test_a_model_without_splits_warns(place, data, even_sizes, small):
     rows = place((np.ones((len(data[1]), 2)), *data[1:]), even_sizes(len(data[1]), 2))
     with pytest.warns(UserWarning, match="no tree has a split"):
-        small(ranker_class).fit(*rows)
+        small(bd.XGBoostRanker).fit(*rows)
 
 
-def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, small):
+def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client, data, small):
     X, y, qid = data
+    X = X.astype(np.int32)
     features = da.from_array(X, chunks=(1000, 4))
     labels, ids = da.from_array(y[:, None], chunks=(700, 1)), da.from_array(qid, chunks=-1)
     ranker = small(bd.XGBoostRanker).fit(features, labels, ids)
@@ -280,30 +264,12 @@ def test_columns_in_several_chunks_and_labels_in_other_chunks(client, data, smal
 # Weights
 
 
-@pytest.mark.parametrize(("objective", "factor"), [("softmax", 1e-30), ("native", 1e307)])
-def test_weights_are_relative(ranker_class, objective, factor, place, data, even_sizes, small):
-    X, y, qid = data
-    if objective == "native":
-        objective = "lambdarank" if ranker_class is bd.LightGBMRanker else "rank:ndcg"
-    weights = np.where(np.arange(150) < 75, 1.0, 0.5)
-    rows = place(data, even_sizes(len(y), 2))
-    expected = small(ranker_class, objective).fit(*rows, sample_weight=weights).predict(X)
-    given = da.from_array((weights * factor)[qid], chunks=rows[1].chunks)
-    # Weights of documents reach the native objectives as they reach our losses.
-    for scaled in (weights * factor, given) if objective == "softmax" else (weights * factor,):
-        scores = small(ranker_class, objective).fit(*rows, sample_weight=scaled).predict(X)
-        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
-    assert np.ptp(expected) > 0
-
-
 @pytest.mark.parametrize(
     ("ranker_class", "kind"),
     [
         (bd.LightGBMRanker, "array of queries"),
         (bd.XGBoostRanker, "collection of queries"),
         (bd.LightGBMRanker, "collection of documents"),
-        (bd.XGBoostRanker, "collection of documents"),
-        (bd.LightGBMRanker, "different documents"),
         (bd.XGBoostRanker, "different documents"),
     ],
 )
@@ -315,7 +281,8 @@ def test_weights_of_queries_and_of_documents(ranker_class, kind, place, interlea
     if kind == "different documents":
         weights = per_row = per_row * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
     local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
-    *rows, of_documents = place((X, y, qid, per_row), even_sizes(len(y), 3))
+    # Weights are relative, also those that are too small for float32.
+    *rows, of_documents = place((X, y, qid, per_row * 1e-50), even_sizes(len(y), 3))
     given = {"array of queries": weights, "collection of queries": da.from_array(weights, chunks=70)}
     scores = small(ranker_class).fit(*rows, sample_weight=given.get(kind, of_documents)).to_local().predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
@@ -331,7 +298,7 @@ def test_native_objectives_take_weights(ranker_class, native, place, data, align
     half = np.arange(75) % 5 + 0.5
     weights = np.concatenate([half, half[::-1]])
     rows = place(data, aligned_sizes(qid, 4))
-    scores = small(ranker_class, native).fit(*rows, sample_weight=weights).to_local().predict(X)
+    scores = small(ranker_class, native).fit(*rows, sample_weight=weights * 1e300).to_local().predict(X)
     local = small_local(ranker_class, native).fit(X, y, qid, sample_weight=weights).predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
     assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
@@ -339,7 +306,7 @@ def test_native_objectives_take_weights(ranker_class, native, place, data, align
 
 @pytest.mark.parametrize(
     ("ranker_class", "objective"),
-    [(bd.LightGBMRanker, "softmax"), (bd.XGBoostRanker, "softmax"), (bd.XGBoostRanker, "edge-logistic")],
+    [(bd.LightGBMRanker, "softmax"), (bd.XGBoostRanker, "edge-logistic")],
 )
 def test_the_weights_of_a_partition_may_all_be_zero(
     ranker_class, objective, place, data, aligned_sizes, small, small_local
@@ -386,9 +353,7 @@ def test_another_measure_may_be_given(place, data, rows, small, small_local):
     assert len(set(history)) > 1
 
 
-@pytest.mark.parametrize(
-    ("ranker_class", "refit"), [(bd.LightGBMRanker, True), (bd.XGBoostRanker, True), (bd.XGBoostRanker, False)]
-)
+@pytest.mark.parametrize(("ranker_class", "refit"), [(bd.LightGBMRanker, True), (bd.XGBoostRanker, False)])
 def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, refit, data, rows, small, small_local):
     settings = {"n_estimators": 60, "early_stopping_rounds": 4, "validation_fraction": 0.3, "learning_rate": 0.5}
     local = small_local(ranker_class, refit=refit, **settings).fit(*data)

@@ -1,13 +1,15 @@
-"""Trainings that fail: errors on one worker, interrupts, and workers that are lost or do not stop."""
+"""Workers of a training: those of the ranker's client; workers that fail, are interrupted, are lost, or do not stop."""
 
+import contextvars
 import os
 import signal
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import cloudpickle
+import dask.array as da
 import numpy as np
 import pytest
 from distributed import get_worker
@@ -82,14 +84,24 @@ def during_the_training(client, action):
         client.run(lambda dask_worker: setattr(dask_worker, "is_boosting", False))
         action()
 
-    thread = threading.Thread(target=act)
     start = time.perf_counter()
-    thread.start()
-    try:
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(act)
         yield
-    finally:
-        thread.join()
+        done.result()
     assert time.perf_counter() - start < LIMIT
+
+
+def test_a_ranker_uses_its_own_client_where_dask_finds_none(
+    client, place, data, aligned_sizes, even_sizes, small, ranker_class
+):
+    X, y, qid = place(data, even_sizes(len(data[1]), 3))
+    weights = da.from_array(np.ones(150), chunks=70)
+
+    def score():
+        return small(ranker_class, n_estimators=2, client=client).fit(X, y, qid, sample_weight=weights).score(X, y, qid)
+
+    assert contextvars.Context().run(score) > 0.7
 
 
 def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, aligned_sizes, small, ranker_class):
@@ -119,8 +131,10 @@ def test_an_interrupt_frees_the_workers(client, place, data, aligned_sizes, smal
     assert time.perf_counter() - start < LIMIT
 
 
-def process_of(client, worker):
-    return client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False).result()
+def processes(client):
+    """The process of each worker, in the sequence in which data are placed on them."""
+    client.wait_for_workers(2)
+    return dict(sorted(client.run(os.getpid).items()))
 
 
 @pytest.mark.slow
@@ -128,38 +142,32 @@ def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
     own_client, place_on, data, aligned_sizes, small, ranker_class, monkeypatch
 ):
     monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
-    client = own_client
-    client.wait_for_workers(2)
-    rows = place_on(client, data, aligned_sizes(data[2], 2))
-    worker = min(client.nthreads())
-    process = process_of(client, worker)
-    result = client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False)
+    (worker, process), _ = processes(own_client).items()
+    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
+    result = own_client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False)
     with (
-        during_the_training(client, lambda: os.kill(process, signal.SIGKILL)),
+        during_the_training(own_client, lambda: os.kill(process, signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
     ):
-        small(ranker_class, Slow(), n_estimators=MANY_ROUNDS, client=client).fit(*rows)
+        small(ranker_class, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
     # Results on a lost worker are an error as well: Dask would wait for that worker to compute them again.
     with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
-        _result(client, result, worker)
+        _result(own_client, result, worker)
     # The arrays were not all lost, and the others are computed again.
-    assert small(ranker_class, n_estimators=2, client=client).fit(*rows).score(*rows) > 0.7
+    assert small(ranker_class, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
 
 
 @pytest.mark.slow
 def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, small, monkeypatch):
     monkeypatch.setattr("boostrank.dask.workers.ERROR_SECONDS", 1.0)
     monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
-    client = own_client
-    client.wait_for_workers(2)
-    rows = place_on(client, data, aligned_sizes(data[2], 2))
-    lost, stuck = sorted(client.nthreads())
-    processes = {worker: process_of(client, worker) for worker in (lost, stuck)}
+    before = processes(own_client)
+    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
+    lost = min(before)
     with (
-        during_the_training(client, lambda: os.kill(processes[lost], signal.SIGKILL)),
+        during_the_training(own_client, lambda: os.kill(before[lost], signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {lost} was lost while it trained"),
     ):
-        small(bd.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=client).fit(*rows)
-    client.wait_for_workers(2)
-    assert not set(processes.values()) & set(client.run(os.getpid).values())
-    assert small(bd.LightGBMRanker, n_estimators=2, client=client).fit(*rows).score(*rows) > 0.7
+        small(bd.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
+    assert not set(before.values()) & set(processes(own_client).values())
+    assert small(bd.LightGBMRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
