@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from threadpoolctl import threadpool_limits
 
-from boostrank.cli import INTERRUPTED, reports
+from boostrank.cli import reports
 from boostrank.cli.documents import read_documents, read_folds
 from boostrank.cli.options import (
     DEFAULT_MEASURES,
@@ -90,19 +90,13 @@ def default_jobs(n_folds: int) -> int:
 
 
 def default_text() -> str:
-    """The default objectives, and how many trainings they are, for --help."""
-    texts = []
-    for start, objectives in (
-        ("Default objectives on synthetic data", SYNTHETIC_OBJECTIVES),
-        ("Default objectives on your data", DATA_OBJECTIVES),
-        (f"--objectives {ALL}", all_objectives()),
-    ):
-        n_rankers = len(make_rankers(objectives, "both", {}, 15))
-        texts.append(
-            f"{start}: {objectives.replace(',', ', ')}. With both libraries these are {n_rankers} rankers, and on "
-            f"{DEFAULT_FOLDS} folds {DEFAULT_FOLDS * n_rankers} trainings."
-        )
-    return "\n\n".join(texts)
+    """The default objectives, for --help."""
+    texts = {
+        "Default objectives on synthetic data": SYNTHETIC_OBJECTIVES,
+        "Default objectives on your data": DATA_OBJECTIVES,
+        f"--objectives {ALL}": all_objectives(),
+    }
+    return "\n\n".join(f"{start}: {objectives.replace(',', ', ')}." for start, objectives in texts.items())
 
 
 def compare(
@@ -302,11 +296,6 @@ def kept_results(path: Path | None) -> Iterator[Path]:
     """A file for results: that of the user, or a temporary one, which is deleted unless the command is stopped.
 
     After an error or Ctrl-C, a message says which file has the results, and which command goes on with them.
-
-    Raises
-    ------
-    typer.Exit
-        In place of KeyboardInterrupt.
     """
     if path is None:
         descriptor, name = tempfile.mkstemp(prefix="boostrank-compare-", suffix=".jsonl")
@@ -316,7 +305,7 @@ def kept_results(path: Path | None) -> Iterator[Path]:
         file = path
     try:
         yield file
-    except BaseException as error:
+    except BaseException:
         kept = _n_trainings(file)
         if path is None and not kept:
             file.unlink(missing_ok=True)
@@ -324,10 +313,6 @@ def kept_results(path: Path | None) -> Iterator[Path]:
             arguments = [*sys.argv[1:], *(["--results", str(file)] if path is None else [])]
             error_console.print(f"{kept} {'training is' if kept == 1 else 'trainings are'} kept in {file}. To go on:")
             error_console.print(f"  {shlex.join(['boostrank', *arguments])}")
-        elif isinstance(error, KeyboardInterrupt):
-            error_console.print("Stopped before the first training ended: no results are kept.")
-        if isinstance(error, KeyboardInterrupt):
-            raise typer.Exit(INTERRUPTED) from None
         raise
     if path is None:
         # Folders for temporary files may be cleaned while the command runs.

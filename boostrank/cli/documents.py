@@ -329,7 +329,7 @@ def read_folds(directory: Path, columns: ColumnOptions) -> list[Fold]:
 
     The files may be tables in any format that commands read, or LETOR files; see
     :func:`boostrank.read_letor_folds` for their names. The columns of a fold are those of its training file, and so are
-    the categories. All query ids are int64, or all are str.
+    the categories.
 
     Raises
     ------
@@ -356,14 +356,7 @@ def read_folds(directory: Path, columns: ColumnOptions) -> list[Fold]:
         if validation_path is not None:
             validation = read_documents(validation_path, ids, model=train.features).dataset
         folds.append(Fold(folder.name, train.dataset, validation, test))
-    parts = [part for fold in folds for part in fold[1:] if part is not None]
-    if any(part.qid.dtype.kind == "U" for part in parts):
-        folds = [Fold(name, *map(_with_text_ids, (train, validation, test))) for name, train, validation, test in folds]
     return folds
-
-
-def _with_text_ids(part: Any) -> Any:
-    return None if part is None else part._replace(qid=part.qid.astype(str))
 
 
 def read_groups(path: Path) -> pd.Series:

@@ -110,9 +110,6 @@ def find_query(ids: Any, text: str | None, path: Path) -> Any:
             return known[0]
         raise ValueError(f"--query is needed: {counted}, such as {', '.join(map(str, known[:3]))}")
     same = known[known.astype(str) == text]
-    if not len(same) and known.dtype.kind in "iu" and text.strip().lstrip("+-").isdecimal():
-        # 007 is 7.
-        same = known[known == int(text)]
     if not len(same):
         raise ValueError(
             f"--query: there is no query {text!r}; {counted}, near to it {', '.join(near_ids(known, text))}"

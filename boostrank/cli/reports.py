@@ -12,6 +12,7 @@ from rich.text import Text
 
 from boostrank.cli.options import console, require_folder_of
 from boostrank.comparison import Comparison
+from boostrank.displays.style import import_pyplot
 from boostrank.inputs.files import write_atomically
 from boostrank.tables.text import latex_table, markdown_table, text_lines
 
@@ -88,7 +89,9 @@ class OutputFiles(NamedTuple):
         if self.per_query is not None and self.per_query.suffix != ".csv":
             raise ValueError(f"--per-query must be a file that ends in .csv; got {str(self.per_query)!r}")
         if self.plot is not None:
-            _check_plot_suffix(self.plot)
+            known = import_pyplot().Figure().canvas.get_supported_filetypes()
+            if self.plot.suffix.removeprefix(".") not in known:
+                raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(self.plot)!r}")
 
     def write_table(self, table: pd.DataFrame, rows: list[list[str]], n_texts: int) -> None:
         """Write a table, if a file for it was given, as CSV, JSON, Markdown or LaTeX, by the suffix of its name.
@@ -113,8 +116,6 @@ class OutputFiles(NamedTuple):
         """Write the figure of matplotlib that `draw` returns, if a file for it was given."""
 
         def write(path: str) -> None:
-            from boostrank.displays.style import import_pyplot
-
             figure = draw()
             # Without a format, matplotlib adds a suffix to a path that has none.
             figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
@@ -138,15 +139,3 @@ def _write(what: str, path: Path | None, write: Callable[[str], object]) -> None
     if path is not None:
         write_atomically(path, write)
         console.print(f"{what}: {path}", soft_wrap=True)
-
-
-def _check_plot_suffix(path: Path) -> None:
-    """Refuse the file of a plot if matplotlib is missing, or writes no file with this suffix."""
-    from boostrank.displays.style import import_pyplot
-
-    plt = import_pyplot()
-    figure = plt.figure()
-    known = figure.canvas.get_supported_filetypes()
-    plt.close(figure)
-    if path.suffix.removeprefix(".") not in known:
-        raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(path)!r}")

@@ -264,12 +264,17 @@ def summarize(
     """The attribute `table` of a :class:`Comparison`, from its attribute `per_query` and names of rankers or runs."""
     by_name = {name: per_query[per_query[kind] == name] for name in names}
     weights = by_name[baseline]["weight"].to_numpy() if "weight" in per_query else None
+    counted = np.ones(len(by_name[baseline])) if weights is None else weights
     rows: list[dict[Any, Any]] = []
     for measure in measures:
         values = {name: by_name[name][measure].to_numpy() for name in names}
         tests = _tests(values, baseline, weights, n_permutations, random_state)
         for name in names:
-            row: dict[Any, Any] = {kind: name, "metric": measure, "mean": _mean(values[name], weights)}
+            row: dict[Any, Any] = {
+                kind: name,
+                "metric": measure,
+                "mean": float(weighted_means(values[name], counted).mean[0]),
+            }
             folds = by_name[name].groupby("fold", sort=False) if "fold" in per_query else None
             if folds is not None:
                 row.update(folds[measure].mean().to_dict())
@@ -311,12 +316,6 @@ def _with_group(table: pd.DataFrame, group: Any, per_query: pd.DataFrame, kind: 
     table.insert(0, "group", np.full(len(table), group, dtype=object))
     table.insert(1, "queries", numbers)
     return table
-
-
-def _mean(values: Floats, weights: Floats | None) -> float:
-    """Weighted mean of the values that are not NaN; NaN if there is none."""
-    ones = np.ones(len(values))
-    return float(weighted_means(values, ones if weights is None else weights).mean[0])
 
 
 def _tests(

@@ -222,7 +222,7 @@ class ProgressDisplay:
 
     def __init__(self, n_folds: int, n_rankers: int) -> None:
         self._n_folds, self._n_rankers = n_folds, n_rankers
-        self._finished, self._trained, self._n_trained = Counter[str](), Counter[str](), 0
+        self._finished, self._n_trained = Counter[str](), 0
         # Names of rankers and folds may contain brackets or colons, which are no markup.
         self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
         self._bar = Progress(
@@ -256,7 +256,6 @@ class ProgressDisplay:
             self._bar.reset(self._task, completed=training.n_finished, description=name)
         else:
             self._n_trained += 1
-            self._trained[training.fold] += 1
             self._bar.update(self._task, completed=training.n_finished, description=name)
         if self._finished[training.fold] == self._n_rankers and self._bar.disable:
             self._console.print(self._line(training), soft_wrap=True)
@@ -264,17 +263,7 @@ class ProgressDisplay:
     def _line(self, training: FinishedTraining) -> str:
         """One line of text on a fold that is finished."""
         n_folds = sum(count == self._n_rankers for count in self._finished.values())
-        n_trained = self._trained[training.fold]
-        n_saved = self._n_rankers - n_trained
-        text = f"{training.fold} is finished ({n_folds} of {self._n_folds}): "
-        if not n_trained:
-            return f"{text}{n_saved} saved {_plural(n_saved)}"
-        text += f"{n_trained} {_plural(n_trained)}" + (f", {n_saved} saved" if n_saved else "")
         seconds = time.monotonic() - self._start
-        n_left = training.n_trainings - training.n_finished
+        n_left = training.n_trainings - training.n_finished if self._n_trained else 0
         left = f", about {duration(seconds / self._n_trained * n_left)} left" if n_left else ""
-        return f"{text}, {duration(seconds)} since the start{left}"
-
-
-def _plural(count: int) -> str:
-    return "training" if count == 1 else "trainings"
+        return f"{training.fold} is finished ({n_folds} of {self._n_folds}): {duration(seconds)} since the start{left}"

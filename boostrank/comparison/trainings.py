@@ -45,13 +45,6 @@ class Training(NamedTuple):
     fold: Fold
 
 
-class Warned(NamedTuple):
-    """A warning of a training in another process."""
-
-    category: type[Warning]
-    text: str
-
-
 def run_trainings(
     trainings: Sequence[Training], n_jobs: int | None, saved: SavedResults | None
 ) -> Generator[tuple[int, TrainingResult, bool], None, None]:
@@ -116,7 +109,7 @@ def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator
     outputs = parallel(delayed(_train)(number, training, os.getpid()) for number, training in jobs)
     try:
         for number, result, warned in outputs:
-            for category, text in warned:
+            for text, category in warned:
                 warn(text, category)
             yield number, result
     except TerminatedWorkerError as error:
@@ -131,8 +124,11 @@ def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator
             outputs.close()
 
 
-def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingResult, list[Warned]]:
-    """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it."""
+def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingResult, list[tuple[str, type[Warning]]]]:
+    """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it.
+
+    Returns its number, the result, and the warnings of a training in another process.
+    """
     if os.getpid() == caller:
         return number, _trained(training), []
     # Ctrl-C on a terminal goes to all processes. The caller ends this one, which would print a traceback otherwise.
@@ -140,7 +136,7 @@ def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingR
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(record=True) as caught:
         result = _trained(training)
-    return number, result, [Warned(one.category, str(one.message)) for one in caught]
+    return number, result, [(str(one.message), one.category) for one in caught]
 
 
 def _trained(training: Training) -> TrainingResult:

@@ -27,9 +27,9 @@ from boostrank.displays.style import (
     shortened,
     wrapped,
 )
-from boostrank.inputs.arrays import Floats, Ints, as_floats
+from boostrank.inputs.arrays import Floats, Ints, as_floats, check_lengths
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_number
-from boostrank.metrics import Measure, get_measure
+from boostrank.metrics import Measure, check_scores, get_measure
 from boostrank.metrics.labels import labels_scores_queries, refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, mean_margin, query_groups
@@ -357,12 +357,8 @@ class GainCalibrationDisplay(PredictionDisplay):
         scores = queries.group(as_floats(y_score, "y_score"))
         weights = queries.repeat(query_weights(sample_weight, queries, grouped=False))
         if transform is not None:
-            given, scores = scores, as_floats(transform(scores), "the result of transform")
-            if scores.shape != given.shape or not np.isfinite(scores).all():
-                raise ValueError(
-                    f"transform must return one finite number for each of the {len(given)} scores; got shape "
-                    f"{scores.shape} with {int((~np.isfinite(scores)).sum())} numbers that are not finite"
-                )
+            scores = check_scores(as_floats(transform(scores), "the result of transform"), "the result of transform")
+            check_lengths(y_score=len(labels), transform=len(scores))
         gains = make_targets(labels, queries, DCG(k, gain, discount), normalize)
         if within_queries:
             scores, gains = (values - queries.repeat(queries.mean(values)) for values in (scores, gains))

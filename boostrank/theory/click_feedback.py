@@ -121,7 +121,7 @@ from boostrank.core.segments import Segments
 from boostrank.core.targets import make_targets
 from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import check_choice, check_count
-from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution
 from boostrank.theory.consistency.regret_bounds import discounts_by_rank
 
@@ -275,28 +275,6 @@ class ClickFeedback:
         return make_targets(values, Segments.from_sizes(np.full(len(patterns), m)), linear, self.normalize).reshape(
             patterns.shape
         )
-
-
-def is_affine(surrogate: str | Surrogate) -> bool:
-    """Whether the gradient of a surrogate is affine in the targets, tested at 20 random scores and targets in [0, 1/5].
-
-    Then unbiased targets give an unbiased gradient.
-
-    Examples
-    --------
-    >>> is_affine("softmax"), is_affine("centered-logistic")
-    (True, False)
-    """
-    chosen, random, queries = get_surrogate(surrogate), np.random.default_rng(0), Segments.from_sizes([5])
-    for _ in range(20):
-        scores, weight = random.normal(size=5), random.random()
-        first, second = 0.2 * random.random((2, 5))
-        mixed = weight * first + (1.0 - weight) * second
-        gradients = [chosen.gradient_hessian(scores, targets, queries)[0] for targets in (first, second, mixed)]
-        error = np.abs(weight * gradients[0] + (1.0 - weight) * gradients[1] - gradients[2]).max()
-        if error > 1e-9 * np.abs(gradients[2]).max():
-            return False
-    return True
 
 
 def dcg_ranking_bound(distribution: LabelDistribution, dcg: DCG | None = None) -> float:

@@ -84,7 +84,7 @@ def test_tables_with_names_categories_and_text_ids(run, data, tmp_path):
     [
         ("", "--query is needed: DATA has 60 queries, such as 0, 1, 2"),
         ("--query 77", "--query: there is no query '77'; DATA has 60 queries, near to it 59, 58, 57"),
-        ("--query 007 --documents 1,999", "query 7 has the ranks 1 to"),
+        ("--query 7 --documents 1,999", "query 7 has the ranks 1 to"),
         ("--query 7 --documents 0,1", "--documents must be one rank or two, counted from 1, such as 1,4; got '0,1'"),
     ],
 )

@@ -125,13 +125,13 @@ def shown(monkeypatch):
 def test_a_line_for_each_fold_is_written_off_a_terminal(shown):
     trained = [("Fold1", "a", False), ("Fold2", "a", False), ("Fold2", "b", False), ("Fold1", "b", False)]
     assert shown(trained) == (
-        "Fold2 is finished (1 of 2): 2 trainings, 1 min 00 s since the start, about 20 s left\n"
-        "Fold1 is finished (2 of 2): 2 trainings, 2 min 00 s since the start\n"
+        "Fold2 is finished (1 of 2): 1 min 00 s since the start, about 20 s left\n"
+        "Fold1 is finished (2 of 2): 2 min 00 s since the start\n"
     )
     saved = [("[b]x", "a", True), ("[b]x", "b", True), ("Fold2", "a", True), ("Fold2", "b", False)]
     assert shown(saved) == (
-        "[b]x is finished (1 of 2): 2 saved trainings\n"
-        "Fold2 is finished (2 of 2): 1 training, 1 saved, 1 min 00 s since the start\n"
+        "[b]x is finished (1 of 2): 1 min 00 s since the start\n"
+        "Fold2 is finished (2 of 2): 2 min 00 s since the start\n"
     )
 
 
@@ -149,4 +149,4 @@ def test_progress_is_shown_on_standard_error(folds, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
-    assert [line.split(",")[0] for line in lines] == [f"Fold{i} is finished ({i} of 3): 1 training" for i in (1, 2, 3)]
+    assert [line.split(":")[0] for line in lines] == [f"Fold{i} is finished ({i} of 3)" for i in (1, 2, 3)]

@@ -279,8 +279,8 @@ def test_estimators_and_one_query(data, rankers):
     [
         ({"n_bins": 0}, "n_bins must be an integer"),
         ({"normalize": "max"}, "normalize must be one of"),
-        ({"transform": lambda scores: scores[:1]}, "transform must return one finite number for each of the 2 scores"),
-        ({"transform": lambda scores: scores / np.nan}, "2 numbers that are not finite"),
+        ({"transform": lambda scores: scores[:1]}, "y_score has 2 .* transform has 1|1 values for the 2"),
+        ({"transform": lambda scores: scores / np.nan}, "the result of transform must be finite"),
     ],
 )
 def test_calibration_names_bad_input(settings, message):

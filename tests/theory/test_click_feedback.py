@@ -14,7 +14,6 @@ from boostrank.theory import (
     LabelDistribution,
     check_consistency,
     dcg_ranking_bound,
-    is_affine,
     session_target_variance,
 )
 from boostrank.theory.consistency.distributions import DistributionBatch
@@ -24,6 +23,20 @@ TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.05])
 MODELS = [PositionBased(P), TRUST, Cascade(0.6, 0.9)]
 DISTRIBUTIONS = [LabelDistribution.random(2 + seed % 3, 3, max_label=1, random_state=seed) for seed in range(6)]
 AFFINE = [name for name in SURROGATES if name != "centered-logistic"]
+
+
+def is_affine(name):
+    """Whether the gradient of a surrogate is affine in the targets, at 20 random scores and targets in [0, 1/5]."""
+    chosen, random, queries = get_surrogate(name), np.random.default_rng(0), Segments.from_sizes([5])
+    for _ in range(20):
+        scores, weight = random.normal(size=5), random.random()
+        first, second = 0.2 * random.random((2, 5))
+        mixed = weight * first + (1.0 - weight) * second
+        gradients = [chosen.gradient_hessian(scores, targets, queries)[0] for targets in (first, second, mixed)]
+        error = np.abs(weight * gradients[0] + (1.0 - weight) * gradients[1] - gradients[2]).max()
+        if error > 1e-9 * np.abs(gradients[2]).max():
+            return False
+    return True
 
 
 def clicks_given(model, relevant):

@@ -25,6 +25,7 @@ converges, because the labels at the first ranks become independent draws at ``s
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -357,7 +358,7 @@ def _by_integral(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: D
         _with_end(breaks, np.log(last)),
     )
     logs = np.log(np.maximum(ends, 1.0))
-    parts = [integrate(lambda u: weight(u)[0], low, high, _with_end([], high)) for low, high in _pairs(logs)]
+    parts = [integrate(lambda u: weight(u)[0], low, high, _with_end([], high)) for low, high in pairwise([0.0, *logs])]
     return float(numerator / (levels @ np.array(parts)))
 
 
@@ -374,12 +375,6 @@ def _by_sum(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: Discou
     # Linear interpolation between ranks: if documents of two gains share a rank, they share its discount.
     ends = np.interp(reached * length, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)]))
     return numerator / float(levels @ np.diff(ends, prepend=0.0))
-
-
-def _pairs(ends: Floats) -> list[tuple[float, float]]:
-    """Start and end of each interval; the first one starts at 0."""
-    starts = np.concatenate([[0.0], ends[:-1]])
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def _with_end(breaks: ArrayLike, end: float) -> Floats:
