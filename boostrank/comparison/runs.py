@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from boostrank.comparison.comparison import Comparison, summarize, summarize_groups
-from boostrank.core.weights import shown
 from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, named_measures
 from boostrank.metrics.runs import evaluate_run
-from boostrank.metrics.runs.evaluation import QUERIES, groups_by_id, weights_by_id
+from boostrank.metrics.runs.evaluation import QUERIES, differing_queries, groups_by_id, ids_of, weights_by_id
 
 
 def compare_runs(
@@ -137,27 +135,17 @@ def compare_runs(
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
     """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
-    judged = _ids(judgments)
-    in_runs = {name: _ids(table) for name, table in tables.items()}
+    judged = ids_of(judgments)
+    in_runs = {name: ids_of(table) for name, table in tables.items()}
     if queries == "common":
-        common = np.all([np.isin(judged, each) for each in in_runs.values()], axis=0)
+        common = np.all([judged.isin(each) for each in in_runs.values()], axis=0)
         if not common.any():
             raise ValueError(f"no query of qrels is in all of the runs {', '.join(tables)}")
         return judgments[judgments[QUERY].isin(judged[common])]
     if queries is None:
-        faults = []
-        for name, each in in_runs.items():
-            missing, unknown = judged[~np.isin(judged, each)], each[~np.isin(each, judged)]
-            if len(missing):
-                faults.append(
-                    f"the run {name} misses {len(missing)} of {len(judged)} queries of qrels, which count as 0 "
-                    f"({shown(missing)})"
-                )
-            if len(unknown):
-                faults.append(
-                    f"{len(unknown)} of {len(each)} queries of the run {name} have no judgments and are left out "
-                    f"({shown(unknown)})"
-                )
+        faults = [
+            fault for name, each in in_runs.items() for fault in differing_queries(judged, each, f"the run {name}")
+        ]
         if faults:
             warn(
                 "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
@@ -165,10 +153,6 @@ def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], que
                 UserWarning,
             )
     return judgments
-
-
-def _ids(table: pd.DataFrame) -> NDArray[Any]:
-    return np.asarray(table[QUERY].unique(), dtype=object)
 
 
 def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:

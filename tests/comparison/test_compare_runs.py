@@ -90,7 +90,7 @@ class TestQueriesThatRunsMiss:
 
     def test_they_count_as_0_and_are_named_in_a_warning(self):
         message = (
-            r"the run x misses 1 of 3 queries .* \('3'\); the run y misses 1 of 3 .* \('1'\); "
+            r"1 of 3 queries of qrels are not in the run x .* \('3'\); 1 of 3 queries .* not in the run y .* \('1'\); "
             r"1 of 3 queries of the run y have no judgments and are left out \('9'\); pass queries='judged'"
         )
         with pytest.warns(UserWarning, match=message) as caught:

@@ -383,22 +383,13 @@ def _refuse_subtopics(judgments: pd.DataFrame) -> None:
 
 def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: str | None) -> pd.Index:
     """Ids of the queries to evaluate; a warning names queries that only one of the two tables has."""
-    judged, in_run = (pd.Index(np.asarray(table[QUERY].unique(), dtype=object)) for table in (judgments, retrieved))
+    judged, in_run = ids_of(judgments), ids_of(retrieved)
     is_found = judged.isin(in_run)
-    missing, unknown = judged[~is_found], in_run[~in_run.isin(judged)]
     if not is_found.any():
         raise ValueError(
             f"the run has none of the queries of qrels: {shown(in_run)} in the run, {shown(judged)} in qrels"
         )
-    faults = []
-    if len(missing):
-        faults.append(
-            f"{len(missing)} of {len(judged)} queries of qrels are not in the run and count as 0 ({shown(missing)})"
-        )
-    if len(unknown):
-        faults.append(
-            f"{len(unknown)} of {len(in_run)} queries of the run have no judgments and are left out ({shown(unknown)})"
-        )
+    faults = differing_queries(judged, in_run, "the run")
     if faults and queries is None:
         warn(
             "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
@@ -406,6 +397,26 @@ def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: s
             UserWarning,
         )
     return judged[is_found] if queries == "common" else judged
+
+
+def ids_of(table: pd.DataFrame) -> pd.Index:
+    """The ids of the queries of a table, in the sequence in which they first appear."""
+    return pd.Index(np.asarray(table[QUERY].unique(), dtype=object))
+
+
+def differing_queries(judged: pd.Index, in_run: pd.Index, run: str) -> list[str]:
+    """The parts of a warning that name queries which only the judgments or only `run` has."""
+    missing, unknown = judged[~judged.isin(in_run)], in_run[~in_run.isin(judged)]
+    faults = []
+    if len(missing):
+        faults.append(
+            f"{len(missing)} of {len(judged)} queries of qrels are not in {run} and count as 0 ({shown(missing)})"
+        )
+    if len(unknown):
+        faults.append(
+            f"{len(unknown)} of {len(in_run)} queries of {run} have no judgments and are left out ({shown(unknown)})"
+        )
+    return faults
 
 
 def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:

@@ -45,8 +45,6 @@ MAX_POWER = 12
 DIFFERENCE_TOLERANCE = 1e-8
 # Upper limit of integrals over t = -log(1 - s): exp(-60) is less than the distance from 1 to the next float64.
 MAX_EXPONENT = 60.0
-# Largest number of ranks of a sum in memory at a time.
-MAX_RANKS_AT_ONCE = 1_000_000
 
 
 class Limit(NamedTuple):
@@ -367,11 +365,7 @@ def _by_sum(curve: ScoreCurve, n: float, k: Cutoff, gain: Gain, discount: Discou
     length = int(n)
     last = int(ranks_kept(k, [length])[0])
     discounts = DCG(discount=discount).discounts(last)
-    numerator = 0.0
-    for start in range(0, last, MAX_RANKS_AT_ONCE):
-        stop = min(start + MAX_RANKS_AT_ONCE, last)
-        gains = curve.expected_gain(1.0 - np.arange(start + 1.0, stop + 1.0) / (length + 1.0), gain)
-        numerator += float(gains @ discounts[start:stop])
+    numerator = float(curve.expected_gain(1.0 - np.arange(1.0, last + 1.0) / (length + 1.0), gain) @ discounts)
     # Linear interpolation between ranks: if documents of two gains share a rank, they share its discount.
     ends = np.interp(reached * length, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)]))
     return numerator / float(levels @ np.diff(ends, prepend=0.0))

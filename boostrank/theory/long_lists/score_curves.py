@@ -280,9 +280,13 @@ def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks
     """
     points = np.asarray(breaks, dtype=np.float64)
     points = points[(points > low) & (points < high)]
+
+    def at_point(x: float) -> Any:
+        return function(np.array([x]))
+
     settings: dict[str, Any] = dict.fromkeys(("epsabs", "epsrel"), QUADRATURE_TOLERANCE)
     settings |= {"norm": "max", "points": points, "limit": 2_000 + len(points)}
-    value, error = quad_vec(lambda x: function(np.array([x])), low, high, **settings)
+    value, error = quad_vec(at_point, low, high, **settings)
     if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
         raise ValueError(
             f"an integral of the curve has the error {error:.1e}: pass the points where the curve is not continuous as "

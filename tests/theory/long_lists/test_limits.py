@@ -197,12 +197,6 @@ def test_sums_are_those_of_a_plain_loop():
     assert float(found) == pytest.approx(dcg / ideal, rel=1e-3)
 
 
-def test_sums_in_chunks_are_sums(monkeypatch):
-    whole = theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf")
-    monkeypatch.setattr("boostrank.theory.long_lists.limits.MAX_RANKS_AT_ONCE", 100)
-    np.testing.assert_allclose(theory.pseudo_expectation(GRADED, [5_000, 777], method="sum", discount="zipf"), whole)
-
-
 def test_pseudo_expectations_of_what_has_none_are_refused():
     with pytest.raises(ValueError, match="use method='sum'"):
         theory.pseudo_expectation(GRADED, [100], k=1)
