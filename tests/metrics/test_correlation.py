@@ -12,9 +12,7 @@ from oracles import one_query
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from boostrank.core.segments import Segments
 from boostrank.metrics import agreement_score, auc_score
-from boostrank.metrics.correlation import label_codes
 from boostrank.preferences import PreferenceGraph
 
 
@@ -29,14 +27,6 @@ def test_pair_metrics_of_any_query(query):
     pairs = [(a[1], b[1]) for a in query for b in query if a[0] >= 3 > b[0]]
     expected = np.mean([(a > b) + (a == b) / 2 for a, b in pairs]) if pairs else 1.0
     assert FUNCTIONS["auc"](y, scores, one_query(y), threshold=3, empty="one") == pytest.approx(expected, abs=1e-13)
-
-
-def test_labels_are_numbered_in_each_query_from_the_largest():
-    labels = np.array([2.0, 5.0, 5.0, 1.0, 0.0, 0.0, 7.0])
-    codes, same_label = label_codes(labels, Segments.from_sizes([4, 2, 1]))
-    assert codes.tolist() == [1, 0, 0, 2, 0, 0, 0]
-    assert same_label.tolist() == [1, 1, 0]
-    assert codes.dtype == same_label.dtype == np.int64
 
 
 def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():

@@ -51,10 +51,6 @@ def test_name_stands_for_measure(name, measure):
     assert named_measures(name, "runs") == {name: measure}
 
 
-def test_settings_can_be_added():
-    assert get_measure("AP@10", ties="stable") == get_measure("map@10", ties="stable")
-
-
 @for_each(
     ("name", "fault"),
     [

@@ -58,9 +58,7 @@ def test_it_is_the_maximum_over_all_ideal_rankings(k, normalize):
 @pytest.mark.parametrize(
     ("measure", "settings", "fault"),
     [
-        ("Compat(p=1)", {}, r"p must be a finite number above 0 and below 1; got 1"),
         ("Compat(normalize=1)", {}, r"normalize must be True or False; got 1"),
-        ("compat@0", {}, r"k must be None or an integer of at least 1; got 0"),
         ("Compat", {"ties": "best"}, r"ties of compat must be one of stable; got 'best'"),
         ({"v": get_measure("compat", empty="raise")}, {}, r"query 'q' has no relevant document"),
     ],

@@ -16,11 +16,9 @@ RUN = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}}
 
 
 def test_scores_that_are_equal_as_float32_are_tied_for_trec_eval():
-    run = {"301": {"a": 1.0, "b": 1.0 + 1e-12, "c": 0.5}}
+    run = {"301": {"a": 1.0 + 1e-12, "b": 1.0}}
     assert evaluate_run({"301": {"a": 1}}, run, "RR") == {"RR": 0.5}
-    assert evaluate_run({"301": {"b": 1}}, run, "RR") == {"RR": 1.0}
-    assert evaluate_run({"301": {"a": 1}}, {"301": {"a": 1.0, "b": 1.0 + 1e-12}}, "RR", ties="stable") == {"RR": 0.5}
-    assert evaluate_run({"301": {"a": 1}}, {"301": {"a": 1.0 + 1e-12, "b": 1.0}}, "RR", ties="stable") == {"RR": 1.0}
+    assert evaluate_run({"301": {"a": 1}}, run, "RR", ties="stable") == {"RR": 1.0}
 
 
 @pytest.mark.parametrize(("ties", "value"), [("average", 0.75), ("best", 1.0), ("worst", 0.5), ("stable", 1.0)])
@@ -113,7 +111,6 @@ class TestQueriesOfOneTable:
         ({"unjudged": "drop"}, "unjudged must be one of zero, remove"),
         ({"queries": "all"}, "queries must be one of judged, common"),
         ({"measures": "auc"}, "auc is not defined for runs"),
-        ({"measures": "agreement"}, "agreement is not defined for runs"),
         ({"measures": "ndcg@0.5"}, "not a fraction"),
         ({"measures": "P"}, "not defined for runs without a cutoff"),
         ({"measures": lambda y, s, q: 0.0}, "is not defined for runs"),
