@@ -50,19 +50,6 @@ def test_best_scores_are_the_values_of_the_model(ranker_class, validated, data):
     assert ranker.evals_result() is ranker.evals_result_
 
 
-def test_best_scores_of_continued_training_are_those_of_its_own_rounds(ranker_class, data, tmp_path):
-    X, y, qid = data
-    first = make(ranker_class).fit(*data)
-    settings = {"n_estimators": 30, "learning_rate": 0.5, "early_stopping_rounds": 3}
-    ranker = make(ranker_class, **settings).fit(*data, eval_set=[(X.copy(), y, qid)], init_model=first)
-    assert ranker.best_iteration_ > 6
-    assert ranker.best_score_ == {"valid_0": {"ndcg": pytest.approx(ranker.score(*data))}}
-    ranker.save_model(tmp_path / "model.json")
-    assert ranker.load_model(tmp_path / "model.json").best_score_ == {}
-    ranker.fit(*data, eval_set=[(X.copy(), y, qid)])
-    assert ranker.best_score_ == {"valid_0": {"ndcg": pytest.approx(ranker.score(*data))}}
-
-
 def test_without_validation_sets_there_are_no_results(ranker_class, data):
     ranker = make(ranker_class).fit(*data)
     assert ranker.best_score_ == ranker.evals_result_ == {}

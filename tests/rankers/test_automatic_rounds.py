@@ -78,10 +78,8 @@ def test_rounds_are_the_best_of_the_mean_over_separate_trainings(ranker_class, d
     ranker.fit(X, y, qid, **fit, **({} if metric == "ndcg" else {"eval_metric": ["map", "ndcg@3"]}))
     assert ranker.best_iteration_ == best
     np.testing.assert_array_equal(ranker.cv_results_["mean_curve"][0], curve[:trained])
-    assert ranker.cv_results_["n_rounds"].tolist() == [best]
-    assert ranker.cv_results_["rounds_trained"].tolist() == [trained]
-    assert ranker.cv_results_["mean_test_score"].tolist() == [curve[best - 1]]
-    assert ranker.cv_results_["metric"].tolist() == [metric]
+    names = ["n_rounds", "rounds_trained", "mean_test_score", "metric"]
+    assert [ranker.cv_results_[name].tolist() for name in names] == [[best], [trained], [curve[best - 1]], [metric]]
     assert 1 < best < N_ROUNDS - PATIENCE
     again = make(n_estimators=best).fit(X, y, qid, **fit)
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))

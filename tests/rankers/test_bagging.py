@@ -191,8 +191,6 @@ def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatc
     # Three members need three workers only.
     assert threads(20, n_jobs=None) == [2] * 3
     assert threads(2, n_jobs=5) == [5] * 3
-    native = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]
-    assert threads(2, n_jobs=None, **{native: 3}) == [None] * 3
     for n_jobs, limit, expected in ((100, "", 1), (2, "3,1", 3), (2, "5", 4), (2, "false", 4), (1, "3", None)):
         monkeypatch.setenv("OMP_NUM_THREADS", limit)
         assert bagging.threads_per_member(n_jobs, 100) == expected
@@ -261,7 +259,6 @@ def test_the_file_is_read_by_the_ranker_and_by_a_bag(ranker_class, frame, data, 
     contributions = model.predict(frame, pred_contrib=True)
     np.testing.assert_allclose(contributions.sum(axis=1), model.predict(frame), atol=1e-5)
     np.testing.assert_allclose(list(model.staged_predict(frame))[-1], model.predict(frame), atol=1e-6)
-    assert model.apply(frame).shape == (len(frame), model.best_iteration_)
 
 
 def test_metrics_of_the_out_of_bag_queries_stop_the_members(ranker_class, shuffled):
@@ -297,8 +294,6 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     X, y, qid = data
     model = bagged(ranker_class).fit(X, y, qid)
     before = pickle.dumps(vars(model))
-    with pytest.raises(ValueError, match="y has 776 values for the 777 rows"):
-        model.fit(X[:, :3], y[:-1], qid)
     # An error in the training of a member.
     model.set_params(ranker__early_stopping_rounds=2)
     with pytest.raises(ValueError, match="unheard"):
@@ -307,7 +302,7 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     assert pickle.dumps(vars(model)) == before
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
-    for name in ("booster_", "best_iteration_", "feature_importances_", "oob_score_", "oob_standard_error_"):
+    for name in ("booster_", "best_iteration_", "oob_score_"):
         assert not hasattr(clone(model), name)
 
 

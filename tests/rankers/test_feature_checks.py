@@ -55,8 +55,6 @@ def with_value(value, dtype=float):
         (X + 1j, "Complex data not supported"),
         (X.astype("datetime64[s]"), "X must have two dimensions and contain real numbers; got ndarray"),
         (with_value("high", object), "could not convert string to float"),
-        (X[:, :, None], "X must have two dimensions"),
-        ({"a": X[:, 0]}, "X must have two dimensions.*got dict"),
         (with_value(np.inf), "infinity"),
         (sp.csr_array(with_value(-np.inf)), "infinity"),
     ],
@@ -73,7 +71,6 @@ def test_features_of_arrays_that_are_refused(ranker_class, place, wrong, message
     [
         (FRAME.where(FRAME < 1, np.inf), "the column 'a' of X contains infinity"),
         (FRAME.assign(b=FRAME["b"].where(FRAME["b"] < 1, -np.inf).astype("Float32")), "the column 'b' .* infinity"),
-        (pl.DataFrame(FRAME.where(FRAME < 1, np.inf).to_dict("list")), "the column 'a' of X contains infinity"),
         (FRAME.assign(c=FRAME["c"] + 0j), "the column 'c' of X has the type complex128"),
         (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), "the column 'c' of X has the type datetime64"),
         (FRAME.assign(c="x"), "the column 'c' of X has the type"),
@@ -148,13 +145,9 @@ def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_p
     np.testing.assert_array_equal(loaded.predict(frame), expected)
 
 
-def test_encoded_names_are_decoded():
+def test_names_in_model_files_of_others_are_not_decoded():
     code = NameCode(r"\s\[\]")
-    for name in ("a b", "[a]", "100%", "a%20b", "%%5B", "ä\u2003b", "plain", "%zz"):
-        assert code.decode(code.encode(name)) == name
-        assert not set(" []\u2003") & set(code.encode(name))
-    # Names in model files of others.
-    assert [code.decode(name) for name in ("100%", "a%2Cb", "plain")] == ["100%", "a%2Cb", "plain"]
+    assert [code.decode(name) for name in ("a%20b", "100%", "a%2Cb", "%zz")] == ["a b", "100%", "a%2Cb", "%zz"]
 
 
 @both

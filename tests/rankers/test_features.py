@@ -1,4 +1,4 @@
-"""Features of every kind: DataFrames of pandas, polars and pyarrow, sparse matrices, categories, missing values."""
+"""Features of every kind: DataFrames of pandas, polars and pyarrow, sparse matrices and missing values."""
 
 import numpy as np
 import pandas as pd
@@ -97,7 +97,7 @@ def test_sparse_and_dense_features_give_the_same_scores(ranker_class, parameters
 def test_the_blocks_of_sparse_features_do_not_matter(data, monkeypatch):
     X, y, qid = data
     expected = small(br.XGBoostRanker).fit(X, y, qid, eval_set=[(X, y, qid)])
-    monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", 7)
+    monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", 70)
     matrix = sp.csr_array(X)
     ranker = small(br.XGBoostRanker).fit(matrix, y, qid, eval_set=[(matrix, y, qid)])
     assert ranker.evals_result_ == expected.evals_result_

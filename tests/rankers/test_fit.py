@@ -1,4 +1,4 @@
-"""`fit`: what rankers learn, early stopping, interruptions, errors, and real data sets."""
+"""`fit`: what rankers learn, held-out queries, errors, and a real data set."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from sklearn.exceptions import NotFittedError
 
 import boostrank as br
 
@@ -56,23 +55,6 @@ def test_the_model_may_be_a_ranker_a_booster_or_a_file(ranker_class, data, tmp_p
         np.testing.assert_array_equal(small(ranker_class).fit(*data, init_model=model).predict(data[0]), expected)
 
 
-def test_the_model_may_be_an_estimator_of_the_library(ranker_class, data):
-    X, y, qid = data
-    settings = {"n_estimators": 6, "random_state": 0, "n_jobs": 1}
-    if ranker_class is br.LightGBMRanker:
-        first = lightgbm.LGBMRanker(verbose=-1, **settings)
-    else:
-        first = xgboost.XGBRanker(**settings)
-    with pytest.raises(NotFittedError):
-        small(ranker_class).fit(*data, init_model=first)
-    rows = np.argsort(qid, kind="stable")
-    first.fit(X[rows], y[rows], group=np.unique(qid, return_counts=True)[1])
-    booster = first.booster_ if ranker_class is br.LightGBMRanker else first.get_booster()
-    went_on, expected = (small(ranker_class).fit(*data, init_model=model) for model in (first, booster))
-    assert went_on.best_iteration_ == 12
-    np.testing.assert_array_equal(went_on.predict(X), expected.predict(X))
-
-
 def test_early_stopping_begins_with_the_new_rounds(ranker_class, data):
     first = small(ranker_class).fit(*data)
     ranker = small(ranker_class, n_estimators=60, early_stopping_rounds=3, learning_rate=0.3)
@@ -80,6 +62,7 @@ def test_early_stopping_begins_with_the_new_rounds(ranker_class, data):
     values = ranker.evals_result_["valid_0"]["ndcg"]
     assert ranker.best_iteration_ == 6 + np.argmax(values) + 1
     assert len(values) == np.argmax(values) + 4
+    assert ranker.best_score_ == {"valid_0": {"ndcg": max(values)}}
     assert ranker._backend.n_rounds(ranker.booster_) == ranker.best_iteration_
     assert br.ndcg_score(VALIDATION[1], ranker.predict(VALIDATION[0]), VALIDATION[2]) == pytest.approx(
         max(values), abs=1e-6

@@ -85,9 +85,7 @@ def trained(ranker_class, data):
     return lambda *objective, **parameters: in_booster(ranker_class(*objective, **SMALL, **parameters).fit(*data))
 
 
-@pytest.mark.parametrize(
-    "objective", [(), ("softmax",), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)], ids=str
-)
+@pytest.mark.parametrize("objective", [(), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)], ids=str)
 def test_losses_of_boostrank_have_its_defaults(ranker_class, trained, objective):
     assert trained(*objective) == OURS[ranker_class]
     assert trained(*objective, reg_lambda=None, min_child_weight=None) == OURS[ranker_class]

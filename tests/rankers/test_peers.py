@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.exceptions import NotFittedError
 
 import boostrank as br
 
@@ -118,8 +119,11 @@ def test_lightgbm_evaluates_and_stops_as_lgbmranker():
 def test_training_of_lightgbm_goes_on_as_that_of_lgbmranker():
     first = their_lightgbm().fit(X, Y, group=SIZES)
     theirs = their_lightgbm().fit(X, Y, group=SIZES, init_model=first)
-    ours = our_lightgbm().fit(X, Y, QID, init_model=first.booster_)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    for model in (first, first.booster_):
+        ours = our_lightgbm().fit(X, Y, QID, init_model=model)
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    with pytest.raises(NotFittedError):
+        our_lightgbm().fit(X, Y, QID, init_model=their_lightgbm())
 
 
 # XGBoost
@@ -169,8 +173,11 @@ def test_initial_scores_are_the_base_margin_of_xgboost():
 def test_training_of_xgboost_goes_on_as_that_of_xgbranker():
     first = their_xgboost().fit(X, Y, qid=QID)
     theirs = their_xgboost().fit(X, Y, qid=QID, xgb_model=first)
-    ours = our_xgboost().fit(X, Y, QID, init_model=first.get_booster())
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    for model in (first, first.get_booster()):
+        ours = our_xgboost().fit(X, Y, QID, init_model=model)
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    with pytest.raises(NotFittedError):
+        our_xgboost().fit(X, Y, QID, init_model=their_xgboost())
 
 
 def test_xgboost_evaluates_and_stops_as_xgbranker():
