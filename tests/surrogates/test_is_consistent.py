@@ -119,15 +119,13 @@ def fails_on(surrogate, distribution, normalize="dcg", discount="log2", k=None):
     return scores is not None and misorders(scores, expected_normalized_gains(distribution, discount, k))
 
 
-CONSISTENT = [*PAPER, *BINARY, *RANDOM]
-
-
 @for_each("k", [None, 2])
 @for_each("surrogate", [*CONSISTENT_SURROGATES, *OWN], ids=repr)
 @pytest.mark.slow
 def test_consistent_pairs_sort_like_the_expected_normalized_gains(surrogate, k):
     assert is_consistent(surrogate)
-    for distribution in CONSISTENT:
+    # `check` tries other random distributions.
+    for distribution in [*PAPER, *BINARY, *RANDOM[:2]] if k is None else PAPER:
         assert minimizer(surrogate, distribution, k=k) is not None
         assert not fails_on(surrogate, distribution, k=k), distribution
 
