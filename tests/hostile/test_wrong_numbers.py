@@ -78,6 +78,15 @@ def test_folds_that_are_none(cv):
     check_fault(lambda: br.cross_validate(ranker, X, Y, QID, cv=cv), r"\bcv\b|n_splits|folds")
 
 
+@both
+def test_dart_with_early_stopping_returns_the_evaluated_model(ranker_class):
+    dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
+    ranker = tiny(ranker_class, n_estimators=30, early_stopping_rounds=5, k=10, learning_rate=0.5, **dart)
+    held_out = br.make_ranking(n_queries=30, n_documents=12, random_state=1)
+    ranker.fit(X, Y, QID, eval_set=[tuple(held_out)])
+    assert ranker.score(*held_out) == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
+
+
 def test_cutoffs_beyond_int64_count_all_ranks():
     rows = Y, X[:, 0], QID
     for name in ("ndcg", "recall", "map", "mrr", "err", "rbp"):
