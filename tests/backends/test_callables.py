@@ -30,17 +30,6 @@ def test_weights_of_a_data_set_multiply_the_derivatives(data):
         np.testing.assert_array_equal(seen, wanted)
 
 
-def test_gradients_follow_the_data_set_and_its_changes(data):
-    X, y, sizes = data
-    objective, scores = br.xgboost_objective("squared"), np.zeros(len(y), np.float32)
-    dmatrix, other = xgb.DMatrix(X, y, group=sizes), xgb.DMatrix(X, 3 - np.minimum(y, 3), group=sizes)
-    first = objective(scores, dmatrix)[0].copy()
-    assert not np.allclose(objective(scores, other)[0], first)
-    np.testing.assert_array_equal(objective(scores, dmatrix)[0], first)
-    dmatrix.set_label(3 - np.minimum(y, 3))
-    assert not np.allclose(objective(scores, dmatrix)[0], first)
-
-
 @pytest.mark.parametrize("make", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))])
 def test_callables_can_be_copied_after_use(make, data):
     X, y, sizes = data

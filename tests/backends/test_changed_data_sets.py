@@ -51,8 +51,12 @@ def test_new_labels_and_new_queries_are_noticed(library, data):
     dataset, kept = make_set(X, y, sizes), make_objective("softmax")
     first = kept(scores, dataset)[0].copy()
     labels = y.max() - y
+    other = make_set(X, labels, sizes)
+    relabelled = make_objective("softmax")(scores, other)[0].copy()
+    # Of two data sets, each has its own gradients.
+    np.testing.assert_array_equal(kept(scores, other)[0], relabelled)
+    np.testing.assert_array_equal(kept(scores, dataset)[0], first)
     dataset.set_label(labels)
-    relabelled = make_objective("softmax")(scores, make_set(X, labels, sizes))[0].copy()
     np.testing.assert_array_equal(kept(scores, dataset)[0], relabelled)
     assert not np.allclose(first, relabelled)
     dataset.set_group([len(y)])

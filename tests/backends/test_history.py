@@ -62,13 +62,8 @@ def test_the_last_validation_set_decides():
     assert history.best_round() == 1
     assert history.last() == ("ndcg@5", 0.9)
     assert history.as_dict() == {"valid_0": {"ndcg@5": [0.9, 0.1]}, "valid_1": {"ndcg@5": [0.1, 0.9]}}
-
-
-def test_the_training_data_do_not_decide():
+    # The training data decide only if there is no other set.
     assert record([ndcg(0.1, 0.9), ndcg(0.9, 0.8)], training=1).best_round() == 1
-
-
-def test_the_training_data_decide_if_there_is_no_other_set():
     assert record([ndcg(0.9, 0.8)], training=0).best_round() == 0
 
 

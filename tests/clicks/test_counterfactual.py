@@ -151,14 +151,6 @@ def test_intervals_of_counts_agree_with_those_of_sessions():
         assert by_queries[0].standard_error == pytest.approx(by_queries[1].standard_error)
 
 
-def test_self_normalized_dcg_does_not_depend_on_a_factor_of_the_propensities():
-    log = simulated()
-    first, second = (evaluate(log, SCORES, factor * np.array(MODEL)) for factor in (1.0, 0.5))
-    assert first.value == pytest.approx(second.value)
-    assert first.standard_error == pytest.approx(second.standard_error)
-    assert evaluate(log, SCORES, 0.5 * np.array(MODEL), self_normalized=False).value > 1.5 * first.value
-
-
 @pytest.mark.parametrize("by", ["queries", "sessions"])
 @pytest.mark.parametrize(("measure", "self_normalized"), [("dcg@2", True), ("dcg", False), ("ndcg@3", True)])
 def test_differences_are_paired(measure, self_normalized, by):
@@ -216,8 +208,6 @@ def test_invalid_arguments_are_named():
     log = simulated()
     for settings, message in (
         ({"measure": "map"}, "measure must be 'dcg' or 'ndcg'"),
-        ({"measure": "dcg@0"}, "measure must be"),
-        ({"measure": 3}, "measure must be"),
         ({"by": "rows"}, "by must be one of"),
         ({"average": "rows"}, "average must be one of"),
         ({"level": 1.0}, "level must be"),
@@ -238,8 +228,6 @@ def test_invalid_arguments_are_named():
     one = log[QID == 1]
     with pytest.raises(ValueError, match="at least two queries with impressions; got 1"):
         evaluate(one, SCORES[QID == 1], MODEL)
-    with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
-        evaluate([1, 0], SCORES, MODEL)
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
     with pytest.raises(ValueError, match="estimated number of relevant documents of ClickLog"):
         evaluate(silent, [0, 0], "position-based")

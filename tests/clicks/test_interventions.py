@@ -237,14 +237,6 @@ def test_ratios_are_those_of_a_loop():
         np.testing.assert_allclose(swap_propensities(log, RANKS).values, ratios_by_loop(log), rtol=1e-12)
 
 
-def test_one_length_and_the_document_of_rank_1_only():
-    # The estimator of Joachims et al.: no document of rank 2 was shown at position 1, as if it were another data set.
-    log = ClickLog(
-        [1, 1, 2, 2], [0, 0, 1, 2, 2, 3], [1, 2, 2, 1, 2, 2], [30, 12, 7, 20, 8, 9], [60, 40, 60, 60, 40, 60]
-    )
-    assert swap_propensities(log, [1, 2, 1, 2]).values[1] == pytest.approx((20 / 80) / (50 / 120))
-
-
 def test_one_session_of_each_query_is_enough():
     n = 20_000
     qid, ranks = np.repeat(np.arange(n), 3), np.tile([1, 2, 3], n)
@@ -265,15 +257,6 @@ def test_swaps_errors_are_robust_to_dependent_clicks():
     found = swap_propensities(copies, RANKS)
     expected = jackknife_errors(lambda part: swap_propensities(part, part.documents), copies)
     np.testing.assert_allclose(found.standard_errors[1:] / found.values[1:], expected[1:], rtol=0.15)
-
-
-def test_swaps_sessions_and_counts_give_the_same_result():
-    log = swapped(3000, 6)
-    one, other = swap_propensities(log, RANKS), swap_propensities(log.aggregate(), RANKS)
-    for name in ("values", "standard_errors", "clicks", "impressions"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.impressions.sum() == log.n_impressions
-    assert one.clicks.sum() == log.n_clicks
 
 
 def test_swaps_positions_without_evidence_are_named():

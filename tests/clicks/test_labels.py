@@ -69,13 +69,9 @@ def test_queries_without_sessions_need_no_support_and_other_rows_do(normalize):
     [
         ({"log": [0, 1]}, TypeError, "log must be a ClickLog; got list"),
         ({"model": [1.0, 0.5]}, ValueError, "propensities has 2 positions, but position 3 is used"),
-        ({"model": [1.0, 0.5, 0.0]}, ValueError, "propensities of position 3 is 0, not in"),
-        ({"model": [1.0, 1.5, 0.5]}, ValueError, "propensities of position 2 is 1.5, not in"),
         ({"model": "random"}, ValueError, "model must be"),
         ({"model": Cascade(), "log": simulated().aggregate()}, ValueError, "needs a log of sessions"),
-        ({"model": Cascade(0.5), "method": "expected-clicks"}, ValueError, "is biased"),
         ({"normalize": "dcg"}, ValueError, "normalize must be"),
-        ({"method": "ipw"}, ValueError, "method must be"),
         ({"clip": 1.0}, ValueError, "clip must be"),
         ({"not_shown": "zero"}, ValueError, "not_shown must be"),
         ({"average": "documents"}, ValueError, "average must be"),

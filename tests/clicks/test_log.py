@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from cases import for_each
 
-import boostrank as br
 from boostrank.clicks import ClickLog
 
 QID = ["a", "b", "a", "b", "a"]
@@ -112,33 +111,10 @@ def test_documents_follow_their_rows():
     assert log.shown.tolist() == [True, False, True]
 
 
-def test_concatenate():
-    counts = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0])
-    sessions = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[5, 5])
-    assert entries(ClickLog.concatenate([counts, counts])) == [(0, 1, 2, 2), (1, 2, 0, 2)]
-    both = ClickLog.concatenate([sessions, sessions])
-    assert both.session_ids.tolist() == [0, 1]
-    assert both.sessions.sizes.tolist() == [2, 2]
-    with pytest.raises(ValueError, match="both have sessions, or neither"):
-        ClickLog.concatenate([counts, sessions])
-    with pytest.raises(ValueError, match=r"logs\[1\] belongs to other rows"):
-        ClickLog.concatenate([counts, ClickLog([1, 2], row=[0], position=[1], clicks=[1])])
-
-
-def test_a_log_cannot_be_changed():
-    given = np.array([1, 2])
-    log = ClickLog([1, 1], row=[0, 1], position=given, clicks=[1, 0])
-    for name in ("row", "position", "clicks", "impressions"):
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(log, name)[0] = 3
-    with pytest.raises(AttributeError):
-        log.row = given
-    given[0] = 7
-    assert log.position.tolist() == [1, 2]
-
-
-def test_a_log_can_be_pickled_and_copied():
+def test_a_log_can_be_copied_and_not_changed():
     log = ClickLog(QID, **EVENTS)
+    with pytest.raises(ValueError, match="read-only"):
+        log.row[0] = 3
     for other in (pickle.loads(pickle.dumps(log)), copy.deepcopy(log)):
         assert repr(other) == repr(log)
         assert entries(other) == entries(log)
@@ -172,25 +148,19 @@ GOOD = {"qid": [1, 1, 2], "row": [0, 1, 2], "position": [1, 2, 1], "clicks": [0,
     [
         ({"row": [0, 1, 3]}, r"row\[2\] is 3, but rows are numbered from 0 to 2"),
         ({"row": [0, -1, 2]}, r"row\[1\] is -1"),
-        ({"row": [0, 0.5, 2]}, r"row\[1\] is 0.5, not an integer"),
         ({"row": ["a", "b", "c"]}, "row must be numbers"),
         ({"row": [[0, 1, 2], [0, 1, 2]]}, "row must be an array one-dimensional; got shape"),
         ({"position": [0, 1, 0]}, r"position\[0\] is 0, but the first position of a list is 1"),
         ({"position": [1, 2**40, 1]}, r"position\[1\] is 1099511627776, more than 1000000: positions are ranks"),
-        ({"position": [1, 1.5, 1]}, r"position\[1\] is 1.5, not an integer"),
-        ({"position": [1, np.nan, 1]}, r"position\[1\] is missing"),
-        ({"position": [1, 2]}, r"position must be an array of one value per entry, shape \(3,\)"),
         ({"clicks": [0, -1, 0]}, r"clicks\[1\] is -1: counts must not be negative"),
         ({"clicks": [0, 2, 0]}, r"clicks\[1\] is 2, but impressions\[1\] is 1"),
         ({"clicks": [0, np.nan, 0]}, r"clicks\[1\] is missing: an impression without"),
         ({"clicks": [0, 0.3, 0]}, r"clicks\[1\] is 0.3, not an integer; for rates"),
-        ({"impressions": [1, 0, 1]}, r"clicks\[1\] is 1, but impressions\[1\] is 0"),
         ({"impressions": [-1, 1, 1]}, r"^impressions\[0\] is -1: counts must not be negative"),
         ({"impressions": [2.0**60, 1, 1]}, r"impressions\[0\] is 1.15292e\+18, not an integer"),
         ({"row": [], "position": [], "clicks": []}, "at least one entry with an impression"),
         ({"qid": []}, "non-empty"),
         ({"documents": ["x"]}, "documents has 1 values for the 3 rows of qid"),
-        ({"session": [1, 1]}, "session must be an array of one value per entry"),
         ({"session": ["s", None, "t"]}, r"session\[1\] is None"),
         ({"session": [1, 1, 1]}, "session '1' has documents of several queries"),
         ({"session": [1, 1, 2], "position": [2, 2, 1]}, "session '1' has the position 2 twice"),
@@ -212,19 +182,22 @@ def test_indexing_errors():
         ClickLog([1, 1], row=[0], position=[1], clicks=[1])[[1]]
 
 
-def test_public_names():
-    assert br.ClickLog is ClickLog
-    assert repr(ClickLog(**GOOD)) == ("ClickLog(n_documents=3, n_queries=2, n_entries=3, n_impressions=3, n_clicks=1)")
-    assert len(ClickLog(**GOOD)) == 3
-
-
 @pytest.mark.parametrize("session", [None, [0, 0]])
 def test_logs_of_the_same_documents_are_concatenated(session):
     settings = {"row": [0, 1], "position": [1, 2], "clicks": [1, 0], "session": session}
     known, unknown, other = (ClickLog([5, 5], **settings, documents=ids) for ids in (["x", "y"], None, ["x", "z"]))
     for logs in ([known, unknown], [unknown, known], [unknown, known, known]):
         assert ClickLog.concatenate(logs).documents.tolist() == ["x", "y"]
-    assert ClickLog.concatenate([unknown, unknown]).documents is None
-    assert entries(ClickLog.concatenate(log for log in (known, known))) == entries(ClickLog.concatenate([known, known]))
+    twice = ClickLog.concatenate(log for log in (unknown, unknown))
+    assert twice.documents is None
+    if session is None:
+        assert entries(twice) == [(0, 1, 2, 2), (1, 2, 0, 2)]
+        with pytest.raises(ValueError, match="both have sessions, or neither"):
+            ClickLog.concatenate([known, ClickLog([5, 5], **settings | {"session": [0, 0]})])
+        with pytest.raises(ValueError, match=r"logs\[1\] belongs to other rows"):
+            ClickLog.concatenate([known, ClickLog([5, 6], **settings)])
+    else:
+        assert twice.session_ids.tolist() == [0, 1]
+        assert twice.sessions.sizes.tolist() == [2, 2]
     with pytest.raises(ValueError, match=r"logs\[2\] belongs to other rows than logs\[0\]: its document ids are diff"):
         ClickLog.concatenate([unknown, known, other])

@@ -95,15 +95,12 @@ def test_names_and_propensities():
     ("make", "message"),
     [
         (lambda: PositionBased([1.0, 0.0]), r"propensities of position 2 is 0, not in \(0, 1\]: a document at"),
-        (lambda: PositionBased([1.2]), r"propensities of position 1 is 1.2, not in \(0, 1\]"),
         (lambda: PositionBased([1.0, np.nan]), "propensities of position 2 is nan"),
         (lambda: PositionBased([[1.0, 0.5]]), "one number for each position; got shape"),
-        (lambda: PositionBased([]), "one number for each position; got shape"),
         (lambda: PositionBased(("power", -1)), "exponent eta of propensities must be a finite number"),
         (lambda: PositionBased(("power", 1.0, 2.0)), r"position 1 is 2, not in \(0, 1\]"),
         (lambda: PositionBased([0.5]).affine(2), "propensities has 1 positions, but position 2 is used"),
         (lambda: TrustBias(click_irrelevant=-0.1), r"click_irrelevant of position 1 is -0.1, not in \[0, 1\]"),
-        (lambda: TrustBias(click_relevant=0.0), r"click_relevant of position 1 is 0, not in \(0, 1\]"),
         (
             lambda: TrustBias(click_relevant=0.5, click_irrelevant=[0.2, 0.5]).affine(2),
             "at position 2 they are 0.5",
@@ -112,7 +109,6 @@ def test_names_and_propensities():
             lambda: Cascade(satisfaction=1.1),
             "satisfaction must be .* at least 0 and of at most 1; got 1.1",
         ),
-        (lambda: Cascade(continuation=0.0), "continuation must be a finite number above 0 and of at most 1; got 0.0"),
     ],
 )
 def test_invalid_settings_are_named(make, message):

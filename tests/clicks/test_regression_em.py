@@ -70,12 +70,6 @@ def test_a_classifier_of_every_row_gives_plain_em():
     np.testing.assert_allclose(found.values, em_by_loop(log, 1000), rtol=2e-3)
 
 
-def test_what_only_the_ranker_knows_gives_too_small_propensities():
-    log, X = world(0, known_to_ranker=1.0)
-    found = regression_em_propensities(log, X, LogisticRegression(), random_state=0)
-    assert (found.values / TRUTH)[[2, 4]].max() < 0.85
-
-
 def test_features_that_determine_the_position_are_named():
     log, _ = world(0)
     counts = log.aggregate()

@@ -120,23 +120,6 @@ def test_independent_targets_are_the_expectation_over_independent_relevances(k):
     np.testing.assert_array_equal(click_targets(log, "position-based", normalize="none"), gamma)
 
 
-def test_dependent_relevances_need_not():
-    """The example of the module's text: E[u] sorts the documents in another way than the probabilities."""
-    outcomes = [(0.4, np.array([1, 0, 0, 0])), (0.6, np.array([0, 1, 1, 1]))]
-    expected = sum(w * normalized(r) for w, r in outcomes)
-    assert expected.round(2).tolist() == [0.4, 0.28, 0.28, 0.28]
-    gamma = sum(w * r for w, r in outcomes)
-    assert gamma.argmax() == 1
-    sessions = sum(
-        w * weight * session_targets(one_session(clicks), P)
-        for w, r in outcomes
-        for clicks, weight in independent_clicks(P * r)
-    )
-    np.testing.assert_allclose(sessions, expected, atol=1e-12)
-    independent = sum(w * normalized(r) for r, w in independent_clicks(gamma))
-    assert independent.argmax() == 1
-
-
 def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
     relevant, tau = np.array([1, 1, 0, 1]), 0.5
     mean = sum(w * session_targets(one_session(c), P, clip=tau) for c, w in independent_clicks(P * relevant))
@@ -203,12 +186,6 @@ def test_means_are_over_all_sessions_of_the_query():
     found = click_targets(log, [1.0, 0.5], normalize="sessions", not_shown="irrelevant")
     # Document 1 was shown in one of the two sessions, with a single click there.
     assert found.tolist() == pytest.approx([0.5, 2.0 / 2])
-
-
-def test_a_log_without_clicks_has_targets_of_zero():
-    log = one_session([0, 0, 0])
-    for normalize, model in itertools.product(("none", "independent", "sessions"), (P, Cascade(0.5))):
-        assert click_targets(log, model, normalize=normalize).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_invalid_arguments_are_named():

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,18 +68,6 @@ def test_differences_are_paired_by_query(ragged):
     assert title == "difference to tied, with 95% intervals, paired by query"
     assert (display.ax_.get_ylabel(), display.difference_ax_.get_ylabel()) == ("NDCG@k", "difference in NDCG@k")
     assert (display.ax_.get_xlabel(), display.difference_ax_.get_xlabel()) == ("", "cutoff k")
-    assert not overlapping_texts(display.figure_)
-
-
-def test_long_names_stay_different(ragged):
-    labels, scores, qid = ragged
-    _, one = plt.subplots()
-    alone = NDCGCurveDisplay.from_predictions(labels, {"tied": scores, "ideal": labels}, qid, ax=one)
-    assert alone.difference_ax_ is None
-    assert legend_texts(one) == ["tied", "ideal"]
-    names = [f"a ranker with a name that is long, and much longer than the width of a figure allows, {i}" for i in "ab"]
-    display = NDCGCurveDisplay.from_predictions(labels, dict.fromkeys(names, scores), qid)
-    assert [text.replace("\n", " ") for text in legend_texts(display.difference_ax_)] == names
     assert not overlapping_texts(display.figure_)
 
 
@@ -166,21 +153,6 @@ def test_each_ranker_is_marked_on_its_own_last_set():
     ax = TrainingCurveDisplay.from_estimator({"one": one, "other": other}).ax_
     # The small markers of its curve are in the legend too.
     assert [handle.get_marker() for handle in ax.get_legend().get_lines()] == ["o", "s"]
-
-
-def test_rankers_differ_without_colour_among_several_data_sets(rankers):
-    display = TrainingCurveDisplay.from_estimator(rankers)
-    lines = display.ax_.get_lines()
-    small = [one for one in lines if one.get_label().startswith("_")]
-    assert len(small) == 4
-    assert len({one.get_marker() for one in small}) == 2
-    for one, curve in zip(small, [one for one in lines if one not in small], strict=True):
-        assert one.get_linestyle() == "None"
-        assert one.get_marker() == curve.get_marker()
-        assert {tuple(point) for point in one.get_xydata()} <= {tuple(point) for point in curve.get_xydata()}
-        assert len(one.get_xydata()) >= 4
-    assert display.ax_.get_xlabel() == "boosting round (large marker: last round that predictions use)"
-    assert [len(texts) for texts in all_legend_texts(display.ax_)] == [2, 2]
 
 
 def test_other_estimators_and_bad_input(rankers):

@@ -72,7 +72,7 @@ def test_outliers_are_arrows_with_numbers():
 
 @pytest.mark.parametrize(
     "differences",
-    [[0], [0, -0.3], [0, 0.01], [0, 0.01, 0.02, 0.03, 0.04], [0, 0, 0], [0, 0.3, 0.31, 0.29], [0, 0.001, 0.02, 0.002]],
+    [[0], [0, -0.3], [0, 0, 0], [0, 0.3, 0.31, 0.29], [0, 0.001, 0.02, 0.002]],
 )
 def test_without_outliers_all_are_drawn(differences):
     display = display_of(differences)
@@ -81,12 +81,6 @@ def test_without_outliers_all_are_drawn(differences):
     ends = display.table[["low", "high"]].to_numpy()
     assert low <= min(0, np.nanmin(ends, initial=0)) <= max(0, np.nanmax(ends, initial=0)) <= high
     assert "arrows" not in display.ax_.get_xlabel()
-
-
-def test_wide_intervals_are_not_outliers():
-    """Where intervals are as wide as the differences, a large difference is drawn with its interval."""
-    display = display_of([0, 0.01, 0.02, -0.01, 0.3], width=0.2)
-    assert not display.ax_.texts
 
 
 def test_an_outlier_is_drawn_where_the_axis_is_wide_anyway():
@@ -110,6 +104,8 @@ def test_intervals_and_names_are_those_of_the_results(chooser):
     for name in ("difference", "standard_error", "n_rounds", "mean_test_score", "dropped", "chosen"):
         assert display.table[name].tolist() == results[name][order].tolist()
     default = "default (consistent-lambdarank)"
+    (chosen,) = display.table["name"][display.table["chosen"]]
+    assert legend_texts(display.ax_) == [f"chosen: {chosen}", "not chosen", "dropped early"]
     names = np.array([default, "softmax", "min_child_weight=1000000000.0, k=10", "lambdarank"])
     assert display.table["name"].tolist() == names[order].tolist()
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
@@ -122,15 +118,6 @@ def test_intervals_and_names_are_those_of_the_results(chooser):
         low, high = row.difference - row.standard_error, row.difference + row.standard_error
         np.testing.assert_allclose(drawn[i], (row.difference, low, high))
     assert "NDCG@10" in display.ax_.get_xlabel()
-
-
-def test_the_legend_says_in_words_which_one_is_chosen(chooser):
-    display = displays.CandidatesDisplay.from_estimator(chooser)
-    assert chooser.cv_results_["dropped"].any()
-    (chosen,) = display.table["name"][display.table["chosen"]]
-    assert legend_texts(display.ax_) == [f"chosen: {chosen}", "not chosen", "dropped early"]
-    display.table["dropped"] = False
-    assert legend_texts(display.plot().ax_) == [f"chosen: {chosen}", "not chosen"]
 
 
 def test_rankers_without_candidates(chooser, rankers, data):

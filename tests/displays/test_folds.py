@@ -66,13 +66,6 @@ def test_scores_on_training_queries_are_drawn_if_asked_for(data):
     assert (legend_texts(without.ax_), without.ax_.get_title()) == ([], "LightGBMRanker")
 
 
-def test_a_single_point_has_the_interval_of_its_mean(data):
-    display = displays.LearningCurveDisplay.from_estimator(RANKERS["softmax"], *data, train_sizes=[1.0], cv=4)
-    scores = display.table["test_score"]
-    expected = stats.t.interval(0.95, 3, scores.mean(), stats.sem(scores))
-    np.testing.assert_allclose(display.means[["low", "high"]].to_numpy()[0], expected)
-
-
 def test_rankers_have_the_same_folds_of_a_random_splitter(data):
     same = dict.fromkeys("ab", RANKERS["softmax"])
     random = br.QueryKFold(3, shuffle=True)

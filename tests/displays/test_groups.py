@@ -1,7 +1,6 @@
 """Displays of means by group, of queries and of documents by score: all numbers are those of plain loops."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from artists import error_bars, legend_texts, overlapping_texts, tick_texts
 from scipy import stats
@@ -55,23 +54,6 @@ def test_means_are_those_of_a_plain_loop(ragged, by):
         table = display.table[display.table["ranker"] == column]
         assert table["group"].tolist() == [row[0] for row in expected]
         np.testing.assert_allclose(table[["queries", "mean", "low", "high"]], [row[1:] for row in expected])
-
-
-def test_groups_of_users(ragged):
-    labels, scores, qid = ragged
-    kinds = {query: "long" if query % 3 else "short" for query in set(qid)}
-    display = by_group(labels, scores, qid, by=kinds)
-    expected = br.evaluate(labels, scores, qid, "ndcg@10", by=kinds)
-    pd.testing.assert_frame_equal(display.table.drop(columns="ranker"), expected.drop(columns="metric"))
-    assert display.ax_.get_ylabel() == "group"
-    numbers = {query: 0.37 * query for query in set(qid)}
-    ranges = by_group(labels, scores, qid, by=numbers, n_groups=2)
-    ordered = sorted(numbers.values())
-    assert ranges.table["group"].tolist()[:2] == [
-        f"0 to {ordered[19]:#.3g}",
-        f"{ordered[20]:#.3g} to {ordered[-1]:#.3g}",
-    ]
-    assert ranges.table["queries"].tolist() == [20, 20, 40]
 
 
 def test_the_worst_queries_are_those_that_rankers_could_improve(ragged):

@@ -67,13 +67,6 @@ def test_long_names_do_not_overlap():
     assert not upright
 
 
-def test_many_ranks_have_no_names():
-    display = DCGBreakdownDisplay.from_predictions(np.arange(40) % 3, np.arange(40), [7] * 40)
-    assert display.ax_.get_xlabel() == "rank"
-    assert display.ax_.get_title() == f"query 7: NDCG = {display.ndcg:.4f}"
-    assert not display.ax_.texts
-
-
 def test_lines_go_from_the_worst_to_the_best_permutation(ragged):
     labels, scores, qid = ragged
     display = TieRangeDisplay.from_predictions(labels, scores, qid, k=3, empty="skip")

@@ -164,10 +164,3 @@ def test_aggregation_is_least_squares_on_the_edges(seed):
     _, component = sp.csgraph.connected_components(graph.to_scipy(), directed=False)
     np.testing.assert_allclose(np.bincount(component, scores), 0, atol=1e-7)
     np.testing.assert_allclose(disagreement, 1 - agreement_score(graph, scores, per_query=True))
-
-
-def test_aggregation_of_a_total_order_recovers_it():
-    graph = PreferenceGraph.from_grades([2, 0, 3, 1], [1, 1, 1, 1])
-    scores, disagreement = aggregate(graph)
-    assert np.argsort(scores).tolist() == [1, 3, 0, 2]
-    assert disagreement.tolist() == [0.0]

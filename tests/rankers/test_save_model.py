@@ -10,7 +10,6 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
-import treelite
 import xgboost as xgb
 
 import boostrank as br
@@ -159,13 +158,3 @@ def test_a_failed_save_keeps_the_file_that_was_there(ranker_class, fitted, tmp_p
         fitted(ranker_class, NATIVE[ranker_class][0]).save_model(path)
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
-
-
-@by_file
-def test_treelite_compiles_the_file(ranker_class, suffix, fitted, data, tmp_path):
-    ranker, path = fitted(ranker_class), tmp_path / f"model{suffix}"
-    ranker.save_model(path)
-    frontend = treelite.frontend
-    load = frontend.load_lightgbm_model if ranker_class is br.LightGBMRanker else frontend.load_xgboost_model
-    scores = treelite.gtil.predict(load(str(path)), data[0].astype(np.float32)).ravel()
-    np.testing.assert_allclose(scores, ranker.predict(data[0]), atol=1e-5)
