@@ -1,5 +1,5 @@
 /* Gradient and Hessian of losses that need time in proportion to the number of documents. The formulas are those of the
-   classes of boostrank/surrogates; a loss has some settings, in the sequence of boostrank/surrogates/compiled_forms.py.
+   classes of boostrank/surrogates; a loss has some settings, in the sequence of boostrank/surrogates/registry.py.
 
    Queries are processed in groups whose values stay in the first-level cache. So exponentials and logarithms are computed
    for many documents in one loop, and the memory is read and written once. */
@@ -307,7 +307,7 @@ CLONES static void cosine(const Group *group, const double *settings)
     }
 }
 
-/* In the sequence of boostrank/core/compiled/query_losses.py. */
+/* In the sequence of boostrank/core/compiled/documents.py. */
 static void (*const losses[])(const Group *, const double *) = {
     squared, poisson, logistic, centered_squared, centered_logistic, power, pnorm, normalized_pnorm, cosine,
 };

@@ -4,10 +4,10 @@
 
 #include "kernels.h"
 
-/* As in ranked_measures.py. */
+/* As in documents.py. */
 enum measure { DCG, AVERAGE_PRECISION, RECIPROCAL_RANK, ERR };
 
-/* As in boostrank/metrics/err.py. */
+/* As in boostrank/metrics/graded.py. */
 #define NEGLIGIBLE 1e-18
 
 /* Tied documents: n of them follow `before` other documents, and the first `counted` of their ranks count. */
@@ -56,7 +56,7 @@ static double reciprocal_rank(run tied, double relevant)
 
 /* Probability of stopping at each rank, divided by the rank, given that the user reads the first of the documents. The
    probability of reading on after t documents is the mean, over all sets of t documents, of the product of their 1 - R.
-   See _mean_products in boostrank/metrics/err.py. `reading` has space for counted + 1 values. */
+   See _mean_products in boostrank/metrics/graded.py. `reading` has space for counted + 1 values. */
 static double stops(run tied, double satisfaction, double *reading)
 {
     /* At least 1: qualities that round to 1 would give 0, and the first document is read with probability 1. */
