@@ -150,7 +150,7 @@ def evaluate(
     discount
         As in :class:`boostrank.DCG`.
     method, clip
-        As in :func:`boostrank.clicks.targets`.
+        As in :func:`boostrank.clicks.click_targets`.
     not_shown : {"error", "drop", "irrelevant"}, default "error"
         What to do with documents at ranks that count that were never shown: raise an error that names one of them,
         leave all documents that were never shown out of the ranking, or count them as not relevant. For NDCG, a

@@ -73,10 +73,10 @@ class ClickLabels:
         As in :func:`boostrank.clicks.get_click_model`. The propensity 1.0 of all positions makes naive labels: how
         often a document was clicked when it was shown.
     normalize : {"independent", "none", "sessions"}, default "independent"
-        The kind of targets, as in :func:`boostrank.clicks.targets`: for NDCG with independent relevances, for
+        The kind of targets, as in :func:`boostrank.clicks.click_targets`: for NDCG with independent relevances, for
         DCG, and for NDCG with any distribution of relevances.
     method, clip
-        As in :func:`boostrank.clicks.targets`.
+        As in :func:`boostrank.clicks.click_targets`.
     not_shown : {"error", "drop", "irrelevant"}, default "error"
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
         them; leave them out, so that rankers are trained and evaluated on the documents that were shown; or count them
@@ -196,7 +196,7 @@ class ClickLabels:
     def targets(self, dcg: DCG | None = None) -> Floats:
         """The targets of surrogates that rankers train on, one for each row, shape (n_documents,).
 
-        These are the targets of :func:`boostrank.clicks.targets`. Those of ``normalize="sessions"``, which are
+        These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
         targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback`, 6).
         Those of rows that ``not_shown="drop"`` leaves out are 0.
@@ -209,7 +209,7 @@ class ClickLabels:
         Raises
         ------
         ValueError
-            If a row is in :attr:`lacks_support`; and as :func:`boostrank.clicks.targets`.
+            If a row is in :attr:`lacks_support`; and as :func:`boostrank.clicks.click_targets`.
 
         Warns
         -----

@@ -36,8 +36,8 @@ MAX_NAMED = 8
 class Propensities:
     """Propensities of the positions 1, 2, ..., with standard errors.
 
-    Made by :func:`swap_propensities`, :func:`harvest_propensities`, :func:`regression_em_propensities` and
-    :meth:`given`.
+    Made by :func:`boostrank.clicks.swap_propensities`, :func:`boostrank.clicks.harvest_propensities`,
+    :func:`boostrank.clicks.regression_em_propensities` and :meth:`given`.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
     are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1.

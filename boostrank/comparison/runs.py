@@ -72,7 +72,7 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a run, if there is no run or no common query, and as
+        If `baseline` is not the name of a run, if there is no common query, and as
         :func:`boostrank.evaluate_run`.
     TypeError
         If `runs` is not a dict of runs by name (str), or a table or values by query id have another form.

@@ -27,7 +27,7 @@ def write_letor(
     comments: Sequence[str] | None = None,
     zero_based: bool = False,
 ) -> None:
-    r"""Write one LETOR / SVMlight file that :func:`read_letor` reads back to the same numbers.
+    r"""Write one LETOR / SVMlight file that :func:`boostrank.read_letor` reads back to the same numbers.
 
     All values of a dense X are written, zeros too, as is usual in LETOR files; of a sparse X the stored values are
     written, sorted by index. Each number is the shortest text that is read back as the same float64. The text goes to

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
     """Make a measure, which is a metric with its settings.
 
-    All functions with measures as arguments, such as :func:`evaluate`, :func:`make_scorer`, :func:`boostrank.compare`
-    and :func:`boostrank.cross_validate`, take the names of measures or the results of this function.
+    All functions with measures as arguments, such as :func:`evaluate`, :func:`boostrank.make_scorer`,
+    :func:`boostrank.compare` and :func:`boostrank.cross_validate`, take the names of measures or the results of this function.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ class TrainedModel(BaseEstimator):
         Parameters
         ----------
         X, y, qid
-            As in :meth:`fit`.
+            As in ``fit``.
         sample_weight : array-like, optional
             Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of a scikit-learn
             Pipeline passes them on with metadata routing.

@@ -43,9 +43,9 @@ def train(
 
 
 def is_of_the_data(error: Exception) -> bool:
-    """Whether an error is one of the data or of a loss on them, so that other trainings may go on.
+    """Whether the data, or a loss on them, cause the error, so that other trainings may go on.
 
-    An error of XGBoost is a subclass of ValueError. It may follow from an interrupt.
+    XGBoost's own errors are subclasses of ValueError, and may follow from an interrupt.
     """
     return type(error) in (ValueError, FloatingPointError)
 

@@ -44,8 +44,8 @@ def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayL
     """Cohen's d of paired differences: the mean difference divided by its standard deviation over queries.
 
     Unlike a t statistic, it does not grow with the number of queries. Cohen calls 0.2 small, 0.5 medium and 0.8 large.
-    Parameters and errors are those of :func:`permutation_test`. With weights, mean and variance are weighted means,
-    and the variance is multiplied by ``n / (n - 1)``.
+    Parameters and errors are those of :func:`boostrank.permutation_test`. With weights, mean and variance are weighted
+    means, and the variance is multiplied by ``n / (n - 1)``.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     Parameters
     ----------
     effect : array-like
-        Mean difference divided by standard deviation; see :func:`effect_size`.
+        Mean difference divided by standard deviation; see :func:`boostrank.significance.effect_size`.
     power : float in (0, 1), default 0.8
         Probability that the test detects the difference; it must be larger than `level`.
     level : float in (0, 1), default 0.05

@@ -67,7 +67,7 @@ In addition, majorants are proved for targets that are not negative, and some fo
 out. Therefore `target_bounds` of all surrogates begin at 0, and objectives refuse negative targets. So the rule is:
 *take means over sessions first, then clip at 0*. The mean is negative with a probability that tends to 0 if the
 expected target is positive, and :mod:`boostrank.clicks.relevance` bounds the bias of clipping.
-:func:`boostrank.clicks.targets` returns means over sessions; only those of ``normalize="sessions"`` may be
+:func:`boostrank.clicks.click_targets` returns means over sessions; only those of ``normalize="sessions"`` may be
 negative.
 
 **7. Variance.** :func:`session_target_variance` computes formula 5 of the text of

@@ -101,10 +101,10 @@ def evaluate_run(
     ------
     ValueError
         If a table or setting is invalid, if no query is in both tables, if a list has both ``"ndcg@10"`` and
-        ``"nDCG@10"``, or for a measure that is not defined where
-        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff. If an
-        evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
-        all are 0; or if `by` has a query that neither the judgments nor the run have.
+        ``"nDCG@10"``, or for a measure that is not defined where documents are missing in the run: kendall_tau, auc,
+        agreement, and those with a fraction as cutoff. If an evaluated query has no weight or no group, or several
+        different ones; if a weight is negative or not finite, or all are 0; or if `by` has a query that neither the
+        judgments nor the run have.
     TypeError
         If `qrels`, `run`, `sample_weight` or `by` has another form.
 

@@ -381,7 +381,7 @@ def low_noise_bound(
     surrogate, n_documents, dcg, sharp, convexity
         As in :func:`regret_bound`.
     excess : float
-        Mean excess loss over queries; see :func:`excess_loss`.
+        Mean excess loss over queries; see :func:`boostrank.theory.excess_loss`.
     moment : float
         ``C_gamma`` of :func:`margin_moment`, for the same `alpha`.
     alpha : float
