@@ -30,7 +30,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     """Make a measure, which is a metric with its settings.
 
     All functions with measures as arguments, such as :func:`evaluate`, :func:`boostrank.make_scorer`,
-    :func:`boostrank.compare` and :func:`boostrank.cross_validate`, take the names of measures or the results of this function.
+    :func:`boostrank.compare` and :func:`boostrank.cross_validate`, take the names of measures or the results of this
+    function.
 
     Parameters
     ----------
