@@ -64,7 +64,7 @@ class CustomFunction:
         Those of the data; only after binding.
     """
 
-    #: The argument of a ranker that the function is, for messages.
+    #: Name of the ranker's argument that takes the function, for messages.
     argument: ClassVar[str]
     queries: Queries
     _labels: Any

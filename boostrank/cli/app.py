@@ -52,7 +52,7 @@ def options(
             "--version",
             callback=print_versions,
             is_eager=True,
-            # Without it, the help of newer versions of typer says <bool>, although the option takes no value.
+            # Otherwise the help of newer versions of typer says <bool>, although the option takes no value.
             metavar="",
             help="Print versions, and whether the compiled library is used.",
         ),
@@ -61,7 +61,7 @@ def options(
     """NDCG-consistent ranking with LightGBM and XGBoost."""
 
 
-# In the sequence of the help: train, use, evaluate, compare, understand. The texts are those of the list of commands.
+# The help lists the commands, with these texts, in this sequence: train, use, evaluate, compare, understand.
 app.command(short_help="Train a ranker, and save its model.")(stoppable(fit))
 app.command(short_help="Score documents with a saved model.")(stoppable(predict))
 app.command(short_help="Compute NDCG and other measures of scores or TREC runs.")(stoppable(evaluate))

@@ -196,7 +196,7 @@ def compare(
     files.check()
     if results is not None:
         require_folder_of(results)
-    # Before the data are read: a wrong name is an error at once.
+    # The names are checked before the data are read, so that a wrong name is an error at once.
     names = objectives or (DATA_OBJECTIVES if path else SYNTHETIC_OBJECTIVES)
     names = all_objectives() if names == ALL else names
     settings = {
@@ -320,7 +320,7 @@ def kept_results(path: Path | None) -> Iterator[Path]:
 
 
 def _n_trainings(file: Path) -> int:
-    """Number of the trainings in a file; 0 if it is no file of results, which is the error that is reported."""
+    """Number of the trainings in a file; 0 if it is no file of results, since the error of the command says so."""
     try:
         return SavedResults(file).n_trainings
     except (ValueError, OSError):

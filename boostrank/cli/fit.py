@@ -37,7 +37,7 @@ from boostrank.datasets import Dataset
 from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
-# What chooses a number of rounds.
+# The options that choose a number of rounds, for messages.
 _ENDING = "--validation, --validation-fraction, --rounds auto or --ensemble folds"
 
 

@@ -114,7 +114,7 @@ def require_folder_of(path: Path) -> None:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Those options that are not None."""
+    """The options that are not None, by name."""
     return {name: value for name, value in options.items() if value is not None}
 
 

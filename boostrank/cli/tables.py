@@ -112,7 +112,7 @@ class CsvFile(TableFile):
 
     def _read(self, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
         with _described(self.path), open_decompressed(self.path) as file, warnings.catch_warnings():
-            # Types that differ between blocks of rows are those of a column that is not numeric.
+            # pandas warns of a column whose blocks of rows have different types: such a column is not numeric.
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
             # Rows with too many fields are an error below.
             warnings.simplefilter("ignore", pd.errors.ParserWarning)
@@ -184,17 +184,17 @@ class ParquetFile(TableFile):
         self._parquet = parquet
         try:
             names = parquet.read_schema(path).names
-        except ValueError as error:  # pyarrow's own error is a subclass of it.
+        except ValueError as error:  # pyarrow's own errors are subclasses of ValueError.
             raise ValueError(f"{path} is no complete Parquet file: {error}") from error
         super().__init__(path, [name for name in names if not name.startswith(_PANDAS_INDEX)])
 
     def _read(self, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
         from pyarrow import types
 
-        # Without the metadata, which may say that a column is the index.
+        # The metadata are left out, because they may say that a column is the index.
         table = self._parquet.read_table(self.path, columns=columns).replace_schema_metadata(None).select(columns)
         for i, field in enumerate(table.schema):
-            # With missing values, a column of pandas for bool has Python's objects.
+            # A column of bool with missing values would become a column of Python objects in pandas.
             is_number = types.is_decimal(field.type) or types.is_boolean(field.type) or types.is_float16(field.type)
             if is_number and field.name not in texts:
                 table = table.set_column(i, field.name, table.column(i).cast("double"))

@@ -334,7 +334,7 @@ def _any_relevant(log: ClickLog, model: Any, clip: float) -> Floats:
 
 
 def _divisor(value: float, name: str, log: ClickLog) -> float:
-    """The divisor of a self-normalized estimate; raise ValueError that has its name if it is not positive."""
+    """The divisor of a self-normalized estimate; raise ValueError that names the divisor if it is not positive."""
     if not value > 0.0:
         raise ValueError(
             f"the estimated {name} of {log!r} is {value:g}, so that a self-normalized estimate "

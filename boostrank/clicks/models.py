@@ -311,7 +311,7 @@ def get_click_model(model: Any) -> ClickModel:
         check_choice("model", model, CLICK_MODELS)
         return CLICK_MODELS[model]()
     if hasattr(model, "click_model"):
-        # Propensities. Their module imports this one.
+        # An object of the class Propensities, whose module imports this one.
         found: ClickModel = model.click_model()
         return found
     return PositionBased(model)

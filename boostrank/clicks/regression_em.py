@@ -19,16 +19,16 @@ MIN_RELEVANCE, MAX_RELEVANCE = 1e-6, 0.999
 MIN_PROPENSITY = 1e-12
 # The relevance at the start, and the propensities of all positions but the first in the second start.
 MAX_START, SECOND_START = 0.9, 0.8
-# Propensities above the first number may be limited by the bound of 1. A new start lowers them to the second number.
+# The bound of 1 may limit propensities above the first number. A new start lowers these to the second number.
 NEAR_ONE, BELOW_ONE = 0.999, 0.99
 MIN_BOOTSTRAP = 20
-# Samples start from the estimate. Steps that end too near to it would give errors that are too small.
+# In bootstrap samples, EM starts from the estimate. If it ended too near to the estimate, errors would be too small.
 BOOTSTRAP_ACCURACY = 4.0
-# Newton's method for the propensities finds them in fewer steps.
+# Largest number of steps of Newton's method for the propensities, which needs fewer.
 NEWTON_STEPS = 50
 # The largest factor by which an extrapolation prolongs the change of two EM steps.
 MAX_EXTRAPOLATION = 32.0
-# A difference of results from two starts that is above this, relative to the propensity, is named. EM takes small
+# A difference of results from two starts that is above this, relative to the propensity, is reported. EM takes small
 # steps, so that both starts end some tolerances before the same point.
 MAX_START_DIFFERENCE, MAX_START_TOLERANCES = 0.1, 20.0
 

@@ -82,11 +82,11 @@ Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
 METHODS: tuple[str, ...] = get_args(Method)
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
-# The same where rows may be left out, too.
+# The values of `not_shown` where rows may also be left out.
 NotShownOrDrop = Literal["error", "drop", "irrelevant"]
 NOT_SHOWN_OR_DROP: tuple[str, ...] = get_args(NotShownOrDrop)
-# Number of clicks above the largest expectation that is not explained by chance, in standard deviations, and for counts
-# so small that they are not normal also in clicks.
+# Chance does not explain clicks above the largest expectation plus this number of standard deviations plus this number
+# of clicks, which are added because small counts are not normally distributed.
 MAX_DEVIATIONS = 4.0
 
 

@@ -160,9 +160,9 @@ class Comparison:
             yield TextTable(title, rows, 1, self.conclusion(measure))
         for measure in self.measures if self.groups is not None else []:
             head, *rows = [row[1:] for row in self._group_rows([measure])]
-            # The group stands in its first line only.
+            # The name of a group stands only in the first line of the group.
             shown = [["", "", *row[2:]] if i % len(self.names) else row for i, row in enumerate(rows)]
-            # The number of queries is a number, but between texts.
+            # Three columns of text: the number of queries, which is between two texts, is aligned like them.
             yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, "")
 
     def to_markdown(self, *, by_group: bool = False) -> str:

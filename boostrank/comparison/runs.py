@@ -75,7 +75,7 @@ def compare_runs(
         If `baseline` is not the name of a run, if there is no common query, and as
         :func:`boostrank.evaluate_run`.
     TypeError
-        If `runs` is not a dict of runs by name (str), or a table or values by query id have another form.
+        If `runs` is not a dict of one or more runs by name, or a table or values by query id have another form.
 
     Warns
     -----

@@ -393,7 +393,7 @@ def _exp2_gain(labels: Floats) -> Floats:
     _raise_where(labels > MAX_EXP2_LABEL, labels, advice)
     gains = np.exp2(labels)
     gains -= 1.0
-    # For labels near 0 the difference loses digits, and all of them below 1e-16.
+    # For labels near 0 the difference ``2^y - 1`` loses digits; for labels below 1e-16 it loses all of them.
     fractions = (labels > 0.0) & (labels < 1.0)
     if fractions.any():
         gains[fractions] = np.expm1(labels[fractions] * np.log(2.0))

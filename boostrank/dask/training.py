@@ -161,7 +161,7 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     specification = cluster.training
     if specification.native_objective is not None:
         specification.bind(data)
-        # The backend computes these parameters again; here they are computed for the errors in the labels.
+        # The backend computes these parameters again. Here, they are computed for errors in the labels to be raised.
         cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.per_document)
         if cluster.backend is xgboost_backend and data.weights is not None and not data.weights.any():
             raise ValueError(

@@ -200,7 +200,7 @@ def _raise_cause(client: Client, futures: list[Future], workers: list[str]) -> N
     errors = [future.exception() for future in futures if future.status == "error"]
     stuck = [worker for worker, future in by_worker.items() if future.status == "pending" and worker not in lost]
     if stuck:
-        # They wait for lost workers: LightGBM may wait forever, and cannot be interrupted.
+        # The other workers wait for lost ones: LightGBM may wait forever, and cannot be interrupted.
         client.cancel(futures)
         # Only a worker that has a nanny process can be restarted.
         with suppress(ValueError):

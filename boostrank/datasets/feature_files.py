@@ -181,7 +181,7 @@ class FeatureFiles:
             part, offset = self._parts[number], int(self._starts[number])
             # Not more than a block is read at once, also if only few of its rows are chosen.
             last = min(int(self._starts[number + 1]), int(rows[done]) + self.rows_per_block)
-            # It searches in a range too, without an array of all its numbers.
+            # bisect also searches in a range, without an array of all its numbers.
             end = bisect_left(rows, last, done, min(done + self.rows_per_block, len(rows)))
             first, last = int(rows[done]) - offset, int(rows[end - 1]) - offset + 1
             block = self._checked(part, part.read(first, last), first)
@@ -372,7 +372,7 @@ class ParquetPart:
             for i, name in enumerate(self._columns):
                 # Without pandas, a null among integers would be an error.
                 values[:, i] = table.column(name).to_pandas().to_numpy(self.dtype, na_value=math.nan)
-            # Another thread may read from this part too, so that what is returned is not what `_last` is then.
+            # Another thread that reads from this part may change `_last`, so the local variable is returned.
             self._last = last = group, values
         return last[1]
 

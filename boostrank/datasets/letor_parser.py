@@ -29,7 +29,7 @@ Sparse = bool | Literal["auto"]
 MAX_INDEX = 2**31 - 1  # LightGBM, XGBoost and scipy store column numbers as int32.
 LINE_FORM = "a line must have the form 'label qid:ID index:value ... # comment'"
 BLOCK_BYTES = 1 << 19
-BLOCKS_PER_THREAD = 4  # So that threads wait little for each other, and little memory is used.
+BLOCKS_PER_THREAD = 4  # With this number, threads wait little for each other and use little memory.
 _NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
 _LINE = re.compile(rb"[ \t]*%b(?:[ \t]+qid:[^\x00-\x20:]+)?(?:[ \t]+\d{1,19}:%b)*[ \t]*" % (_NUMBER, _NUMBER))
 

@@ -30,7 +30,7 @@ Path = str | os.PathLike[str]
 COLUMNS = {"qrels": (QUERY, ITERATION, DOCUMENT, RELEVANCE), "run": (QUERY, "q0", DOCUMENT, "rank", SCORE, "tag")}
 #: The fields of a line of each kind of file, for error messages.
 LINE_FORMS = {"qrels": "QUERY ITERATION DOCUMENT RELEVANCE", "run": "QUERY Q0 DOCUMENT RANK SCORE TAG"}
-#: The columns of texts that are read; no two lines have the same ones.
+#: The columns of texts that are read; no two lines have the same texts in all of them.
 TEXTS = {"qrels": (QUERY, DOCUMENT, ITERATION), "run": (QUERY, DOCUMENT)}
 #: The column that has numbers.
 NUMBERS = {"qrels": RELEVANCE, "run": SCORE}
@@ -179,7 +179,7 @@ def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     table = parse_compiled(content, kind) if is_available() else None
     if table is None:
         table = _parse_lines(path, content[:-1].tobytes(), kind)
-    # The file has a line, since otherwise it was refused.
+    # The file has at least one line: an empty file was refused before.
     fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1].data)
     return table, fields[1].decode() if fields else ""
 

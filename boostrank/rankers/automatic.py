@@ -139,7 +139,7 @@ def make_candidates(
     dcg, state = settings.dcg, random_state.get_state()
 
     def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
-        # From a RandomState, all candidates get the same seed.
+        # All candidates get the same seed, also if it is drawn from a RandomState.
         random_state.set_state(state)
         specification = resolved.for_features(features).specification(random_state, options)
         in_folds = replace(specification, early_stopping_rounds=settings.patience_in_folds)
@@ -148,7 +148,7 @@ def make_candidates(
         cutoff = dcg.k or DEFAULT_CUTOFF if settings.chooses_objective else dcg.k
         measure = labels.default_measure(replace(dcg, k=cutoff))
         if specification.dcg.k != dcg.k:
-            # The cutoff of a candidate is that of its loss, and not that of the metric for early stopping.
+            # The cutoff of a candidate belongs to its loss. The metric for early stopping has the cutoff of the ranker.
             specification = replace(specification, metrics=(labels.default_measure(dcg),))
         return specification, replace(in_folds, metrics=(measure,))
 
@@ -260,7 +260,7 @@ def choose(
     UserWarning
         For any other candidate that cannot be trained on these data, and is left out.
     """
-    # Errors in labels or weights name the rows of all data, and not those of a fold.
+    # Binding all data first makes errors in labels or weights name rows of all data, and not rows of a fold.
     candidates[0].fold_specification.bind(data)
     candidates[0].fold_specification.bind_metrics(data)
     if isinstance(data.labels, Relevance):

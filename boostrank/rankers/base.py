@@ -26,7 +26,7 @@ from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 
 T = TypeVar("T")
-#: What separates the sections of a docstring.
+#: The heads of the sections of a docstring.
 _SECTION = re.compile(r"\n\n(?:Parameters|Attributes|Examples)\n-+\n")
 
 
@@ -318,7 +318,7 @@ class BoostedRanker(TrainedModel):
         if choice is not None:
             self.objective_ = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
-        # Rows that the labels leave out are no rows that a splitter cut off.
+        # All queries that were given: rows that the labels leave out must not look as if a splitter had cut them off.
         remember_training_queries(self, rows.queries)
         return self
 

@@ -144,7 +144,7 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         infinite, or no real number.
     """
     if isinstance(X, FeatureFiles):
-        # Their values are checked when they are read.
+        # The values in files are checked when they are read.
         validate_data(known, X.without_rows(), reset=reset, skip_check_array=True)
         return X
     X = to_pandas(X)
@@ -194,7 +194,7 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
             "the DataFrame X.to_frame()"
         )
     X = _with_text_names(known, X, reset)
-    # Types that not both libraries take.
+    # Columns of types that one of the libraries does not take.
     converted: dict[Any, Any] = {}
     for name, dtype in X.dtypes.items():
         if isinstance(dtype, pd.SparseDtype):

@@ -189,7 +189,7 @@ class GivenRows:
 
     @classmethod
     def of(cls, data: GroupedData, labels: Labels, qid: ArrayLike) -> GivenRows:
-        """The rows of the arguments `labels` and `qid` of :func:`group_data`, whose result is `data`."""
+        """The rows of `labels` and `qid`, which were arguments of :func:`group_data`; `data` is its result."""
         kept = labels.kept
         if kept is None:
             return cls(data.queries, None)

@@ -79,7 +79,7 @@ def set_learning_rates(
         except (ValueError, FloatingPointError) as error:
             if not is_of_the_data(error):
                 raise
-            # The training on all queries has the same fault, and names its rows; or only a half has it.
+            # If the fault is in all data, the training on all queries raises an error that names the rows.
             continue
         rate = {backend.PARAMETERS["learning_rate"]: learning_rate(found, ratio, n_rounds)}
         one.specification, one.fold_specification = (
@@ -129,9 +129,9 @@ def transfer(backend: Backend, specification: TrainingSpecification, *halves: Gr
 
 
 def draw_halves(data: GroupedData, informative: Ints) -> tuple[GroupedData, GroupedData] | None:
-    """Two halves of some of the queries with the numbers `informative`; None if there are too few of them.
+    """Draw two halves from the queries with the numbers `informative`; None if there are too few queries.
 
-    They are the same in each call, so that the same data and settings give the same model.
+    The halves are the same in each call, so that the same data and settings give the same model.
     """
     drawn = np.random.RandomState(0).permutation(informative)[:MAX_QUERIES]
     n_documents = np.cumsum(data.queries.sizes[drawn])

@@ -104,7 +104,7 @@ class KeptRounds:
 
     def __init__(self) -> None:
         self.after_round: list[int] = []
-        # LightGBM calls it before all others, any of which may end the training.
+        # LightGBM calls this callback before all others, because any of them may end the training.
         self.order = float("-inf")
 
     def __call__(self, environment: Any) -> None:
@@ -161,9 +161,9 @@ class FirstRound:
     def __call__(self, environment: Any) -> None:
         """Set the flag, and let the random numbers start again, if no round of this training has ended."""
         if environment.iteration == environment.begin_iteration:
-            # The scores are asked for, which sets the flag and perhaps takes a random number.
+            # This call asks for the scores, which sets the flag and may take a random number.
             environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))
-            # Whichever parameter is set, the random numbers start again from `drop_seed`.
+            # Setting any parameter makes the random numbers start again from `drop_seed`.
             environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
 
 

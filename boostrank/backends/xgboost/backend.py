@@ -112,11 +112,11 @@ def load(path: str | os.PathLike[str]) -> Any:
             _check_depth(json.loads(content))
         elif not content.startswith(b"{") or _end_of_value(content, 0) != len(content):
             raise ValueError(_INCOMPLETE)
-        # From memory: what was checked, and not what stands in the file by now.
+        # The booster is made from the content that was checked: the file may have changed since then.
         booster = xgb.Booster(model_file=bytearray(content))
         sizes = json.loads(booster.save_config())["learner"]["learner_model_param"]
     except (xgb.core.XGBoostError, ValueError, RecursionError, struct.error) as error:
-        # XGBoost's own messages begin with places in its code.
+        # XGBoost's own messages begin with lines of its source code.
         fault = _INCOMPLETE if isinstance(error, (xgb.core.XGBoostError, struct.error)) else str(error)
         raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {fault}") from error
     n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
@@ -221,7 +221,7 @@ def average(boosters: Sequence[Any]) -> Any:
     learner["gradient_booster"] = _average_trees(learners)
     learner["objective"] = _OBJECTIVE
     learner["learner_model_param"]["base_score"] = repr(float(np.mean([base_score(booster) for booster in boosters])))
-    # Others, such as the best iteration that an early stopping found, are those of one model.
+    # Other attributes, such as the best iteration that early stopping found, are true of one model only.
     learner["attributes"] = {name: value for name, value in learner["attributes"].items() if name == MISSING_ATTRIBUTE}
     return from_document(documents[0])
 

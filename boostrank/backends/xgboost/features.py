@@ -103,7 +103,7 @@ def make_matrix(
             X = _dense(X)
         matrix = import_backend("xgboost").DMatrix(X, weight=weights, **fields, **columns, **settings)
     if reference is not None:
-        # The names were checked before, and XGBoost would refuse features without names beside those with names.
+        # The names were checked before. XGBoost would refuse features without names if the reference has names.
         matrix.feature_names = reference.feature_names
     return matrix
 

@@ -22,10 +22,10 @@ LossName = Literal[
     "normalized-pnorm",
     "cosine",
 ]
-# Their positions are their numbers in query_losses.c.
+# The position of a name is the number of the loss in query_losses.c.
 _LOSSES: tuple[LossName, ...] = LossName.__args__  # type: ignore[attr-defined]
 RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
-# Their positions are their numbers in ranked_measures.c.
+# The position of a name is the number of the measure in ranked_measures.c.
 _MEASURES: tuple[RankedMeasure, ...] = ("dcg", "average_precision", "reciprocal_rank", "err")
 _NONE = np.empty(0)
 
@@ -37,7 +37,7 @@ class LossForm(NamedTuple):
     ----------
     name : str
     settings : tuple of float
-        As they stand in query_losses.c.
+        In the sequence in which query_losses.c reads them.
     """
 
     name: LossName

@@ -140,7 +140,7 @@ def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines |
         The role of each field of a line.
     """
     n_texts, size = sum(isinstance(role, int) for role in roles), len(content) - 1
-    # A field and what separates it from the next one are two bytes at least.
+    # A field and its separator have at least two bytes.
     max_rows = (size + 1) // (2 * len(roles))
     numbers = np.array([role if isinstance(role, int) else _NUMBERS[role] for role in roles], dtype=np.int64)
     # Memory is used only where it is written to.
