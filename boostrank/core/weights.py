@@ -312,7 +312,7 @@ def _series(given: Any, name: str) -> pd.Series:
         values = np.empty(len(given), dtype=object)
         values[:] = list(given.values())
         return pd.Series(values, index=pd.Index(list(given), dtype=object)).infer_objects()
-    if hasattr(type(given), "columns") and np.ndim(given) == 2:
+    if is_by_id(given):
         table = given if is_pandas(given) else given.to_pandas()
         if table.index.name in ID_COLUMNS:
             table = table.reset_index()

@@ -73,7 +73,7 @@ class RankingScorer:
         >>> make_scorer("ndcg@10").set_score_request(sample_weight="query_weight")
         make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
         """
-        # As in scikit-learn, this scorer itself changes. A caller who ignored a changed copy would not get weighted means.
+        # As in scikit-learn, this scorer itself changes: a caller who ignores the result gets weighted means too.
         object.__setattr__(self, "weights_request", sample_weight)
         return self
 

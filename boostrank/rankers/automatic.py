@@ -60,15 +60,15 @@ class Candidate:
     objective : str, Surrogate, EdgeLoss or callable
         The parameter `objective`.
     specification : TrainingSpecification
-        That of the training on all queries.
+        The specification of the training on all queries.
     fold_specification : TrainingSpecification
-        That of the trainings on folds.
+        The specification of the trainings on folds.
     trainings : FoldTrainings
-        Its trainings on the folds.
+        The trainings of the candidate on the folds.
     dropped : bool
-        Whether it was dropped before the end.
+        Whether the candidate was dropped before the end.
     difference, standard_error : float
-        Mean over queries of its value minus that of the first candidate, and the standard error of this mean.
+        Mean over queries of the candidate's value minus that of the first candidate, and its standard error.
     """
 
     parameters: Mapping[str, Any]
@@ -88,9 +88,9 @@ class Choice:
     Attributes
     ----------
     candidate : Candidate
-        The chosen one.
+        The chosen candidate.
     specification : TrainingSpecification
-        That of the training on all queries, with the chosen number of rounds.
+        The specification of the training on all queries, with the chosen number of rounds.
     n_rounds : int
         Number of rounds at which the candidate was judged.
     cv_results : dict of str to ndarray
@@ -107,7 +107,7 @@ class Choice:
         return self.candidate.trainings.evals_result()
 
     def average(self, backend: Backend) -> Trained:
-        """The mean of the models of the folds, each with the chosen number of rounds, and those of `init_model`."""
+        """Average the models of the folds, each with the chosen number of rounds after the rounds of `init_model`."""
         booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
         return Trained(booster, backend.n_rounds(booster), self.evals_result(), self.n_rounds)
 

@@ -1,4 +1,4 @@
-"""The default of the learning rate: the more of what trees learn is true of other queries too, the larger it is.
+"""The default learning rate: it is larger if more of what trees learn from some queries is true of other queries.
 
 With a fixed rate, either small or noisy data are overfitted within the usual 100 rounds, or the rounds are too few for
 many queries and good features. So a training of a few rounds is made on each half of some training queries. In each
@@ -37,7 +37,7 @@ from boostrank.rankers.training import is_of_the_data, train
 MAX_FACTOR = 3.0
 #: Exponent of the transfer.
 EXPONENT = 6
-#: Number of rounds up to which the learning rate does not depend on it.
+#: Up to this number of rounds, the learning rate does not depend on the number of rounds.
 USUAL_ROUNDS = 100
 #: With fewer rounds than this, the short trainings would take a large part of the time, and the rate is the base rate.
 MIN_ROUNDS = 50
@@ -56,7 +56,7 @@ def set_learning_rates(
 ) -> None:
     """Set the learning rate of the candidates that have a loss of boostrank, if the user has not set it.
 
-    It stays the base rate where early stopping or cross-validation finds the number of rounds, with few or very many
+    The rate stays the base rate where early stopping or cross-validation finds the number of rounds, with few or very many
     rounds, and for boosting that does not simply add trees. Only the queries in `kept` are used, a mask of shape
     (n_queries,); None means all.
     """
@@ -106,7 +106,7 @@ def learning_rate(transfer: float, ratio: float, n_rounds: int) -> float:
 def transfer(backend: Backend, specification: TrainingSpecification, *halves: GroupedData) -> float:
     """How much of what trees learn from one half of queries is true of the other half, at most about 1.
 
-    It is NaN if the trees learn nothing from a half.
+    The transfer is NaN if the trees learn nothing from a half.
     """
     rate = backend.PARAMETERS["learning_rate"]
     short = replace(

@@ -42,8 +42,8 @@ PARAMETERS: Mapping[str, str] = {
     "max_bin": "max_bin",
     "n_jobs": "nthread",
 }
-#: Numbers of documents, and the share of the features that each node may split by. They were chosen by NDCG on held-out
-#: training queries (benchmarks/defaults.py), as was the shape of the trees.
+#: Two limits in numbers of documents, and the share of the features that each node may split by. They were chosen by
+#: NDCG on held-out training queries (benchmarks/defaults.py), as was the shape of the trees.
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7}
 #: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 31 leaves.
 LEAF_WISE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0}
