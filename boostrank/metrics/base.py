@@ -85,7 +85,7 @@ class QueryMean:
 
 #: What a measure may be defined for.
 Domain = Literal["arrays and runs", "arrays", "runs"]
-#: Why it is not defined for the other one, by its domain.
+#: Why a measure with this domain is not defined for the other one.
 _ADVICE = {
     "arrays": "it needs a score for each document of a query",
     "runs": "it depends on which documents were judged or retrieved; pass judgments and a run to evaluate_run",
@@ -146,7 +146,7 @@ class Measure(ABC):
     def for_parts_of(self, relevance: Floats) -> Measure:
         """The measure to evaluate parts of a data set with these labels, so that their values are comparable.
 
-        It is another one if a setting that is None depends on the largest label.
+        The result is another measure if a setting that is None depends on the largest label.
         """
         return self
 

@@ -56,8 +56,8 @@ def set_learning_rates(
 ) -> None:
     """Set the learning rate of the candidates that have a loss of boostrank, if the user has not set it.
 
-    The rate stays the base rate where early stopping or cross-validation finds the number of rounds, with few or very many
-    rounds, and for boosting that does not simply add trees. Only the queries in `kept` are used, a mask of shape
+    The rate stays the base rate where early stopping or cross-validation finds the number of rounds, with few or very
+    many rounds, and for boosting that does not simply add trees. Only the queries in `kept` are used, a mask of shape
     (n_queries,); None means all.
     """
     n_rounds = candidates[0].specification.n_rounds
