@@ -7,7 +7,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import pandas as pd
@@ -235,16 +234,13 @@ class ProgressDisplay:
             disable=not can_show_bar(self._console),
         )
         self._task = self._bar.add_task("", total=n_folds * n_rankers)
-        self._start = time.monotonic()
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
     def __call__(self, training: FinishedTraining) -> None:

@@ -166,12 +166,9 @@ class BaggedRanker(TrainedModel):
             If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
         settings = self._check_parameters()
-        if eval_metric is not None and not any(
-            settings.values[name] is not None for name in ("early_stopping_rounds", "validation_fraction")
-        ):
-            raise ValueError(
-                "eval_metric is for the queries that members stop early on: set early_stopping_rounds of the ranker"
-            )
+        has_validation = any(settings.values[name] for name in ("early_stopping_rounds", "validation_fraction"))
+        if eval_metric is not None and not has_validation:
+            raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         random_state = as_random_state(self.random_state)
         data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
         n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
