@@ -38,7 +38,7 @@ from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
 # The options that choose a number of rounds, for messages.
-_ENDING = "--validation, --validation-fraction, --rounds auto or --ensemble folds"
+_CHOOSES_ROUNDS = "--validation, --validation-fraction, --rounds auto or --ensemble folds"
 
 
 def fit(
@@ -151,7 +151,7 @@ def fit(
     if validation_fraction is None:
         refuse_unused("--validation-fraction", refit=refit)
     if not chosen:
-        refuse_unused(_ENDING, patience=patience, eval_metric=None if uses_folds else eval_metric)
+        refuse_unused(_CHOOSES_ROUNDS, patience=patience, eval_metric=None if uses_folds else eval_metric)
     if not uses_folds:
         refuse_unused("--objective auto, --rounds auto or --ensemble", folds=folds)
     settings = {

@@ -198,7 +198,7 @@ class ClickLabels:
 
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
-        targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback`, 6).
+        targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback`, section 6).
         Those of rows that ``not_shown="drop"`` leaves out are 0.
 
         Parameters

@@ -329,7 +329,7 @@ def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: 
 
 
 def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, tables: Floats) -> Floats:
-    """Formula 4 of the module's text."""
+    """The targets of section 4 of the module's text."""
     above = sessions.sum_before(log.clicks)
     session = sessions.repeat(np.arange(sessions.n_segments)) if len(tables) > 1 else np.zeros_like(above)
     own = tables[session, above]
@@ -354,7 +354,7 @@ def _require_complete(log: ClickLog, sessions: Segments) -> None:
 
 
 def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floats:
-    """``e_i`` of 7 of the module's text for each document of several lists, shape (n_rows,).
+    """``e_i`` of section 7 of the module's text for each document of several lists, shape (n_rows,).
 
     Parameters
     ----------

@@ -54,10 +54,10 @@ class LearningCurveDisplay(Display):
     """Cross-validated score by the number of training queries, with 95% intervals within folds.
 
     Created by :meth:`from_estimator`. Scores are those of :func:`boostrank.model_selection.learning_curve`: the
-    training data consist of whole queries, and larger parts contain the smaller ones. The intervals
-    are those within folds: what all points of a fold have in common, because they are tested on the same queries, is
-    subtracted (Cousineau 2005, with the correction of Morey 2008). They show whether points of the curves differ,
-    and not how large the score is on other queries. Because folds share training queries, they are approximate.
+    training data consist of whole queries, and larger parts contain the smaller ones. The intervals are those within
+    folds: what all points of a fold have in common, because they are tested on the same queries, is subtracted
+    (Cousineau 2005, with the correction of Morey 2008). They show whether points of the curves differ, and not how
+    large the score is on other queries. Because folds share training queries, the intervals are approximate.
 
     Attributes
     ----------

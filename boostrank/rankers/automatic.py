@@ -19,7 +19,7 @@ from boostrank.objectives.labels import Clicks, Labels, Relevance
 from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
-from boostrank.rankers.training import FoldTrainings, is_of_the_data, make_folds, train, train_on_kept
+from boostrank.rankers.training import FoldTrainings, is_caused_by_data, make_folds, train, train_on_kept
 from boostrank.significance.differences import paired_differences
 
 # Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
@@ -342,7 +342,7 @@ def _start(
             try:
                 one.trainings.add(fold_name(i), kept, tested, binned)
             except ValueError as error:
-                if one is candidates[0] or not is_of_the_data(error):
+                if one is candidates[0] or not is_caused_by_data(error):
                     raise
                 warn_of_left_out(one.parameters, error)
                 remaining.remove(one)

@@ -31,7 +31,7 @@ from boostrank.objectives.losses import Loss
 from boostrank.objectives.objective import BoundLoss
 from boostrank.rankers.automatic import Candidate
 from boostrank.rankers.settings import BASE_LEARNING_RATE, Settings
-from boostrank.rankers.training import is_of_the_data, train
+from boostrank.rankers.training import is_caused_by_data, train
 
 #: The largest learning rate is this number times the base rate.
 MAX_FACTOR = 3.0
@@ -77,7 +77,7 @@ def set_learning_rates(
         try:
             found = transfer(backend, one.specification, *halves)
         except (ValueError, FloatingPointError) as error:
-            if not is_of_the_data(error):
+            if not is_caused_by_data(error):
                 raise
             # If the fault is in all data, the training on all queries raises an error that names the rows.
             continue
@@ -118,14 +118,14 @@ def transfer(backend: Backend, specification: TrainingSpecification, *halves: Gr
         init_model=None,
     )
     losses = [short.bind(half) for half in halves]
-    gains = np.zeros(2)
+    decreases = np.zeros(2)
     for own, half in enumerate(halves):
         booster = train(backend, short, half, []).booster
         for other in range(2):
             loss = losses[other]
             assert isinstance(loss, BoundLoss)
-            gains[int(other != own)] += _gain(backend, booster, loss, halves[other])
-    return float(gains[1] / gains[0]) if gains[0] > 0.0 else float("nan")
+            decreases[int(other != own)] += _decrease_of_loss(backend, booster, loss, halves[other])
+    return float(decreases[1] / decreases[0]) if decreases[0] > 0.0 else float("nan")
 
 
 def draw_halves(data: GroupedData, informative: Ints) -> tuple[GroupedData, GroupedData] | None:
@@ -155,7 +155,7 @@ def _informative(data: GroupedData) -> Bools:
     return data.labels.compared(data.queries)
 
 
-def _gain(backend: Backend, booster: Any, loss: BoundLoss, data: GroupedData) -> float:
+def _decrease_of_loss(backend: Backend, booster: Any, loss: BoundLoss, data: GroupedData) -> float:
     """By how much the steps of the rounds that count lower the loss on these data, to first order."""
     # LightGBM keeps no rounds without a split.
     n_rounds = backend.n_rounds(booster)

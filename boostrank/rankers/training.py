@@ -42,7 +42,7 @@ def train(
     return backend.train(bind_training(backend, specification, data, validation))
 
 
-def is_of_the_data(error: Exception) -> bool:
+def is_caused_by_data(error: Exception) -> bool:
     """Whether the data, or a loss on them, cause the error, so that other trainings may go on.
 
     XGBoost's own errors are subclasses of ValueError, and may follow from an interrupt.

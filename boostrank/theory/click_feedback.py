@@ -35,19 +35,19 @@ E[r / Z(r)]``. That is the same
 
 - if ``Z(r)`` is the same number for all ``r`` that occur for these features: ``E[u] = gamma / Z``. For example always
   one relevant document, or labels that are a function of the features;
-- if the relevances of a session are independent given the features (:mod:`boostrank.clicks.targets`, 2);
+- if the relevances of a session are independent given the features (:mod:`boostrank.clicks.targets`, section 2);
 - with the cutoff 1, where ``Z(r) = d(1)`` whenever there is a relevant document.
 
-In general it is not, but the regret in NDCG is bounded by the variation of ``Z``
-(8). The targets of ``normalize="sessions"`` are unbiased for
-``u``. So with their means over sessions, the loss is consistent with NDCG for every distribution of ``r``.
+In general it is not the same, but the variation of ``Z`` bounds the regret in NDCG (section 8). The targets of
+``normalize="sessions"`` are unbiased for ``u``. So with their means over sessions, the loss is consistent with NDCG for
+every distribution of ``r``.
 
 **5. Naive clicks.** The targets ``c / Z(c)`` and ``c`` have expectations that sort like the clicks: for ``p = (1,
 1/2)`` and ``gamma = (0.4, 0.6)``, the clicks are ``(0.4, 0.3)``. So a loss that is consistent on true labels is not
 consistent on clicks. :func:`boostrank.theory.check_consistency` finds such examples by itself.
 
 **6. Negative targets.** With trust bias and with ``normalize="sessions"``, the targets of single sessions may be
-negative, although their expectations are not. The expected loss is as in 2, but the loss of a finite log is not:
+negative, although their expectations are not. The expected loss is as in section 2, but not the loss of a finite log:
 
 ======================================== =================================== ==========================================
 surrogate                                convex with negative targets        bounded below with negative targets
@@ -70,9 +70,8 @@ expected target is positive, and :mod:`boostrank.clicks.relevance` bounds the bi
 :func:`boostrank.clicks.click_targets` returns means over sessions; only those of ``normalize="sessions"`` may be
 negative.
 
-**7. Variance.** :func:`session_target_variance` computes formula 5 of the text of
-:mod:`boostrank.clicks.targets`, which has the proof: the variance of the unbiased targets of single sessions, and
-what the unknown normalizer adds.
+**7. Variance.** :func:`session_target_variance` computes the formula of :mod:`boostrank.clicks.targets`, section 5,
+where the proof is: the variance of the unbiased targets of single sessions, and what the unknown normalizer adds.
 
 **8. The NDCG regret of the DCG-optimal ranking, bounded by the variation of the ideal DCG.** Clicks give unbiased
 estimates of gains ``G``, but not of ``G / Z``, because the ideal DCG ``Z`` of a session depends on relevances that are
@@ -98,8 +97,8 @@ is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` fo
 :func:`dcg_ranking_bound` computes this minimum. With binary relevance, ``Z`` grows only like ``n / log n`` with the
 number ``n`` of relevant documents, and is constant for ``n >= k``: for NDCG@1 the bound is 0.
 
-It is a bound for dependent relevances and for graded ones too. If *binary* relevances are independent given the
-features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.targets`, 2). With grades it may be
+The bound holds for dependent relevances and for graded ones too. If *binary* relevances are independent given the
+features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.targets`, section 2). With grades it may be
 positive: let document 1 always have the gain 1, and document 2 the gain 2.2 or 0 with equal probability. Then ``E[G] =
 (1, 1.1)``, but ``E[u] = (0.68, 0.39)``.
 """
@@ -281,7 +280,7 @@ def dcg_ranking_bound(distribution: LabelDistribution, dcg: DCG | None = None) -
     """An upper bound of the NDCG regret of the ranking by the expected gains ``E[G]``, which is DCG-optimal.
 
     It is the least ``E[|1 - z Z|]`` of all ``z > 0``, over the outcomes with a positive ideal DCG ``Z``. The text of
-    the module :mod:`boostrank.theory.click_feedback` has the proof (8).
+    the module :mod:`boostrank.theory.click_feedback` has the proof (section 8).
 
     Parameters
     ----------
