@@ -326,7 +326,7 @@ def _rounds_of_lightgbm(n_rounds: int, num_iteration: Any, start_iteration: Any)
     rounds = range(start_iteration, start_iteration + num_iteration if is_limited else n_rounds)
     if rounds.stop > n_rounds or start_iteration >= max(n_rounds, 1):
         raise ValueError(
-            f"num_iteration={num_iteration} with start_iteration={start_iteration} goes beyond {_number_of_rounds(n_rounds)}"
+            f"num_iteration={num_iteration} with start_iteration={start_iteration} goes beyond {_limit_text(n_rounds)}"
         )
     return rounds
 
@@ -338,11 +338,11 @@ def _rounds_of_xgboost(n_rounds: int, iteration_range: Any) -> range:
     if not 0 <= first < (end or n_rounds) <= n_rounds:
         raise ValueError(
             f"iteration_range must be (first, end) with 0 <= first < end, or end 0 for all, and end at most "
-            f"{_number_of_rounds(n_rounds)}; got {iteration_range!r}"
+            f"{_limit_text(n_rounds)}; got {iteration_range!r}"
         )
     return range(first, end or n_rounds)
 
 
-def _number_of_rounds(n_rounds: int) -> str:
+def _limit_text(n_rounds: int) -> str:
     """The number of rounds, for messages."""
     return f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
