@@ -20,6 +20,11 @@ from boostrank.core.queries import Queries
 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 get_mp_context().set_forkserver_preload(["distributed", "dask.dataframe", "lightgbm", "xgboost"])
 
+# Where Dask moves or copies partitions on its own, both may get to one worker, which then trains alone.
+dask.config.set(
+    {"distributed.scheduler.work-stealing": False, "distributed.scheduler.active-memory-manager.start": False}
+)
+
 N_QUERIES = 150
 
 # LightGBM's workers estimate the number of rows of a leaf from its Hessian, and leave rare values out of their bins. In
