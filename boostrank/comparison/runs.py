@@ -105,7 +105,7 @@ def compare_runs(
     """
     if queries is not None:
         check_choice("queries", queries, QUERIES)
-    if not isinstance(runs, Mapping) or not runs:
+    if not isinstance(runs, Mapping) or not runs or not all(isinstance(name, str) for name in runs):
         raise TypeError(f"runs must be a dict of one or more runs by name; got {runs!r:.100}")
     baseline = next(iter(runs)) if baseline is None else baseline
     if baseline not in runs:

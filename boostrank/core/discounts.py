@@ -23,8 +23,8 @@ DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential
 CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
 # Number of ranks whose values are added one by one; further ones are integrated.
 N_ADDED = 2**16
-# Nodes of the quadrature of an interval that is as long as its start. Where the function decays within it by exp(-30),
-# for which 16 nodes have an error of 3e-12, it has decayed by as much before.
+# Nodes of the quadrature of an interval that is as long as its start. Even for a function that decays by exp(-30) in an
+# interval, 16 nodes have an error of 3e-12. Where it decays faster, its values in the interval are negligible.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 

@@ -214,6 +214,7 @@ def test_every_special_character_is_escaped():
     ("changed", "error", "message"),
     [
         ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name; got {}"),
+        ({"runs": {1: {"q": {"d": 1.0}}}}, TypeError, "runs must be a dict of one or more runs by name"),
         ({"baseline": "x"}, ValueError, "baseline must be one of the runs bm25_base, dense, other 5%; got 'x'"),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
