@@ -11,6 +11,7 @@ import numpy as np
 
 import boostrank as br
 from boostrank import DCG, displays, metrics
+from boostrank.displays import style
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures ndcg_anatomy*.png there")
@@ -21,16 +22,14 @@ of_rankers, ranker_panels = plt.subplots(1, 2, figsize=(12, 5), layout="constrai
 # DCG is a sum of gain times discount: the discount depends on the rank, the gain on the relevance.
 left, right = panels[0]
 ranks, relevance = np.arange(1, 11), np.arange(5)
-left.plot(ranks, DCG(discount="log2").discounts(10), "o-", color=displays.style.BLUE, label="log2: 1 / log2(1 + rank)")
-left.plot(ranks, DCG(discount="zipf").discounts(10), "s--", color=displays.style.ORANGE, label="zipf: 1 / rank")
+left.plot(ranks, DCG(discount="log2").discounts(10), "o-", color=style.BLUE, label="log2: 1 / log2(1 + rank)")
+left.plot(ranks, DCG(discount="zipf").discounts(10), "s--", color=style.ORANGE, label="zipf: 1 / rank")
 left.set(xlabel="rank", ylabel="discount", xticks=ranks, ylim=(0.0, 1.05))
-right.plot(relevance, DCG(gain="exp2").gains(relevance), "o-", color=displays.style.BLUE, label="exp2: 2^relevance - 1")
-right.plot(
-    relevance, DCG(gain="linear").gains(relevance), "s--", color=displays.style.ORANGE, label="linear: relevance"
-)
+right.plot(relevance, DCG(gain="exp2").gains(relevance), "o-", color=style.BLUE, label="exp2: 2^relevance - 1")
+right.plot(relevance, DCG(gain="linear").gains(relevance), "s--", color=style.ORANGE, label="linear: relevance")
 right.set(xlabel="relevance", ylabel="gain", xticks=relevance)
 for ax in (left, right):
-    displays.style.light_grid(ax)
+    style.light_grid(ax)
     ax.legend(frameon=False)
 
 # One query of eight documents: what each rank adds to its DCG, and its NDCG by cutoff.

@@ -304,6 +304,8 @@ class ColumnOptions(NamedTuple):
 
     def _check(self, path: Path, names: list[str], features: list[str], drop: list[str]) -> None:
         """Raise ValueError for columns that the table does not have, or that have two roles."""
+        if features and drop:
+            raise ValueError("give either --features or --drop: columns that --features does not name are left out")
         single = {"--qid": self.qid, "--label": self.label}
         roles = {option: [name] for option, name in single.items() if name is not None}
         roles |= {"--features": features, "--drop": drop, "--categorical": split_names(self.categorical, names)}

@@ -63,6 +63,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     """
     frame = as_frame(table, "the table", "position")
     clicks = "click" if "click" in frame else "clicks"
+    if clicks == "click" and "clicks" in frame:
+        raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")
     by_ids = () if "row" in frame else ("qid", "document")
     frame = as_frame(frame, "the table", clicks, *by_ids)
     for name in ("qid", "document"):

@@ -304,19 +304,37 @@ class ArrayPart:
         return np.asarray(self._source[start:stop])
 
 
-class NpyPart:
+class FilePart:
+    """Rows of a file that must not change while it is used, since a training reads it several times."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        # The path must mean the same file also if the current folder changes, or in another process.
+        self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
+        self._version = self._current_version()
+
+    def check_unchanged(self) -> None:
+        """Raise ValueError if the file has changed since this object was made."""
+        if self._current_version() != self._version:
+            raise ValueError(f"{self.name} has changed since FeatureFiles was made: make it again")
+
+    def _current_version(self) -> tuple[int, int]:
+        status = os.stat(self._path)
+        return status.st_size, status.st_mtime_ns
+
+
+class NpyPart(FilePart):
     """Rows of a file in NumPy's format ``.npy``."""
 
     names: list[str] | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        # The path must mean the same file also if the current folder changes, or in another process.
-        self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
+        super().__init__(path)
         array = self._map()
         self.shape, self.dtype = _two_dimensional(array.shape, self.name), array.dtype
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Read rows."""
+        self.check_unchanged()
         # The file is mapped only as long as these rows are used: the pages of a mapped file count as memory of the
         # process until the operating system needs them for something else.
         return self._map()[start:stop]
@@ -328,11 +346,11 @@ class NpyPart:
             raise ValueError(f"{self.name} is no .npy file of numbers, and no Parquet file: {error}") from error
 
 
-class ParquetPart:
+class ParquetPart(FilePart):
     """Columns of a Parquet file. The row group that was read last is kept."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str] | None) -> None:
-        self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
+        super().__init__(path)
         file = self._open()
         if columns is None:
             raise ValueError(
@@ -350,6 +368,7 @@ class ParquetPart:
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Read rows."""
+        self.check_unchanged()
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
         blocks = []
         for group in range(first, len(self._starts) - 1):

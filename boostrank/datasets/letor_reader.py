@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
 
@@ -82,7 +83,7 @@ def read_letor(
         Number of documents of each query, in the sequence of the lines; or a file with one such number per line.
         The default is the file ``<path>.query`` or ``<path>.group`` if there is one (for ``x.gz`` also ``x.query``
         and ``x.group``). Lines without qid need sizes; their queries are numbered from 0. If the lines have qids, sizes
-        are not read.
+        must be those of runs of equal qids.
     n_features : int, optional
         Number of columns of X; by default as many as the largest index needs. Pass it if several files must have
         the same columns, because a sparse file need not contain the last feature.
@@ -210,11 +211,11 @@ def read_letor_folds(
 
 
 def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
-    """Number the queries by their sizes, if the lines have no qid; `source` is the argument of :func:`read_letor`."""
-    if parsed.has_qid:
-        return
+    """Number the queries by their sizes if the lines have no qid; `source` is the argument of :func:`read_letor`."""
     source = _find_sizes(parsed.name) if source is None else source
     if source is None:
+        if parsed.has_qid:
+            return
         raise ValueError(
             f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group; pass sizes="
         )
@@ -224,7 +225,10 @@ def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
             f"{name}: the {len(sizes)} query sizes sum to {sum(sizes)}, but {parsed.name} has {parsed.n_rows} "
             "documents; the two files do not belong together, or one of them is cut off"
         )
-    parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
+    if not parsed.has_qid:
+        parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
+    elif sizes != [sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])]:
+        raise ValueError(f"{name}: the sizes are not those by the qids of {parsed.name}; correct or remove one of them")
 
 
 def _read_sizes(source: PathLike | npt.ArrayLike) -> tuple[str, list[int]]:
