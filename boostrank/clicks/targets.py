@@ -230,12 +230,7 @@ def click_targets(
 
 
 def session_targets(
-    log: ClickLog,
-    model: Any,
-    *,
-    dcg: DCG | None = None,
-    clip: float = 0.0,
-    not_shown: NotShown = "error",
+    log: ClickLog, model: Any, *, dcg: DCG | None = None, clip: float = 0.0, not_shown: NotShown = "error"
 ) -> Floats:
     """Unbiased estimates of the normalized gains of single sessions, one for each entry, shape (n_entries,).
 

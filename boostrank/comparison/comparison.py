@@ -332,11 +332,7 @@ def _tests(
     tests: dict[str, dict[str, Any]] = {}
     for name, low, high in zip(values, ends.low, ends.high, strict=True):
         test = permutation_test(
-            values[name],
-            of_baseline,
-            n_permutations=n_permutations,
-            random_state=random_state,
-            sample_weight=weights,
+            values[name], of_baseline, n_permutations=n_permutations, random_state=random_state, sample_weight=weights
         )
         effect = effect_size(values[name], of_baseline, sample_weight=weights)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}

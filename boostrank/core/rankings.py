@@ -82,12 +82,7 @@ class RankedBlock:
 
 
 def for_each_ranked(
-    queries: Segments,
-    scores: Floats,
-    cutoffs: Ints,
-    function: Callable[[RankedBlock], object],
-    *,
-    stable: bool = True,
+    queries: Segments, scores: Floats, cutoffs: Ints, function: Callable[[RankedBlock], object], *, stable: bool = True
 ) -> None:
     """Rank the documents of blocks of queries, and call a function for each block, by threads.
 

@@ -143,11 +143,7 @@ def train(
     data, objective, validation = prepared
     threads = cluster.backend.PARAMETERS["n_jobs"]
     local = {threads: n_threads, **cluster.training.parameters}
-    with (
-        use_threads(local[threads]),
-        communicator(tracker_address, rank),
-        endpoint.connect(addresses) as network,
-    ):
+    with use_threads(local[threads]), communicator(tracker_address, rank), endpoint.connect(addresses) as network:
         if objective is not None:
             use_global_start(objective)
         specification = replace(cluster.training, parameters={**local, **network})

@@ -92,11 +92,7 @@ class FeatureFiles:
     ndim = 2
 
     def __init__(
-        self,
-        files: Any,
-        *,
-        columns: Sequence[str] | None = None,
-        cache: str | os.PathLike[str] | None = None,
+        self, files: Any, *, columns: Sequence[str] | None = None, cache: str | os.PathLike[str] | None = None
     ) -> None:
         sources = list(files) if isinstance(files, (list, tuple)) else [files]
         if not sources:

@@ -303,14 +303,7 @@ class ContributionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        ranker: Any,
-        X: Any,
-        qid: ArrayLike | None = None,
-        *,
-        n_features: int = 10,
-        ax: Any = None,
-        **settings: Any,
+        cls, ranker: Any, X: Any, qid: ArrayLike | None = None, *, n_features: int = 10, ax: Any = None, **settings: Any
     ) -> ContributionDisplay:
         """Explain the difference of two scores, and plot it.
 

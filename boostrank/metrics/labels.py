@@ -106,13 +106,7 @@ class GroupedLabels:
         Judgments for subtopics, if a measure needs them.
     """
 
-    def __init__(
-        self,
-        values: Any,
-        queries: Segments,
-        judgments: Floats | None = None,
-        subtopics: Any = None,
-    ) -> None:
+    def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None, subtopics: Any = None) -> None:
         self.values, self.queries, self.subtopics = values, queries, subtopics
         self.judgments: Any = values if judgments is None else judgments
         self._computed: list[tuple[Any, Any]] = []

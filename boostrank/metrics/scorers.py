@@ -37,12 +37,7 @@ class RankingScorer:
     weights_request: bool | str = False
 
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Mean of the measure over the queries of `X`, at the scores ``estimator.predict(X)``.
 

@@ -363,12 +363,7 @@ def train_member(
     member = clone(ranker).set_params(random_state=sample.seed)
     with named_part(f"member {number} of the bag"):
         member.fit(
-            part.X,
-            part.labels.values,
-            part.queries.qid,
-            sample_weight=weights,
-            position=part.position,
-            **options,
+            part.X, part.labels.values, part.queries.qid, sample_weight=weights, position=part.position, **options
         )
     if not has_out_of_bag:
         return member, np.zeros(0)

@@ -48,11 +48,7 @@ MIN_QUERIES, MAX_QUERIES, MAX_DOCUMENTS = 20, 400, 20_000
 
 
 def set_learning_rates(
-    candidates: Sequence[Candidate],
-    settings: Settings,
-    backend: Backend,
-    data: GroupedData,
-    kept: Bools | None = None,
+    candidates: Sequence[Candidate], settings: Settings, backend: Backend, data: GroupedData, kept: Bools | None = None
 ) -> None:
     """Set the learning rate of the candidates that have a loss of boostrank, if the user has not set it.
 

@@ -69,8 +69,7 @@ BASE_LEARNING_RATE = 0.1
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
     "n_estimators": Rule(
-        "an integer of at least 1, or 'auto'",
-        lambda value: _is_auto(value) or integer(1).accepts(value),
+        "an integer of at least 1, or 'auto'", lambda value: _is_auto(value) or integer(1).accepts(value)
     ),
     "learning_rate": POSITIVE,
     "min_child_weight": NOT_NEGATIVE,

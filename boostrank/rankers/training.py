@@ -51,11 +51,7 @@ def is_caused_by_data(error: Exception) -> bool:
 
 
 def train_on_kept(
-    backend: Backend,
-    specification: TrainingSpecification,
-    data: GroupedData,
-    kept: Bools,
-    refit: bool,
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools, refit: bool
 ) -> Trained:
     """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set.
 

@@ -196,3 +196,19 @@ def test_nothing_reads_all_features_by_accident(paths):
     for function in (np.asarray, np.mean):
         with pytest.raises(TypeError, match=r"read\("):
             function(files)
+
+
+@pytest.mark.parametrize("ending", ["npy", "parquet"])
+def test_a_file_that_changes_is_an_error(tmp_path, ending):
+    path = tmp_path / f"features.{ending}"
+
+    def write(values):
+        frame = pd.DataFrame({"a": values})
+        np.save(path, frame.to_numpy()) if ending == "npy" else frame.to_parquet(path)
+
+    write([1.0, 2.0])
+    features = FeatureFiles(path, columns=None if ending == "npy" else ["a"])
+    assert features.read().tolist() == [[1.0], [2.0]]
+    write([3.0, 4.0, 5.0])
+    with pytest.raises(ValueError, match=r"the file '.*features\..*' has changed since FeatureFiles was made"):
+        features.read()

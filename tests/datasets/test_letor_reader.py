@@ -157,3 +157,10 @@ def test_lightgbm_example(shared_data):
     assert (np.unique(train.qid).size, np.unique(test.qid).size) == (201, 50)
     assert sp.issparse(train.X)
     assert same(train.X, load_svmlight_file(str(folder / "rank.train"), n_features=300)[0])
+
+
+def test_sizes_must_be_those_of_the_qids(tmp_path):
+    path = put(tmp_path, "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:2 1:2\n", "with_qids")
+    assert read_letor(path, sizes=[2, 1]).qid.tolist() == [1, 1, 2]
+    with pytest.raises(ValueError, match="the sizes are not those by the qids of"):
+        read_letor(path, sizes=[1, 2])

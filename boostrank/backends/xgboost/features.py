@@ -82,11 +82,7 @@ def make_matrix(
         weights = weights[data.queries.starts]
     columns = column_fields(parameters)
     X = encoded(data.X)
-    settings = {
-        "nthread": parameters.get("nthread"),
-        "enable_categorical": True,
-        "missing": missing_number(parameters),
-    }
+    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
     if takes_bins(parameters) and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)

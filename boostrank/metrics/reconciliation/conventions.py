@@ -139,10 +139,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "ndcg": Kind("NDCG", NDCG, ("gain", "discount", "decimals"), ("gain", "discount")),
         "map": Kind(
-            "MAP",
-            AveragePrecision,
-            ("threshold", "denominator", "relevant_scores"),
-            ("threshold", "denominator"),
+            "MAP", AveragePrecision, ("threshold", "denominator", "relevant_scores"), ("threshold", "denominator")
         ),
         "mrr": Kind("MRR", ReciprocalRank, ("threshold", "relevant_scores"), ("threshold",)),
         "err": Kind("ERR", ExpectedReciprocalRank, ("gain", "max_grade", "decimals"), ("max_grade",)),

@@ -239,10 +239,7 @@ def _row(
 ) -> dict[str, Any]:
     """The row of a metric in the table of a :class:`Reconciliation`."""
     theirs, steps = convention.settings(ours), kind.steps
-    row: dict[str, Any] = {
-        "library": convention.library,
-        "metric": convention.name(ours, data.queries.sizes.max()),
-    }
+    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, data.queries.sizes.max())}
     row.update({step: getattr(theirs, step) for step in steps})
     row["labels"] = convention.labels
     values = [data.mean(ours, weights)]

@@ -32,12 +32,7 @@ class ReconciledValues:
     """
 
     def __init__(
-        self,
-        kind: Kind,
-        y_true: ArrayLike,
-        y_score: ArrayLike,
-        qid: ArrayLike | None,
-        documents: ArrayLike | None,
+        self, kind: Kind, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
     ) -> None:
         labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
         self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}

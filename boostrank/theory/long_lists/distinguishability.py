@@ -26,12 +26,7 @@ from boostrank.significance.differences import standardized
 from boostrank.significance.power import ndcg_differences, required_queries
 from boostrank.theory.long_lists.decay import lengths_of_lists
 from boostrank.theory.long_lists.limits import leading_difference
-from boostrank.theory.long_lists.score_curves import (
-    ScoreCurve,
-    check_one_population,
-    estimate_curve,
-    normalized_scores,
-)
+from boostrank.theory.long_lists.score_curves import ScoreCurve, check_one_population, estimate_curve, normalized_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,12 +84,7 @@ class CurvePair:
 
     @classmethod
     def estimate(
-        cls,
-        y: ArrayLike,
-        scores_a: ArrayLike,
-        scores_b: ArrayLike,
-        qid: ArrayLike | None = None,
-        **settings: Any,
+        cls, y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, qid: ArrayLike | None = None, **settings: Any
     ) -> CurvePair:
         """Estimate the score curves of two rankers, and the correlation of their scores among documents of equal label.
 

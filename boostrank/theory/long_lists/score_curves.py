@@ -171,11 +171,7 @@ class ScoreCurve:
 
 
 def estimate_curve(
-    y: ArrayLike,
-    scores: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    n_bins: int | None = None,
+    y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, n_bins: int | None = None
 ) -> ScoreCurve:
     """Estimate the score curve of a ranker from documents with labels and scores.
 
