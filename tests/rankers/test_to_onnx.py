@@ -30,6 +30,13 @@ def test_scores_are_those_of_the_ranker(ranker_class, objective, named, fitted, 
     np.testing.assert_array_equal(ranker.predict(X), before)
 
 
+def test_a_bag_is_one_model(ranker_class, data):
+    bag = br.BaggedRanker(ranker_class(n_estimators=3, n_jobs=1), n_estimators=2, random_state=0).fit(*data)
+    session = onnxruntime.InferenceSession(bag.to_onnx().SerializeToString())
+    (scores,) = session.run(None, {"X": data[0].astype(np.float32)})
+    np.testing.assert_allclose(scores.ravel(), bag.predict(data[0]), atol=1e-5)
+
+
 def test_a_ranker_that_is_not_fitted_is_an_error(ranker_class):
     with pytest.raises(NotFittedError):
         ranker_class().to_onnx()
