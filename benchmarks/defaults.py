@@ -34,60 +34,41 @@ from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 HELD_OUT = 0.25
 #: Losses that have no name of their own, by their names in the table.
-LOSSES = {
-    "softmax, steps of any length": br.surrogates.Power(0),
-    "softmax, exact Hessian": br.surrogates.Power(0, hessian="exact"),
-    "consistent-lambdarank, exact Hessian": br.surrogates.ConsistentLambdaRank(hessian="exact"),
-    "consistent-lambdarank, all pairs": br.surrogates.ConsistentLambdaRank(truncation=None),
-    "consistent-lambdarank, first 10 ranks": br.surrogates.ConsistentLambdaRank(truncation=10),
-    "consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False),
-}
-#: The losses that are also trained with the penalties of the library.
-WITH_BOTH_PENALTIES = ("pairwise-exponential", "softmax", DEFAULT_LOSS)
-#: The penalties that a library has by default; those of our losses are the result of this script.
-LIBRARY_DEFAULTS = {"lightgbm": {"reg_lambda": 0.0}, "xgboost": {"reg_lambda": 1.0, "min_child_weight": 1.0}}
-#: The candidates of objective="auto", in which only what differs from the default is named.
+LOSSES = {"consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False)}
+#: The trees of the defaults before 2026-11-23: every query, and all or most features.
+WITHOUT_SAMPLES = {"subsample_queries": 1.0, "colsample_bynode": 1.0}
+PLAIN = {**WITHOUT_SAMPLES, "n_estimators": 100, "learning_rate": 0.1}
+#: Candidates besides those of objective="auto", in which only what differs from the default is named.
+COMMON = [
+    {"objective": "softmax"},
+    {"objective": "power"},
+    {"objective": "pairwise-exponential"},
+    PLAIN,
+    WITHOUT_SAMPLES,
+    {"subsample_queries": 1.0},
+    {"subsample_queries": 0.7},
+    {"subsample_queries": 0.3},
+    {"colsample_bynode": 1.0},
+    {"colsample_bynode": 0.3},
+    {"n_estimators": 100},
+    {"n_estimators": 200},
+    {"n_estimators": 600},
+    {"n_estimators": 300, "learning_rate": 0.1},
+    {"reg_lambda": 20.0},
+    {"reg_lambda": 200.0},
+]
 AUTO = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}
-#: Learning rates in place of the one that a ranker chooses.
-RATES = (0.1, 0.15, 0.2, 0.3)
-#: Other candidates, as for "auto".
 OTHERS = {
     "lightgbm": [
-        {"objective": "power"},
-        *({"objective": name} for name in LOSSES),
-        {"reg_lambda": 0.0, "path_smooth": 20.0},
-        {"reg_lambda": 100.0},
-        {"feature_fraction_bynode": 0.5},
-        {"feature_fraction_bynode": 0.7},
-        {"extra_trees": True},
-        # The shape of the trees of XGBoost, with our penalties there.
-        {"num_leaves": 63, "max_depth": 6, "min_child_weight": 20.0},
-        {"k": 10},
-        *({"learning_rate": rate} for rate in RATES),
-        {"learning_rate": 0.05, "n_estimators": 200},
-        {"max_bin": 63},
-        {"min_child_samples": 5},
-        {"min_child_samples": 50},
-        {"path_smooth": 20.0},
-        {"subsample": 0.7, "subsample_freq": 1},
-        {"subsample": 0.7, "subsample_freq": 1, "feature_fraction_bynode": 0.5},
+        # Rows in place of queries.
+        {"subsample_queries": 1.0, "subsample": 0.5, "subsample_freq": 1},
+        {"num_leaves": 15},
+        {"num_leaves": 31},
     ],
     "xgboost": [
-        *({"learning_rate": rate} for rate in RATES),
+        {"subsample_queries": 1.0, "subsample": 0.5},
+        {"grow_policy": "lossguide", "max_leaves": 16, "max_depth": 0},
         {"min_child_weight": 1.0},
-        {"reg_lambda": 20.0},
-        {"reg_lambda": 100.0},
-        {"subsample": 0.5},
-        {"colsample_bynode": 0.5},
-        {"colsample_bynode": 1.0},
-        {"subsample": 0.5, "colsample_bynode": 0.5},
-        {"colsample_bynode": 0.3},
-        {"max_depth": 4},
-        {"max_depth": 5},
-        {"max_depth": 5, "colsample_bynode": 0.5},
-        {"max_depth": 4, "colsample_bynode": 0.3},
-        # The trees of XGBoost itself.
-        {"max_depth": 6},
     ],
 }
 
@@ -99,11 +80,8 @@ def text_of(parameters):
 
 def candidates(library):
     """Name of the objective and parameters of each candidate; the baseline is the first one, and has no objective."""
-    main = [{"objective": name} for name in WITH_BOTH_PENALTIES]
-    penalties = LIBRARY_DEFAULTS[library]
-    rows = [*main, *({**row, **penalties} for row in main), *AUTO[library], *OTHERS[library]]
     found = [(None, {})]
-    for row in rows:
+    for row in [*AUTO[library], *COMMON, *({"objective": name} for name in LOSSES), *OTHERS[library]]:
         parameters = {"objective": DEFAULT_LOSS, **row}
         candidate = (parameters.pop("objective"), parameters)
         if candidate not in found:

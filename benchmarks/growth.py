@@ -4,8 +4,9 @@ python benchmarks/growth.py --runs FOLDER [--sizes 10000,...] [--lengths 120,10,
                             [--objectives lambdarank ...] [--rounds 20] [--output FOLDER]
 
 Data have 136 float32 features, and queries of 120 documents as in MSLR, then of 10 and of 5,000. All fits grow trees
-of equal size, with all features in each node: 31 leaves, learning rate 0.1. Each fit has a process of its own, which
-finds the data in memory. In a turn the methods run one after the other, every second time in reverse, and ratios to
+of equal size, with all features in each node: 31 leaves, learning rate 0.1. But "default" is our ranker with its own
+trees, and with three times as many rounds, as by default. Each fit has a process of its own, which finds the data in
+memory. In a turn the methods run one after the other, every second time in reverse, and ratios to
 LambdaMART, which always runs, are taken within a turn; the table has medians over turns. A fit of two queries comes
 before each of them, so that imports and the start of threads are not in the time. Each fit is a row of
 FOLDER/growth_fits.csv, so that an interrupted run continues where it stopped. The exponent is the slope of a linear
@@ -25,13 +26,13 @@ import pandas as pd
 from reporting import make_parser, picture_path, publish
 from rich.progress import Progress
 from scipy import stats
-from workloads import LAMBDAMART, N_FEATURES, equal_trees, make_queries, make_ranker
+from workloads import EQUAL_TREES, LAMBDAMART, N_FEATURES, RANKERS, make_queries, make_ranker
 
 from boostrank.displays import style
 
 METHODS = {
-    "lightgbm": ("lambdarank", "rank_xendcg", "consistent-lambdarank", "softmax", "pairwise-squared"),
-    "xgboost": ("rank:ndcg", "rank:pairwise", "rank:map", "consistent-lambdarank", "softmax"),
+    "lightgbm": ("lambdarank", "rank_xendcg", "consistent-lambdarank", "softmax", "pairwise-squared", "default"),
+    "xgboost": ("rank:ndcg", "rank:pairwise", "rank:map", "consistent-lambdarank", "softmax", "default"),
 }
 OBJECTIVES = tuple(dict.fromkeys(objective for objectives in METHODS.values() for objective in objectives))
 JOB = ["query_length", "documents", "rounds", "turn", "library", "objective"]
@@ -45,10 +46,13 @@ def fit(data, rounds, library, objective):
     X, y, qid = data
     if objective == "rank:map":
         y = np.minimum(y, 1)  # it takes relevant and irrelevant documents only
-    settings = {**equal_trees(library), "learning_rate": 0.1, "random_state": 0}
+    settings = {**EQUAL_TREES, "learning_rate": 0.1, "random_state": 0}
     first = np.isin(qid, qid[[0, -1]])
-    make_ranker(library, objective, 31, n_estimators=1, **settings).fit(X[first], y[first], qid[first])
-    ranker = make_ranker(library, objective, 31, n_estimators=rounds, **settings)
+    make_ranker(library, LAMBDAMART[library], 31, n_estimators=1, **settings).fit(X[first], y[first], qid[first])
+    if objective == "default":
+        ranker = RANKERS[library](n_estimators=3 * rounds, learning_rate=0.05, random_state=0)
+    else:
+        ranker = make_ranker(library, objective, 31, n_estimators=rounds, **settings)
     start = time.perf_counter()
     ranker.fit(X, y, qid)
     fitted = time.perf_counter()

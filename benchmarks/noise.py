@@ -6,9 +6,8 @@ Real data sets differ in how much their features say about the labels. Here that
 its own and 4 of its query. Its quality is a sum of linear, piecewise linear, periodic and product terms of them with
 the variance 1, and the label is determined by the quality plus normal noise with the standard deviation "noise": grades
 0 to 4, or 1 for the best document of each query and 0 for the others. Queries have 5 to 15 or 20 to 60 documents. Each
-ranker is trained with its default parameters, and ours also with the learning rate 0.1. The table, noise.csv, has the
-differences of ours to the LambdaMART of the library on 1000 test queries and the learning rate that was chosen, means
-over the seeds, with standard errors over the queries of all seeds.
+ranker is trained with its default parameters. The table, noise.csv, has the differences of ours to the LambdaMART of
+the library on 1000 test queries, means over the seeds, with standard errors over the queries of all seeds.
 """
 
 import itertools
@@ -56,20 +55,16 @@ def run(library, n_queries, mean_documents, noise, labels, seed):
     data = make_data(n_queries + N_TEST, mean_documents, noise, labels, seed)
     kept = data.qid < n_queries
     train, test = data.take(np.flatnonzero(kept)), data.take(np.flatnonzero(~kept))
-    makers = {"LambdaMART": BASELINES[library].make, "ours": OURS[library], "ours, rate 0.1": OURS[library]}
-    values, rate = {}, None
-    for name, make in makers.items():
-        fixed = {"learning_rate": 0.1} if name.endswith("0.1") else {}
-        ranker = accept_qid(make(**RUNNING[library], **fixed, random_state=seed))
+    values = {}
+    for name, make in {"LambdaMART": BASELINES[library].make, "ours": OURS[library]}.items():
+        ranker = accept_qid(make(**RUNNING[library], random_state=seed))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scores = ranker.fit(*train).predict(test.X)
-        if name == "ours":
-            rate = ranker.learning_rate_
         ndcg = br.ndcg_score(test.y, scores, test.qid, k=10, empty="skip", per_query=True)
         values[name] = ndcg[~np.isnan(ndcg)].tolist()
     cell = {"library": library, "labels": labels, "queries": n_queries, "documents": mean_documents, "noise": noise}
-    return {**cell, "seed": seed, "values": values, "rate": rate}
+    return {**cell, "seed": seed, "values": values}
 
 
 def table_of(results):
@@ -79,11 +74,9 @@ def table_of(results):
     for cell, of_cell in pd.DataFrame(results).groupby(keys):
         ndcg = {name: np.concatenate([one[name] for one in of_cell["values"]]) for name in of_cell["values"].iloc[0]}
         row = {**dict(zip(keys, cell, strict=True)), "lambdamart_ndcg": ndcg["LambdaMART"].mean()}
-        for name, column in (("ours", "difference"), ("ours, rate 0.1", "difference_rate_0.1")):
-            difference = ndcg[name] - ndcg["LambdaMART"]
-            row[column] = difference.mean()
-            row[f"{column}_se"] = difference.std(ddof=1) / np.sqrt(len(difference))
-        rows.append({**row, "learning_rate": of_cell["rate"].mean()})
+        difference = ndcg["ours"] - ndcg["LambdaMART"]
+        error = difference.std(ddof=1) / np.sqrt(len(difference))
+        rows.append({**row, "difference": difference.mean(), "difference_se": error})
     return pd.DataFrame(rows)
 
 
@@ -109,12 +102,12 @@ def main():
         formats=formats,
     )
     for library, of_library in table.groupby("library"):
-        for column in ("difference", "difference_rate_0.1"):
-            z = of_library[column] / of_library[f"{column}_se"]
-            print(
-                f"{library}, {column}: mean {of_library[column].mean():+.4f}, worse by 2 standard errors in "
-                f"{(z < -2).sum()} of {len(z)} rows, better in {(z > 2).sum()}, worst {of_library[column].min():+.4f}"
-            )
+        difference = of_library["difference"]
+        z = difference / of_library["difference_se"]
+        print(
+            f"{library}: mean {difference.mean():+.4f}, worse by 2 standard errors in {(z < -2).sum()} of {len(z)} "
+            f"rows, better in {(z > 2).sum()}, worst {difference.min():+.4f}"
+        )
 
 
 if __name__ == "__main__":

@@ -15,9 +15,11 @@ import xgboost
 from workloads import leaf_parameters, training_queries
 
 import boostrank as br
+from boostrank.backends.lightgbm.parameters import TREE_SHAPE as LIGHTGBM_SHAPE
+from boostrank.backends.xgboost.parameters import TREE_SHAPE as XGBOOST_SHAPE
 from boostrank.model_selection.estimators import accept_qid
 
-#: Rounds, patience and learning rate of the protocol "early-stopping"; CatBoost has its own learning rate.
+#: Rounds and patience of the protocol "early-stopping", and the learning rate of the peers; CatBoost has its own.
 MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 50, 0.1
 #: Rounds and patience of the protocol "tuned".
 MAX_ROUNDS_TUNED, PATIENCE_TUNED = 300, 30
@@ -72,8 +74,8 @@ class Method(NamedTuple):
 
 
 def bagged(make, **parameters):
-    """The mean of ten rankers on samples of the training queries."""
-    return br.BaggedRanker(make(**parameters), n_estimators=10, random_state=parameters["random_state"])
+    """The mean of ten rankers on samples of the training queries, whose objective is chosen once."""
+    return br.BaggedRanker(make("auto", **parameters), n_estimators=10, random_state=parameters["random_state"])
 
 
 def power(make, exponent, **parameters):
@@ -100,22 +102,31 @@ PEERS = [
 #: The LambdaMART of each library, as its own ranker trains it by default.
 BASELINES = {peer.library: peer for peer in PEERS if peer.name in (LAMBDARANK, RANK_NDCG)}
 
-MANY_TREES = {"n_estimators": 1000, "learning_rate": 0.01}
+#: The trees of LGBMRanker for our loss, and the random trees of our defaults for LambdaMART, so that a reader sees what
+#: the loss adds and what the trees add. The objectives of the libraries draw rows in place of queries.
+THEIR_TREES = {
+    "n_estimators": 100,
+    "learning_rate": 0.1,
+    "num_leaves": 31,
+    "reg_lambda": 0.0,
+    "subsample_queries": 1.0,
+    "colsample_bynode": 1.0,
+}
+RANDOM_TREES = {"n_estimators": 300, "learning_rate": 0.05, "subsample": 0.5, "colsample_bynode": 0.4}
+RANDOM_LAMBDARANK = {**RANDOM_TREES, "subsample_freq": 1, **LIGHTGBM_SHAPE}
+RANDOM_RANK_NDCG = {**RANDOM_TREES, **XGBOOST_SHAPE}
 
 UNTUNED = [
     *PEERS,
+    Method("LightGBMRanker, trees of LGBMRanker", "lightgbm", True, partial(br.LightGBMRanker, **THEIR_TREES)),
+    Method("lambdarank, random trees", "lightgbm", True, partial(br.LightGBMRanker, "lambdarank", **RANDOM_LAMBDARANK)),
+    Method("rank:ndcg, random trees", "xgboost", True, partial(br.XGBoostRanker, "rank:ndcg", **RANDOM_RANK_NDCG)),
     Method("LightGBMRanker", "lightgbm", True, br.LightGBMRanker),
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
     Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
-    # The models of the folds of "auto" are averaged, and there is no further fit.
-    Method("LightGBMRanker auto, folds", "lightgbm", True, partial(br.LightGBMRanker, "auto", ensemble="folds")),
-    Method("XGBoostRanker auto, folds", "xgboost", True, partial(br.XGBoostRanker, "auto", ensemble="folds")),
-    # A bag has 1000 trees. A single ranker with as many needs smaller steps.
-    Method("BaggedRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
-    Method("LightGBMRanker 1000 trees", "lightgbm", True, partial(br.LightGBMRanker, **MANY_TREES)),
-    Method("BaggedRanker of XGBoostRanker", "xgboost", True, partial(bagged, br.XGBoostRanker)),
-    Method("XGBoostRanker 1000 trees", "xgboost", True, partial(br.XGBoostRanker, **MANY_TREES)),
+    Method("BaggedRanker of LightGBMRanker auto", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
+    Method("BaggedRanker of XGBoostRanker auto", "xgboost", True, partial(bagged, br.XGBoostRanker)),
 ]
 
 
@@ -139,7 +150,13 @@ def early_stopping_methods():
 def tuned_methods():
     """The peers and the losses among which tuning may choose, with the hyperparameters that only they have."""
     own = {
-        LAMBDARANK: {"lambdarank_truncation_level": [10, 20, 30, 100], "lambdarank_norm": [True, False]},
+        LAMBDARANK: {
+            "lambdarank_truncation_level": [10, 20, 30, 100],
+            "lambdarank_norm": [True, False],
+            "bagging_by_query": [True, False],
+        },
+        "LGBMRanker rank_xendcg": {"bagging_by_query": [True, False]},
+        "CatBoostRanker": {"sampling_unit": ["Object", "Group"]},
         RANK_NDCG: {
             "lambdarank_pair_method": ["topk", "mean"],
             "lambdarank_num_pair_per_sample": [1, 4, 10, 32],
@@ -178,7 +195,7 @@ def fit(method, protocol, fold, seed, n_draws):
         arguments = {"eval_metric": "ndcg@10"} if method.validates_itself else {}
         ranker.fit(*training_queries(fold), **arguments)
     else:
-        rate = {} if method.library == "catboost" else {"learning_rate": LEARNING_RATE}
+        rate = {} if method.is_ours or method.library == "catboost" else {"learning_rate": LEARNING_RATE}
         ranker = fit_with_early_stopping(method, {**running, **rate}, fold, MAX_ROUNDS, PATIENCE)
     # "auto" says which candidate it chose.
     choice = repr(ranker.best_params_) if hasattr(ranker, "best_params_") else None
@@ -200,7 +217,7 @@ def fit_best_draw(method, running, fold, seed, n_draws):
     best, best_value, draws = None, -np.inf, []
     for number in range(n_draws):
         settings = draw(method, seed, number)
-        parameters = {**running, **library_parameters(method.library, settings)}
+        parameters = {**running, **library_parameters(method, settings)}
         parameters.update({name: settings[name] for name in method.own})
         ranker = fit_with_early_stopping(method, parameters, fold, MAX_ROUNDS_TUNED, PATIENCE_TUNED)
         X, y, qid = fold.validation
@@ -226,15 +243,17 @@ def _draw_one(choices, random):
     return choices[random.integers(len(choices))]
 
 
-def library_parameters(library, settings):
-    """The settings of the trees under the names of a library."""
-    shared = {name: settings[name] for name in ("learning_rate", "subsample", "reg_lambda")}
+def library_parameters(method, settings):
+    """The settings of the trees under the names of a ranker; ours draw queries where others draw rows."""
+    shared = {name: settings[name] for name in ("learning_rate", "reg_lambda")}
     leaves, min_child, colsample = settings["leaves"], settings["min_child"], settings["colsample"]
-    if library == "catboost":
+    shared["subsample_queries" if method.is_ours else "subsample"] = settings["subsample"]
+    if method.library == "catboost":
         # CatBoost grows symmetric trees: the number of leaves is a power of 2, and there is no minimum of documents.
         depth = int(np.log2(leaves + 1))
         return {**shared, "depth": depth, "bootstrap_type": "Bernoulli", "colsample_bylevel": colsample}
-    shared.update(leaf_parameters(library, leaves), colsample_bytree=colsample)
-    if library == "lightgbm":
-        return {**shared, "min_child_samples": min_child, "subsample_freq": 1}
-    return {**shared, "min_child_weight": min_child}
+    shared.update(leaf_parameters(method.library, leaves))
+    if method.library == "lightgbm":
+        node = "colsample_bynode" if method.is_ours else "feature_fraction_bynode"
+        return {**shared, node: colsample, "min_child_samples": min_child, "subsample_freq": 1}
+    return {**shared, "colsample_bynode": colsample, "min_child_weight": min_child}

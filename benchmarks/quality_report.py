@@ -10,6 +10,10 @@ quality_PROTOCOL.csv has a row for each data set and method: its mean, and its d
 methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of a whole job
 beside other jobs: all draws of a tuned method, prediction, and in the first job of a process reading the data.
 
+quality.csv has a row for each method of the protocol "untuned": the mean over the real data sets of its difference to
+LightGBM's LambdaMART, with the interval of a sum of independent normal means, the sets on which it is significantly
+better and worse at 5%, the worst set, and its seconds divided by those of LightGBM's LambdaMART.
+
 quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
 which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of
 random signs of the differences of all queries. Won and lost are the data sets on which it is significantly better and
@@ -104,6 +108,22 @@ def table_by_set(runs, values):
     columns += ["difference", "low", "high", "p", "wins", "ties", "losses"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
+
+
+def summary(table):
+    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets of its protocol."""
+    real = table[table["data"] != SYNTHETIC]
+    seconds = real.groupby("method")["seconds"].sum()
+    rows = []
+    for method, of_method in real[real["baseline"] == LAMBDARANK].groupby("method", sort=False):
+        difference, p = of_method["difference"], of_method["p"]
+        mean, half = difference.mean(), np.hypot.reduce((of_method["high"] - of_method["low"]) / 2) / len(of_method)
+        row = {"method": method, "sets": len(of_method), "difference": mean, "low": mean - half, "high": mean + half}
+        row |= {"won": ((difference > 0) & (p <= LEVEL)).sum(), "lost": ((difference < 0) & (p <= LEVEL)).sum()}
+        worst = difference.idxmin()
+        row |= {"worst_set": of_method["data"][worst], "worst_difference": difference[worst]}
+        rows.append({**row, "times_lgbmranker": seconds[method] / seconds[LAMBDARANK]})
+    return pd.DataFrame(rows)
 
 
 def headline(values, ours, peers):
@@ -258,6 +278,8 @@ def main():
     formats = {"worst_difference": "+.4f"}
     publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)
     if "untuned" in tables:
+        title = "Mean differences of NDCG@10 to LightGBM's LambdaMART, all with default parameters"
+        publish(summary(tables["untuned"]), "quality", arguments.output, title=title, formats=formats, **about)
         plot(tables["untuned"], heads, picture_path("quality", arguments.output))
 
 

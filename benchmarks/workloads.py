@@ -26,12 +26,8 @@ def leaf_parameters(library, leaves):
     return {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
 
 
-def equal_trees(library):
-    """Settings with which trees of our losses and of the objectives of a library need equal work for equal sizes.
-
-    With our losses, :class:`boostrank.XGBoostRanker` samples the features of each node by default.
-    """
-    return {"colsample_bynode": 1.0} if library == "xgboost" else {}
+#: With these, no queries and features are drawn, and trees of all objectives need equal work.
+EQUAL_TREES = {"colsample_bynode": 1.0, "subsample_queries": 1.0}
 
 
 def make_ranker(library, objective, leaves, **settings):

@@ -27,8 +27,9 @@ def score(trial):
     """NDCG@10 of the held-out queries with the settings that a trial suggests."""
     ranker = br.LightGBMRanker(
         objective=trial.suggest_categorical("objective", ["consistent-lambdarank", "softmax", "cosine", "lambdarank"]),
-        k=trial.suggest_categorical("k", [None, 10]),
+        k=trial.suggest_categorical("k", [5, 10, 100]),
         num_leaves=trial.suggest_int("num_leaves", 4, 64, log=True),
+        colsample_bynode=trial.suggest_float("colsample_bynode", 0.2, 1.0),
         learning_rate=trial.suggest_float("learning_rate", 0.03, 0.3, log=True),
         min_child_samples=trial.suggest_int("min_child_samples", 5, 100, log=True),
         **STOPPING,

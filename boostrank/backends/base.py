@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import ModuleType
@@ -23,9 +23,8 @@ from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.objectives.labels import Labels
 from boostrank.objectives.losses import Loss
-from boostrank.objectives.objective import BoundLoss, bind, with_reused_buffers
+from boostrank.objectives.objective import BoostingFunction, BoundLoss, QuerySample, bind, with_reused_buffers
 
-BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 #: Binned data to train on and binned validation data, by the parameters on which they depend.
 BinnedData = dict[str, tuple[Any, list[Any]]]
 
@@ -114,6 +113,10 @@ class TrainingSpecification:
     parameters : dict
         Parameters of the boosting library, by their native names.
     n_rounds : int
+    query_share : float, default 1
+        Share of the queries that each round draws, for losses of boostrank and objectives of users.
+    seed : tuple of int
+        Determines the queries that are drawn.
     early_stopping_rounds : int, optional
     early_stopping_metric : str, optional
         Name of the metric that decides on early stopping; None means the first one.
@@ -132,6 +135,8 @@ class TrainingSpecification:
     normalize: Normalize
     parameters: dict[str, Any]
     n_rounds: int
+    query_share: float = 1.0
+    seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
     early_stopping_metric: str | None = None
     metrics: tuple[Metric, ...] = ()
@@ -214,9 +219,11 @@ class Training:
     def boosting_function(self) -> BoostingFunction:
         """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
         assert self.objective is not None
+        boost: BoostingFunction = self.objective.gradient_hessian
         if isinstance(self.objective, BoundLoss):
-            return with_reused_buffers(self.objective)
-        return self.objective.gradient_hessian
+            boost = with_reused_buffers(self.objective)
+        share, seed = self.specification.query_share, self.specification.seed
+        return boost if share == 1 else QuerySample(self.objective, share, seed, boost)
 
 
 class Trained(NamedTuple):
@@ -353,15 +360,16 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
+    #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
+    #: so that the same values fit all data, which is not true of other objectives.
+    LOSS_DEFAULTS: Mapping[str, float]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
 
-    def loss_defaults(self, values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.
+    def tree_shape(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The shape of random trees, by the names of its parameters in the ranker.
 
-        These losses have the mean Hessian 1, so that the same limits and penalties fit all data, which is not true of
-        other objectives. `values` are the parameters of the ranker that the library has with these settings, and
-        `native` the other native parameters of the user.
+        `values` are the parameters of the ranker that the library has with these settings; None means the default.
         """
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
@@ -375,9 +383,6 @@ class Backend(Protocol):
 
         Raises ValueError for labels and gains that the objective does not take.
         """
-
-    def adds_trees(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether a round adds trees, times the learning rate, and changes no earlier ones; with DART it does."""
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""

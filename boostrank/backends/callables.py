@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from boostrank.backends.base import BoostingFunction
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import NORMALIZATIONS, Normalize
@@ -21,7 +20,7 @@ from boostrank.inputs.checks import check_choice
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
 from boostrank.objectives.labels import as_labels
 from boostrank.objectives.losses import Loss, get_loss
-from boostrank.objectives.objective import bind, with_reused_buffers
+from boostrank.objectives.objective import BoostingFunction, bind, with_reused_buffers
 
 T = TypeVar("T")
 

@@ -16,6 +16,8 @@ import numpy as np
 import typer
 from threadpoolctl import threadpool_limits
 
+from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.cli import reports
 from boostrank.cli.documents import read_documents, read_folds
 from boostrank.cli.options import (
@@ -56,6 +58,7 @@ from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.bagging import threads_per_member
+from boostrank.rankers.settings import NODE_SHARE, QUERY_SHARE
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
@@ -97,6 +100,16 @@ def default_text() -> str:
         f"--objectives {ALL}": all_objectives(),
     }
     return "\n\n".join(f"{start}: {objectives.replace(',', ', ')}." for start, objectives in texts.items())
+
+
+def random_trees(objective: Any) -> dict[str, Any]:
+    """Parameters of random trees: a round draws half of the queries, or of the rows for objectives of the libraries."""
+    sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
+    if objective in (*LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES):
+        sample = {"subsample": QUERY_SHARE}
+    if objective in LIGHTGBM_OBJECTIVES:
+        sample["subsample_freq"] = 1
+    return {"colsample_bynode": NODE_SHARE, **sample}
 
 
 def compare(
@@ -187,8 +200,10 @@ def compare(
     """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
 
     All rankers, except those of --ranker, have the same learning rate, the
-    same number of leaves and the same maximum number of rounds. How many
-    rounds each of them uses is decided by NDCG on the validation queries.
+    same number of leaves and the same maximum number of rounds, and random
+    trees: a round draws half of the queries (of the rows for objectives of
+    the libraries), and a node 40% of the features. How many rounds each of
+    them uses is decided by NDCG on the validation queries.
     --gain applies to their training and to the measures that have a gain.
     """
     chosen = parse_measures(measures, given(gain=gain, empty=empty))
@@ -213,7 +228,7 @@ def compare(
     jobs = default_jobs(len(parts)) if jobs is None else jobs
     threads = threads_per_member(jobs, jobs) if threads is None else threads
     for one in ours.values():
-        one.set_params(n_jobs=threads)
+        one.set_params(n_jobs=threads, **random_trees(one.objective))
     rankers = {**ours, **theirs}
     n_rankers, n_folds = len(rankers), len(parts)
     trainings = counted(n_rankers * n_folds, "training")

@@ -92,12 +92,12 @@ def fit(
     gain: GainOption = None,
     k: KOption = None,
     rounds: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Maximum number of boosting rounds, or auto: the best number by cross-validation over the training "
-            "queries."
+            "queries. By default 300, and 100 for the objectives of the libraries."
         ),
-    ] = "100",
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
@@ -122,10 +122,11 @@ def fit(
         float | None,
         typer.Option(
             min=1e-6,
-            help="Learning rate. By default 0.1, or up to 0.3 if short trainings show that trees learn little noise.",
+            help="Learning rate. By default 0.05, at most 0.1 with fewer rounds, and 0.1 for the objectives of the "
+            "libraries.",
         ),
     ] = None,
-    leaves: LeavesOption = 31,
+    leaves: LeavesOption = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads. By default all processors.")] = None,
     seed: SeedOption = 0,
 ) -> None:
@@ -136,7 +137,7 @@ def fit(
     keeps the names of the features.
     """
     measure = parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
-    if rounds != AUTO and (not rounds.isdecimal() or int(rounds) < 1):
+    if rounds not in (None, AUTO) and (not rounds.isdecimal() or int(rounds) < 1):
         raise ValueError(f"--rounds must be a number of at least 1, or auto; got {rounds!r}")
     ways = {
         "--rounds auto": rounds == AUTO,
@@ -156,7 +157,7 @@ def fit(
         refuse_unused("--objective auto, --rounds auto or --ensemble", folds=folds)
     settings = {
         **given(gain=gain, learning_rate=learning_rate),
-        "n_estimators": AUTO if rounds == AUTO else int(rounds),
+        "n_estimators": rounds if rounds in (None, AUTO) else int(rounds),
         "early_stopping_rounds": (patience or DEFAULT_PATIENCE) if chosen else None,
         "validation_fraction": validation_fraction,
         "refit": refit,

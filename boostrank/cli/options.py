@@ -98,7 +98,7 @@ EmptyOption = Annotated[
 
 RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
 RateOption = Annotated[float, typer.Option(min=1e-6, help="Learning rate.")]
-LeavesOption = Annotated[int, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
+LeavesOption = Annotated[int | None, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
 KOption = Annotated[
     int | None,
     typer.Option("-k", "--k", min=1, help="Cutoff k of NDCG in training targets and early stopping; none by default."),
@@ -194,7 +194,7 @@ def _similar_measures(text: str) -> str:
     )
 
 
-def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int) -> dict[str, Any]:
+def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int | None) -> dict[str, Any]:
     """Unfitted rankers by name such as "lightgbm softmax": each objective on each backend that can train it.
 
     Parameters
@@ -204,8 +204,8 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     backend : {"lightgbm", "xgboost", "both"}
     settings : dict
         Parameters that rankers of both backends have.
-    leaves : int
-        Maximum number of leaves of a tree, which the backends call by different names.
+    leaves : int or None
+        Maximum number of leaves of a tree, which the backends call by different names; None means their defaults.
 
     Raises
     ------
@@ -213,6 +213,10 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
         For an unknown objective or normalization, and if no objective runs on the backend.
     """
     rankers: dict[str, Any] = {}
+    of_lightgbm: dict[str, Any] = {} if leaves is None else {"num_leaves": leaves}
+    of_xgboost: dict[str, Any] = (
+        {} if leaves is None else {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
+    )
     for spec in (part.strip() for part in objectives.split(",")):
         objective, _, normalize = spec.partition("/")
         known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES, AUTO)
@@ -225,10 +229,9 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
             )
         options = {**settings, "normalize": normalize} if normalize else settings
         if backend != "xgboost" and objective not in XGBOOST_OBJECTIVES:
-            rankers[f"lightgbm {spec}"] = LightGBMRanker(objective, num_leaves=leaves, **options)
+            rankers[f"lightgbm {spec}"] = LightGBMRanker(objective, **of_lightgbm, **options)
         if backend != "lightgbm" and objective not in LIGHTGBM_OBJECTIVES:
-            shape: dict[str, Any] = {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
-            rankers[f"xgboost {spec}"] = XGBoostRanker(objective, **shape, **options)
+            rankers[f"xgboost {spec}"] = XGBoostRanker(objective, **of_xgboost, **options)
     if not rankers:
         raise ValueError(f"none of the objectives {objectives!r} runs on --backend {backend}")
     return rankers

@@ -50,7 +50,7 @@ class LightGBMRanker(DaskRanker):
     and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. `learning_rate` is 0.1 by default. In addition `client` takes a
+    None means those that Dask gave it. In addition `client` takes a
     ``distributed.Client``; by default it is the one that Dask finds. LightGBM's own `local_listen_port` fixes the port
     of the workers; each machine can have only one worker then. Its `tree_learner` may be "data" or "voting". `fit`
     raises an error for parameters with which LightGBM's workers crash or do not train one model:
@@ -106,7 +106,7 @@ class XGBoostRanker(DaskRanker):
     and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. `learning_rate` is 0.1 by default. In addition `client` takes a
+    None means those that Dask gave it. In addition `client` takes a
     ``distributed.Client``; by default it is the one that Dask finds. `tree_method` cannot be "exact", with which
     XGBoost does not train on several workers.
 

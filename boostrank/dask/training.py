@@ -16,7 +16,6 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import (
     Backend,
-    BoostingFunction,
     GroupedData,
     Trained,
     Training,
@@ -43,7 +42,7 @@ from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
 from boostrank.objectives.labels import Labels, Relevance
-from boostrank.objectives.objective import BoundLoss, EdgeObjective, Float32s
+from boostrank.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import GivenRows, group_data
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -159,10 +158,8 @@ class CandidatesDisplay(Display):
         results = getattr(ranker, "cv_results_", None)
         if results is None or len(results["params"]) < 2:
             raise ValueError("the ranker chose among no candidates: fit it with objective='auto'")
-        columns = ["mean_test_score", "n_rounds", "difference", "standard_error", "dropped", "chosen"]
+        columns = ["name", "mean_test_score", "n_rounds", "difference", "standard_error", "dropped", "chosen"]
         table = pd.DataFrame({name: results[name] for name in columns})
-        names = [_candidate_name(*pair) for pair in zip(results["params"], results["objective"], strict=True)]
-        table.insert(0, "name", names)
         table = table.sort_values("difference", kind="stable").reset_index(drop=True)
         return cls(table, str(results["metric"][0])).plot(ax)
 
@@ -218,10 +215,3 @@ def outliers(table: pd.DataFrame) -> Bools:
     outside &= difference != 0.0
     kept = np.ptp(np.append(ends[~outside], 0.0))
     return outside if kept * MIN_ZOOM < np.ptp(np.append(ends, 0.0)) else np.zeros_like(outside)
-
-
-def _candidate_name(parameters: Mapping[str, Any], objective: Any) -> str:
-    """Name of a candidate: its objective, unless that is the default, and its other parameters."""
-    others = [f"{name}={value}" for name, value in parameters.items() if name != "objective"]
-    shown = [str(objective)] if "objective" in parameters or not others else []
-    return ", ".join([*shown, *others]) if parameters else f"default ({objective})"

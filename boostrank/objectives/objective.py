@@ -28,6 +28,8 @@ from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.registry import compiled_form
 
 Float32s = NDArray[np.float32]
+#: Scores of the documents to their gradient and Hessian, as arrays that the boosting library takes.
+BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
 # An array of float64 of this many rows takes 128 MB. Fewer rows would not keep a GPU busy, and more would take the
 # memory that XGBoost needs.
@@ -133,7 +135,7 @@ def unit_scale(n_documents: float, hessian: float) -> float:
     return n_documents / hessian if hessian > 0 else 1.0
 
 
-def with_reused_buffers(objective: BoundLoss) -> Callable[[NDArray[Any]], tuple[Float32s, Float32s]]:
+def with_reused_buffers(objective: BoundLoss) -> BoostingFunction:
     """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
 
     That is safe because the boosting libraries copy them before the next round.
@@ -141,6 +143,45 @@ def with_reused_buffers(objective: BoundLoss) -> Callable[[NDArray[Any]], tuple[
     n_documents = objective.queries.n_documents
     buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
     return lambda scores: objective.gradient_hessian(scores, buffers)
+
+
+class QuerySample:
+    """Gradient and Hessian that are 0 for the queries that a round leaves out.
+
+    Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows, so that trees learn
+    less of what is true of single queries only.
+
+    Parameters
+    ----------
+    objective : object
+        With `queries` and a method `gradient_hessian`, as :class:`BoundLoss`. If it has a method `multiply`, that is
+        used for arrays that are not NumPy's.
+    share : float
+        Number of queries to draw relative to that of all; at least one is drawn.
+    seed : tuple of int
+    boost : callable
+        The function of the scores that gives gradient and Hessian of `objective`, which are overwritten.
+    """
+
+    def __init__(self, objective: Any, share: float, seed: tuple[int, ...], boost: BoostingFunction) -> None:
+        self._queries, self._boost = objective.queries, boost
+        self._multiply = getattr(objective, "multiply", _multiply)
+        self._n_drawn = max(1, round(share * self._queries.n_queries))
+        self._random = np.random.default_rng(seed)
+
+    def __call__(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+        """Gradient and Hessian of the next round."""
+        is_drawn = np.zeros(self._queries.n_queries, dtype=np.float32)
+        is_drawn[self._random.permutation(self._queries.n_queries)[: self._n_drawn]] = 1.0
+        derivatives = self._boost(scores)
+        self._multiply(derivatives, self._queries.repeat(is_drawn))
+        return derivatives
+
+
+def _multiply(arrays: tuple[Float32s, Float32s], factors: Float32s) -> None:
+    """Multiply each array by `factors` in place."""
+    for array in arrays:
+        array *= factors
 
 
 class Objective(BoundLoss):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -21,22 +22,21 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
 from boostrank.rankers.training import FoldTrainings, is_caused_by_data, make_folds, train, train_on_kept
 from boostrank.significance.differences import paired_differences
+from boostrank.tables.text import text_lines
 
 # Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
 # trees fit. The first one is the default, which has no parameters of its own. The objective of the boosting library is
-# among them, so that the choice is hardly ever worse than it.
-LIGHTGBM_CANDIDATES: Sequence[Mapping[str, Any]] = (
+# among them, with the same random trees, so that the choice is hardly ever worse than it.
+_OF_BOTH: Sequence[Mapping[str, Any]] = (
     {},
-    {"num_leaves": 15},
-    {"objective": "pairwise-exponential", "extra_trees": True},
-    {"objective": "lambdarank"},
+    {"objective": "power"},
+    {"objective": "pairwise-exponential"},
+    {"subsample_queries": 1.0, "colsample_bynode": 1.0, "reg_lambda": 1.0},
 )
-XGBOOST_CANDIDATES: Sequence[Mapping[str, Any]] = (
-    {},
-    {"grow_policy": "lossguide", "max_leaves": 16, "max_depth": 0},
-    {"objective": "pairwise-exponential", "max_depth": 4, "colsample_bynode": 0.3},
-    {"objective": "rank:ndcg"},
-)
+LIGHTGBM_CANDIDATES = (*_OF_BOTH, {"objective": "lambdarank", "subsample": 0.5, "subsample_freq": 1})
+XGBOOST_CANDIDATES = (*_OF_BOTH, {"objective": "rank:ndcg", "subsample": 0.5})
+#: Parameters of the samples of a candidate, which its name does not show.
+SAMPLES = ("subsample", "subsample_freq")
 #: Cutoff of the NDCG by which the objective of a ranker without `k` is chosen.
 DEFAULT_CUTOFF = 10
 #: A candidate replaces the default if it is better by more than this number of standard errors of the difference.
@@ -55,6 +55,8 @@ class Candidate:
 
     Attributes
     ----------
+    name : str
+        For people.
     parameters : mapping of str to object
         The parameters of the ranker in which it differs from the first candidate.
     objective : str, Surrogate, EdgeLoss or callable
@@ -71,6 +73,7 @@ class Candidate:
         Mean over queries of the candidate's value minus that of the first candidate, and its standard error.
     """
 
+    name: str
     parameters: Mapping[str, Any]
     objective: Any
     specification: TrainingSpecification
@@ -101,6 +104,15 @@ class Choice:
     specification: TrainingSpecification
     n_rounds: int
     cv_results: dict[str, Any]
+
+    def parameters(self, settings: Settings) -> dict[str, Any]:
+        """The parameters with which a ranker without "auto" trains the same as what was chosen."""
+        chosen = {"objective": self.candidate.objective, **self.candidate.parameters}
+        if settings.chooses_rounds:
+            # With another number of rounds, the default learning rate would be another one.
+            rate = self.specification.parameters.get(settings.backend.PARAMETERS["learning_rate"])
+            chosen |= {"n_estimators": self.n_rounds, "learning_rate": rate, "early_stopping_rounds": None}
+        return chosen if settings.averages_folds else {**chosen, "cv": None}
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
@@ -136,7 +148,7 @@ def make_candidates(
     UserWarning
         For a candidate that contradicts other settings, and is left out.
     """
-    dcg, state = settings.dcg, random_state.get_state()
+    dcg, state, backend = settings.dcg, random_state.get_state(), settings.backend
 
     def specify(resolved: Settings) -> tuple[TrainingSpecification, TrainingSpecification]:
         # All candidates get the same seed, also if it is drawn from a RandomState.
@@ -153,25 +165,43 @@ def make_candidates(
         return specification, replace(in_folds, metrics=(measure,))
 
     if not settings.chooses_objective:
-        return [Candidate({}, settings.values["objective"], *specify(settings))]
-    native = settings.backend.NATIVE_OBJECTIVES if isinstance(labels, Clicks) else ()
+        return [Candidate(str(settings.values["objective"]), {}, settings.values["objective"], *specify(settings))]
     if not isinstance(labels, Clicks):
         labels.require_relevance(AUTO)
+    given = settings.given - {"objective"}
+    trees = settings.changed({"objective": DEFAULT_LOSS}).for_features(features).random_trees()
     candidates: list[Candidate] = []
     for parameters in table:
-        own = {name: value for name, value in parameters.items() if name not in settings.given - {"objective"}}
-        if own.get("objective") in native or any(own == one.parameters for one in candidates):
+        own = {name: value for name, value in parameters.items() if name not in given}
+        name, objective = _name(own), own.get("objective", DEFAULT_LOSS)
+        if any(name == one.name for one in candidates):
             continue
-        changed = {"objective": DEFAULT_LOSS, **own}
+        if objective in backend.NATIVE_OBJECTIVES:
+            if isinstance(labels, Clicks):
+                continue
+            # It gets the trees of the others in place of its own defaults, and the library draws rows and not queries.
+            own = {
+                **{name: value for name, value in trees.items() if name not in given},
+                **own,
+                "subsample_queries": None,
+            }
         try:
-            specifications = specify(settings.changed(changed))
+            specifications = specify(settings.changed({"objective": objective, **own}))
         except ValueError as error:
             if not own:
                 raise
-            warn_of_left_out(own, error)
+            warn_of_left_out(name, error)
             continue
-        candidates.append(Candidate(own, changed["objective"], *specifications))
+        candidates.append(Candidate(name, own, objective, *specifications))
     return candidates
+
+
+def _name(parameters: Mapping[str, Any]) -> str:
+    """Name of a candidate: its objective, unless that is the default, and its other parameters but those of samples."""
+    if not parameters:
+        return f"default ({DEFAULT_LOSS})"
+    others = [f"{name}={value}" for name, value in parameters.items() if name not in ("objective", *SAMPLES)]
+    return ", ".join([*([parameters["objective"]] if "objective" in parameters else []), *others])
 
 
 def choose_and_train(
@@ -211,6 +241,8 @@ def choose_and_train(
             to_choose = data if kept is None else data.take(kept)
         choice = choose(backend, candidates, to_choose, settings, random_state)
         del to_choose
+        if specification.verbose and settings.chooses_objective:
+            sys.stdout.write("\n".join(choice_lines(choice.cv_results)) + "\n")
         specification = choice.specification
     if choice is not None and settings.averages_folds:
         trained = choice.average(backend)
@@ -344,14 +376,14 @@ def _start(
             except ValueError as error:
                 if one is candidates[0] or not is_caused_by_data(error):
                     raise
-                warn_of_left_out(one.parameters, error)
+                warn_of_left_out(one.name, error)
                 remaining.remove(one)
     return remaining
 
 
-def warn_of_left_out(parameters: Mapping[str, Any], error: Exception) -> None:
+def warn_of_left_out(name: str, error: Exception) -> None:
     """Warn of a candidate that cannot be trained."""
-    warn(f"objective='auto' leaves out the candidate {dict(parameters)}: {error}")
+    warn(f"objective='auto' leaves out the candidate {name}: {error}")
 
 
 def _stages(specification: TrainingSpecification) -> list[int]:
@@ -419,6 +451,7 @@ def _results(candidates: Sequence[Candidate], chosen: Candidate) -> dict[str, An
     """The attribute `cv_results_` of a ranker."""
     trainings = [one.trainings for one in candidates]
     return {
+        "name": _objects([one.name for one in candidates]),
         "params": _objects([dict(one.parameters) for one in candidates]),
         "objective": _objects([one.objective for one in candidates]),
         "metric": _objects([one.deciding_metric for one in trainings]),
@@ -431,6 +464,20 @@ def _results(candidates: Sequence[Candidate], chosen: Candidate) -> dict[str, An
         "chosen": np.array([one is chosen for one in candidates]),
         "mean_curve": _objects([np.array(one.mean_curve) for one in trainings]),
     }
+
+
+def choice_lines(results: Mapping[str, Any]) -> list[str]:
+    """Lines of a table that says why a candidate was chosen; `results` is the attribute `cv_results_` of a ranker."""
+    rows = [["candidate", str(results["metric"][0]), "difference", "standard error", "rounds", ""]]
+    for i, name in enumerate(results["name"]):
+        difference, error = results["difference"][i], results["standard_error"][i]
+        n_trained, n_rounds = results["rounds_trained"][i], results["n_rounds"][i]
+        outcome = "chosen" if results["chosen"][i] else ""
+        if results["dropped"][i]:
+            outcome = f"dropped after {n_trained} rounds"
+        against_default = [f"{difference:+.4f}", f"{error:.4f}"] if i else ["", ""]
+        rows.append([name, f"{results['mean_test_score'][i]:.4f}", *against_default, str(n_rounds), outcome])
+    return text_lines(rows, 1, last_is_text=True)
 
 
 def _objects(values: Sequence[Any]) -> Any:

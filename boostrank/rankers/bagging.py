@@ -16,14 +16,16 @@ from boostrank.backends.base import GroupedData, Trained
 from boostrank.backends.custom_functions import CustomObjective
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
-from boostrank.core.threads import n_threads
+from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, is_number, named_part
 from boostrank.metrics.scorers import remember_training_queries
+from boostrank.rankers.automatic import Choice, choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import training_data
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.settings import Settings, is_function
+from boostrank.rankers.settings import FitOptions, Settings, is_function
 
 
 class BaggedRanker(TrainedModel):
@@ -44,6 +46,8 @@ class BaggedRanker(TrainedModel):
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
     With `n_estimators="auto"` or `ensemble="folds"` of the ranker, folds of the queries of each member decide instead.
+    With `objective="auto"`, a cross-validation over all training queries chooses the objective, and the number of
+    rounds with `n_estimators="auto"`, once for all members. So the choice has seen the out-of-bag queries.
 
     Parameters
     ----------
@@ -80,6 +84,9 @@ class BaggedRanker(TrainedModel):
         Those of the members, with the names "member_0_valid_0", "member_1_valid_0", ... of the validation sets.
     feature_importances_ : ndarray, shape (n_features_in_,)
         Importances of the features in `booster_`, of the kind that the ranker's `importance_type` names.
+    cv_results_, best_params_ : dict
+        With `objective="auto"` of the ranker: the results of all candidates, and the parameters of the chosen one, as
+        those of a ranker.
     oob_prediction_ : ndarray of float64, shape (n_documents,)
         Mean score of each row of X, over the members that were not trained on its query; NaN if there is none.
     oob_scores_ : ndarray of float64, shape (n_queries,)
@@ -167,17 +174,23 @@ class BaggedRanker(TrainedModel):
         """
         settings = self._check_parameters()
         has_validation = any(settings.values[name] for name in ("early_stopping_rounds", "validation_fraction"))
-        if eval_metric is not None and not has_validation:
+        if eval_metric is not None and not has_validation and not settings.uses_folds:
             raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         random_state = as_random_state(self.random_state)
         data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
         n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
+        options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
+        ranker, choice = clone(self.ranker), None
+        if settings.chooses_objective:
+            choice = choose_for_bag(ranker, settings, data, features, FitOptions(**options), random_state)
+            ranker.set_params(**choice.parameters(settings))
+            settings = ranker._settings()
         samples = [
             draw_sample(data.queries.n_queries, n_drawn, self.bootstrap, random_state) for _ in range(self.n_estimators)
         ]
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
-        ranker = clone(self.ranker) if threads is None else clone(self.ranker).set_params(n_jobs=threads)
-        options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
+        if threads is not None:
+            ranker.set_params(n_jobs=threads)
         common = ranker, data, _stops_on_out_of_bag(settings), options
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
@@ -191,6 +204,8 @@ class BaggedRanker(TrainedModel):
             self.evals_result_.update({f"member_{i}_{name}": values for name, values in one.evals_result_.items()})
             self.best_score_.update({f"member_{i}_{name}": values for name, values in one.best_score_.items()})
         self.estimators_, self.estimators_samples_ = rankers, [given.query_numbers[one.drawn] for one in samples]
+        if choice is not None:
+            self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         self.oob_scores_, self.oob_prediction_ = given.of_queries(per_query), given.ungroup(scores)
         remember_training_queries(self, given.queries)
         return self
@@ -260,6 +275,20 @@ def _stops_on_out_of_bag(settings: Settings) -> bool:
     """
     has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
     return settings.values["early_stopping_rounds"] is not None and not (has_others or settings.averages_folds)
+
+
+def choose_for_bag(
+    ranker: BoostedRanker,
+    settings: Settings,
+    data: GroupedData,
+    features: TrainingFeatures,
+    options: FitOptions,
+    random_state: np.random.RandomState,
+) -> Choice:
+    """Choose the objective for all members of a bag by cross-validation over all training queries."""
+    candidates = make_candidates(settings, ranker._candidates, features, options, random_state, data.labels)
+    with use_threads(settings.values["n_jobs"]):
+        return choose(settings.backend, candidates, data, settings, random_state)
 
 
 class Sample(NamedTuple):

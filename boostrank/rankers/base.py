@@ -21,7 +21,6 @@ from boostrank.metrics.scorers import remember_training_queries
 from boostrank.rankers.automatic import choose_and_train, make_candidates
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import EvalSet, eval_parts, refuse_arguments, training_data
-from boostrank.rankers.learning_rate import set_learning_rates
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import FitOptions, Rule, Settings
 
@@ -47,32 +46,44 @@ class BoostedRanker(TrainedModel):
         the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping.
 
         "auto" chooses by cross-validation over the training queries among a few candidates, those of
-        :mod:`boostrank.rankers.automatic`, an objective of the library among them. The first one, the default
-        objective, is kept unless another one is better by more than one standard error of the difference, paired by
+        :mod:`boostrank.rankers.automatic`: the default, losses that look more at the top of the list, a fit without
+        samples and with a small penalty, and an objective of the library with the same random trees. The first one, the
+        default, is kept unless another one is better by more than one standard error of the difference, paired by
         query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
         `k`, 10 if `k` is None. Queries without a relevant document do not count. For clicks, the objective of the
         library is left out. Candidates that are worse than the best one by more than two standard errors after a
         quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
         of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
         one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
-        rounds.
+        rounds. If the labels are pure noise, another candidate than the default is chosen in about a third of the fits,
+        which does no harm then. The scores in `cv_results_` are optimistic for the chosen candidate, because it was
+        chosen by them: evaluate the ranker on other queries.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
-    n_estimators : int or "auto", default 100
-        Number of boosting rounds. "auto" takes the number at which the mean over `cv` folds of the training queries of
-        the deciding metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this
-        mean has not improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A
-        validation set is then only evaluated.
+    n_estimators : int or "auto", optional
+        Number of boosting rounds, by default 300 for the losses of boostrank, and 100 for objectives of the library and
+        functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
+        metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this mean has not
+        improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A validation set is then
+        only evaluated.
     learning_rate : float, optional
-        By default 0.1, and from 0.1 to 0.3 for the losses of boostrank with 50 to 299 rounds and without early
-        stopping: the more of what trees learn from some training queries is true of others, the larger it is. Two short
-        trainings on at most 400 training queries tell (:mod:`boostrank.rankers.learning_rate`). With "dart" as
-        `boosting` of LightGBM or `booster` of XGBoost it is 0.1. XGBoost's own default is 0.3, with which most
-        objectives overfit small data sets within 100 rounds.
+        For the losses of boostrank by default 0.05, or such that rounds times rate are 15 if `n_estimators` is given,
+        at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.05. For objectives of
+        the library and functions it is 0.1.
+    subsample_queries : float in (0, 1], optional
+        Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
+        0.5 for the losses of boostrank, and 1 for functions. The library's own objectives have `subsample` in its
+        place, the share of the rows. Random trees overfit less, so that more of them may be added: on held-out queries
+        most of the quality of the defaults is due to them (benchmarks/README.md). ``subsample_queries=1,
+        colsample_bynode=1`` turns samples off.
+    colsample_bynode : float in (0, 1], optional
+        Share of the features that is drawn for each node of a tree, which is then split by one of them. By default 0.4
+        for the losses of boostrank, but at least 8 features if there are as many, and 1 for other objectives.
+        ``tree_method="exact"`` of XGBoost does not have it.
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
@@ -127,6 +138,8 @@ class BoostedRanker(TrainedModel):
         With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
         :class:`boostrank.displays.CandidatesDisplay` plots them. Without `objective="auto"` there is one candidate.
 
+        name
+            Its name in tables.
         params, objective
             Its parameters, as in `best_params_`, and its objective.
         metric
@@ -254,13 +267,15 @@ class BoostedRanker(TrainedModel):
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
             folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
+            With any of these, ``objective="auto"`` prints its candidates and why it chose one.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
             estimator of the library, or a model file. It should not know the training queries, if folds of these choose
             the objective or the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
             the same data, settings and a given `learning_rate`, 10 rounds and then 10 more give the model of 20 rounds,
-            unless `boosting` is "dart" or random numbers are used, as on XGBoost by default: set
-            ``colsample_bynode=1`` there. Columns with a categorical type must have the categories of that training.
+            unless `boosting` is "dart" or random numbers are used, as they are by default: set
+            ``subsample_queries=1, colsample_bynode=1``. Columns with a categorical type must have the categories of
+            that training.
             XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
             besides.
 
@@ -309,7 +324,6 @@ class BoostedRanker(TrainedModel):
         )
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
-            set_learning_rates(candidates, settings, self._backend, data, kept)
             trained, specification, choice = choose_and_train(
                 self._backend, candidates, settings, data, kept, validation, random_state
             )

@@ -21,13 +21,16 @@ class LightGBMRanker(BoostedRanker):
 
     Parameters
     ----------
-    num_leaves, max_depth, min_child_samples, min_child_weight, subsample, colsample_bytree, reg_alpha
+    num_leaves : int, optional
+        As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, and LightGBM's own default, 31, for
+        its objectives and for functions.
+    reg_lambda : float, optional
+        As in ``lightgbm.LGBMRanker``. By default 100 for the losses of boostrank, where it is about a number of
+        documents that a round draws, and LightGBM's own default, 0, for its objectives and for functions.
+    max_depth, min_child_samples, min_child_weight, subsample, colsample_bytree, reg_alpha
         As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
         `min_child_weight` is about a number of documents. LightGBM draws rows only if the native parameter
-        `subsample_freq` (`bagging_freq`) is set too.
-    reg_lambda : float, optional
-        As in ``lightgbm.LGBMRanker``. By default 50 for the losses of boostrank, where it is about a number of
-        documents, and LightGBM's own default, 0, for its objectives and for functions.
+        `subsample_freq` (`bagging_freq`) is set too. `min_child_samples` also counts documents that a round leaves out.
     importance_type : {"split", "gain"}, default "split"
         Kind of importance in `feature_importances_`: number of splits, or their total gain.
     **native
@@ -95,14 +98,16 @@ class LightGBMRanker(BoostedRanker):
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
-        n_estimators: int | str = 100,
+        n_estimators: int | str | None = None,
         learning_rate: float | None = None,
-        num_leaves: int = 31,
+        num_leaves: int | None = None,
         max_depth: int = -1,
         min_child_samples: int = 20,
         min_child_weight: float = 1e-3,
         subsample: float = 1.0,
+        subsample_queries: float | None = None,
         colsample_bytree: float = 1.0,
+        colsample_bynode: float | None = None,
         reg_alpha: float = 0.0,
         reg_lambda: float | None = None,
         early_stopping_rounds: int | None = None,
@@ -127,7 +132,9 @@ class LightGBMRanker(BoostedRanker):
         self.min_child_samples = min_child_samples
         self.min_child_weight = min_child_weight
         self.subsample = subsample
+        self.subsample_queries = subsample_queries
         self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
         self.reg_alpha = reg_alpha
         self.reg_lambda = reg_lambda
         self.early_stopping_rounds = early_stopping_rounds

@@ -63,18 +63,27 @@ DEFAULT_PATIENCE = 50
 #: Number of folds, if `cv` is None: with ``objective="auto"``, and without it. With three folds, four candidates cost
 #: at most nine times as much as one training. With five folds, models of folds have more of the training queries.
 CANDIDATE_FOLDS, DEFAULT_FOLDS = 3, 5
-#: The learning rate for objectives of the boosting libraries and for functions, and the smallest one for losses of
-#: boostrank, unless the user sets it; see :mod:`boostrank.rankers.learning_rate`.
-BASE_LEARNING_RATE = 0.1
+#: Rounds and learning rate of objectives of the boosting libraries and of functions, unless the user sets them.
+NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
+#: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
+#: synthetic data (benchmarks/defaults.py).
+LOSS_ROUNDS, LOSS_LEARNING_RATE = 300, 0.05
+#: With another number of rounds, rounds times learning rate are this number, if the rate is at most the largest one.
+TOTAL_STEP, MAX_LEARNING_RATE = LOSS_ROUNDS * LOSS_LEARNING_RATE, 0.1
+#: Share of the queries that each round of these draws, share of the features that each node draws, and the smallest
+#: number of features that a node draws, if there are as many.
+QUERY_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.4, 8
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
     "n_estimators": Rule(
         "an integer of at least 1, or 'auto'", lambda value: _is_auto(value) or integer(1).accepts(value)
     ),
+    "subsample_queries": SHARE,
     "learning_rate": POSITIVE,
     "min_child_weight": NOT_NEGATIVE,
     "subsample": SHARE,
     "colsample_bytree": SHARE,
+    "colsample_bynode": SHARE,
     "reg_alpha": NOT_NEGATIVE,
     "reg_lambda": NOT_NEGATIVE,
     "early_stopping_rounds": integer(1),
@@ -87,7 +96,7 @@ RULES: Mapping[str, Rule] = {
 
 
 #: Parameters besides those of the boosting library that may be None.
-OPTIONAL = ("early_stopping_rounds", "validation_fraction", "cv", "ensemble")
+OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv", "ensemble")
 
 
 def _is_auto(value: Any) -> bool:
@@ -142,6 +151,8 @@ class Settings:
         Defaults of the parameters of the ranker.
     rules : mapping of str to Rule
         Rules of the parameters of the ranker.
+    n_features : int, default 1
+        Number of features of the training data, known after :meth:`for_features`.
     """
 
     backend: Backend
@@ -150,6 +161,7 @@ class Settings:
     unused: frozenset[str]
     defaults: Mapping[str, Any]
     rules: Mapping[str, Rule]
+    n_features: int = 1
 
     @classmethod
     def resolve(
@@ -182,6 +194,11 @@ class Settings:
         known = backend.known_parameters({**parameters, **native}, objective)
         translated, handed_on = known.translate(values, native, defaults)
         _check_values(translated, rules, optional=backend.PARAMETERS)
+        if is_native and translated["subsample_queries"] not in (None, 1):
+            raise ValueError(
+                f"subsample_queries={translated['subsample_queries']} is not for {objective!r}, which {known.library} "
+                "computes: set subsample, the share of the rows"
+            )
         unused = frozenset(name for name, canonical in backend.PARAMETERS.items() if canonical not in known.canonical)
         for name in sorted(unused):
             if translated[name] is not None and translated[name] != defaults[name]:
@@ -208,6 +225,26 @@ class Settings:
         if is_function(objective):
             return CustomObjective(objective)
         return objective if objective in self.backend.NATIVE_OBJECTIVES else get_loss(objective)
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds; the largest one, if cross-validation chooses it."""
+        default = LOSS_ROUNDS if isinstance(self.loss, Loss) else NATIVE_ROUNDS
+        return MAX_ROUNDS if self.chooses_rounds else int(self.values["n_estimators"] or default)
+
+    def random_trees(self) -> dict[str, Any]:
+        """Rounds, learning rate, share of the features of a node and shape of the trees of losses of boostrank.
+
+        The settings are those of such a loss, after :meth:`for_features`.
+        """
+        stops_early = self.patience_in_folds is not None
+        rate = LOSS_LEARNING_RATE if stops_early else min(MAX_LEARNING_RATE, TOTAL_STEP / self.n_rounds)
+        trees = {
+            "n_estimators": self.values["n_estimators"] or LOSS_ROUNDS,
+            "learning_rate": rate,
+            "colsample_bynode": min(1.0, max(NODE_SHARE, MIN_NODE_FEATURES / self.n_features)),
+        }
+        return {**trees, **self.backend.tree_shape(self._of_library())}
 
     @property
     def chooses_objective(self) -> bool:
@@ -291,7 +328,8 @@ class Settings:
         described = Features(
             features.n_features_in_, None if names is None else names.tolist(), features.categorical_features
         )
-        return replace(self, native=resolve_features(self.native, self.backend.FEATURE_PARAMETERS, described))
+        native = resolve_features(self.native, self.backend.FEATURE_PARAMETERS, described)
+        return replace(self, native=native, n_features=features.n_features_in_)
 
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
@@ -307,13 +345,17 @@ class Settings:
 
     def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
         """The specification of the training."""
-        values = self.values
+        values, loss, backend, parameters = self.values, self.loss, self.backend, self.parameters(random_state)
+        share = values["subsample_queries"] or (QUERY_SHARE if isinstance(loss, Loss) else 1.0)
         return TrainingSpecification(
-            loss=self.loss,
+            loss=loss,
             dcg=self.dcg,
             normalize=values["normalize"],
-            parameters=self.parameters(random_state),
-            n_rounds=MAX_ROUNDS if self.chooses_rounds else int(values["n_estimators"]),
+            parameters=parameters,
+            n_rounds=self.n_rounds,
+            query_share=float(share),
+            # The rounds that are added to a model draw other queries than its first ones.
+            seed=(parameters.get("seed", 0), 0 if options.init_model is None else backend.n_rounds(options.init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
             early_stopping_metric=options.early_stopping_metric,
             metrics=as_metrics(options.eval_metric),
@@ -322,15 +364,17 @@ class Settings:
             init_model=options.init_model,
         )
 
+    def _of_library(self) -> dict[str, Any]:
+        """The parameters of the ranker that the boosting library has with these settings."""
+        return {name: self.values[name] for name in self.backend.PARAMETERS if name not in self.unused}
+
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
-        names = {name: native for name, native in self.backend.PARAMETERS.items() if name not in self.unused}
-        given = {name: self.values[name] for name in names}
-        defaults: dict[str, Any] = {"learning_rate": BASE_LEARNING_RATE}
+        defaults: dict[str, Any] = {"learning_rate": NATIVE_LEARNING_RATE}
         if isinstance(self.loss, Loss):
-            defaults.update(self.backend.loss_defaults(given, self.native))
-        values = {name: defaults.get(name) if value is None else value for name, value in given.items()}
-        parameters = {native: values[name] for name, native in names.items() if values[name] is not None}
+            defaults = {**self.random_trees(), **self.backend.LOSS_DEFAULTS}
+        values = {name: defaults.get(name) if value is None else value for name, value in self._of_library().items()}
+        parameters = {self.backend.PARAMETERS[name]: value for name, value in values.items() if value is not None}
         seed = self.values["random_state"]
         if seed is not None:
             # As in the libraries' own estimators, an integer is the seed itself.

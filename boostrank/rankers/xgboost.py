@@ -14,7 +14,7 @@ from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.automatic import XGBOOST_CANDIDATES
 from boostrank.rankers.base import BoostedRanker, with_common_entries
-from boostrank.rankers.settings import NOT_NEGATIVE, RULES, SHARE, Rule, integer, one_of
+from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 
 
 @with_common_entries
@@ -30,7 +30,7 @@ class XGBoostRanker(BoostedRanker):
     ----------
     max_depth, max_leaves, grow_policy : int, int and str, optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
-        leaf with the largest gain is split until there are 31 leaves (`grow_policy` "lossguide", `max_leaves` 31,
+        leaf with the largest gain is split until there are 20 leaves (`grow_policy` "lossguide", `max_leaves` 20,
         `max_depth` 0, which means any). If one of them is set, the others have XGBoost's own defaults: "depthwise", 0
         (any number of leaves) and 6. So have all three for XGBoost's objectives, for functions, and with
         ``tree_method="exact"``.
@@ -38,13 +38,8 @@ class XGBoostRanker(BoostedRanker):
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
         As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
-        numbers of documents. By default 20 and 50 for the losses of boostrank, and XGBoost's own defaults, 1 and 1, for
-        its objectives and for functions. Linear models have no `min_child_weight`, and XGBoost's own default of
-        `reg_lambda` for them is 0.
-    colsample_bynode : float in (0, 1], optional
-        Share of the features that is drawn for each node of a tree, which is then split by one of them. By default 0.7
-        for the losses of boostrank, and XGBoost's own default, 1, for its objectives and for functions. Linear models
-        and ``tree_method="exact"`` do not have it.
+        numbers of documents that a round draws. By default 10 and 100 for the losses of boostrank, and XGBoost's own
+        defaults, 1 and 1, for its objectives and for functions.
     reg_alpha : float, default 0
         As in ``xgboost.XGBRanker``.
     importance_type : str, default "gain"
@@ -113,7 +108,6 @@ class XGBoostRanker(BoostedRanker):
         "max_leaves": integer(0),
         "grow_policy": one_of("depthwise", "lossguide"),
         "gamma": NOT_NEGATIVE,
-        "colsample_bynode": SHARE,
         "tree_method": one_of("auto", "exact", "approx", "hist"),
         "max_bin": integer(2),
         "importance_type": one_of("weight", "gain", "cover", "total_gain", "total_cover"),
@@ -127,7 +121,7 @@ class XGBoostRanker(BoostedRanker):
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
-        n_estimators: int | str = 100,
+        n_estimators: int | str | None = None,
         learning_rate: float | None = None,
         max_depth: int | None = None,
         max_leaves: int | None = None,
@@ -135,6 +129,7 @@ class XGBoostRanker(BoostedRanker):
         min_child_weight: float | None = None,
         gamma: float = 0.0,
         subsample: float = 1.0,
+        subsample_queries: float | None = None,
         colsample_bytree: float = 1.0,
         colsample_bynode: float | None = None,
         reg_alpha: float = 0.0,
@@ -164,6 +159,7 @@ class XGBoostRanker(BoostedRanker):
         self.min_child_weight = min_child_weight
         self.gamma = gamma
         self.subsample = subsample
+        self.subsample_queries = subsample_queries
         self.colsample_bytree = colsample_bytree
         self.colsample_bynode = colsample_bynode
         self.reg_alpha = reg_alpha

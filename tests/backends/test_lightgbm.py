@@ -3,27 +3,26 @@
 import lightgbm as lgb
 import numpy as np
 import pytest
+from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES
 
 import boostrank as br
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
-#: The default of the ranker for the losses of boostrank, by the name that LightGBM's own estimator takes too.
-PENALTY = {"reg_lambda": 50.0}
 
 
 @pytest.mark.parametrize("objective", ["softmax", "cosine"])
 def test_lightgbm_ranker_equals_native_training_on_the_same_gradients(objective, data, by_hand):
     X, y, sizes = data
     native = lgb.train(
-        PARAMETERS | PENALTY | {"objective": by_hand(objective), "deterministic": True},
+        PARAMETERS | LIGHTGBM_DEFAULTS | {"objective": by_hand(objective), "deterministic": True},
         lgb.Dataset(X, y, group=sizes),
         10,
     )
     qid = np.repeat(np.arange(len(sizes)), sizes)
-    ranker = br.LightGBMRanker(objective, k=10, n_estimators=10, n_jobs=1).fit(X, y, qid)
+    ranker = br.LightGBMRanker(objective, k=10, n_estimators=10, n_jobs=1, **PLAIN_TREES).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), native.predict(X))
     callable_ = lgb.train(
-        PARAMETERS | PENALTY | {"objective": br.lightgbm_objective(objective, k=10)},
+        PARAMETERS | LIGHTGBM_DEFAULTS | {"objective": br.lightgbm_objective(objective, k=10)},
         lgb.Dataset(X, y, group=sizes),
         10,
     )
@@ -34,7 +33,7 @@ def test_lightgbm_ranker_equals_native_training_on_the_same_gradients(objective,
         metric="None",
         verbosity=-1,
         n_jobs=1,
-        **PENALTY,
+        **LIGHTGBM_DEFAULTS,
     )
     np.testing.assert_allclose(estimator.fit(X, y, group=sizes).predict(X), native.predict(X), rtol=1e-12)
 

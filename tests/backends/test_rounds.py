@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 
 import boostrank as br
@@ -19,8 +20,9 @@ SEEDS = {"seed_per_iteration": True}
 RANKERS = {
     "lightgbm": br.LightGBMRanker(),
     "random trees": br.LightGBMRanker(extra_trees=True, colsample_bytree=0.5, subsample=0.6, subsample_freq=1),
-    "queries": br.LightGBMRanker(subsample=0.5, subsample_freq=2, bagging_by_query=True),
+    "queries": br.LightGBMRanker("lambdarank", subsample=0.5, subsample_freq=2, bagging_by_query=True),
     "lambdarank": br.LightGBMRanker("lambdarank"),
+    "plain trees": br.LightGBMRanker(**PLAIN_TREES),
     "dart": br.LightGBMRanker(boosting="dart", drop_rate=0.5),
     "xgboost": br.XGBoostRanker(),
     "samples": br.XGBoostRanker(subsample=0.5, colsample_bytree=0.4),

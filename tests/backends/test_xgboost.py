@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
-from loss_defaults import XGBOOST_DEFAULTS
+from loss_defaults import PLAIN_TREES, XGBOOST_DEFAULTS
 
 import boostrank as br
 
@@ -19,7 +19,7 @@ def test_xgboost_ranker_equals_native_training_on_the_same_gradients(objective, 
         PARAMETERS | XGBOOST_DEFAULTS, xgb.QuantileDMatrix(X, y, group=sizes), 10, obj=by_hand(objective)
     )
     qid = np.repeat(np.arange(len(sizes)), sizes)
-    ranker = br.XGBoostRanker(objective, k=10, n_estimators=10, n_jobs=1).fit(X, y, qid)
+    ranker = br.XGBoostRanker(objective, k=10, n_estimators=10, n_jobs=1, **PLAIN_TREES).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), native.predict(xgb.DMatrix(X)))
     dtrain = xgb.QuantileDMatrix(X, y, group=sizes)
     callable_ = xgb.train(PARAMETERS | XGBOOST_DEFAULTS, dtrain, 10, obj=br.xgboost_objective(objective, k=10))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster, wait
 from distributed.utils import get_mp_context
+from loss_defaults import PLAIN
 
 import boostrank as br
 import boostrank.dask as bd
@@ -83,11 +84,12 @@ def ranker_class(request):
 
 @pytest.fixture(scope="session")
 def small():
-    """A function that makes rankers of a class, on Dask or local, with few rounds and one thread."""
+    """A function that makes rankers of a class, on Dask or local, with few rounds of plain trees and one thread."""
 
     def make(ranker_class, objective="softmax", **parameters):
         exact = EXACT if issubclass(ranker_class, (br.LightGBMRanker, bd.LightGBMRanker)) else {}
-        return ranker_class(objective, **{"n_estimators": 8, "random_state": 0, "n_jobs": 1, **exact, **parameters})
+        settings = {"n_estimators": 8, "random_state": 0, "n_jobs": 1, **PLAIN, **exact}
+        return ranker_class(objective, **settings | parameters)
 
     return make
 

@@ -52,7 +52,7 @@ def test_categories_of_lightgbm_by_index(rows, small):
 
 
 def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes, small):
-    ranker = small(bd.LightGBMRanker, **MONOTONE, learning_rate=0.5).fit(*rows).to_local()
+    ranker = small(bd.LightGBMRanker, **MONOTONE, learning_rate=0.5, num_leaves=31).fit(*rows).to_local()
     assert "[tree_learner: data]" in ranker.booster_.model_to_string()
     for feature, direction in ((0, 1), (1, -1)):
         X = np.repeat(with_holes[0][:100], 9, axis=0)
@@ -70,7 +70,7 @@ WRONG = [
     (bd.LightGBMRanker, {"interaction_constraints": [[0, 1]]}, "cannot be used on Dask: .* crash"),
     (bd.LightGBMRanker, {"linear_tree": True}, "cannot be used on Dask: .* own rows"),
     (bd.LightGBMRanker, {**MONOTONE, "monotone_constraints_method": "advanced"}, "cannot be used on Dask: .* 'basic'"),
-    (bd.XGBoostRanker, {"tree_method": "exact"}, "doesn't support distributed training"),
+    (bd.XGBoostRanker, {"tree_method": "exact", "colsample_bynode": None}, "doesn't support distributed training"),
     (bd.LightGBMRanker, {"tree_learner": "feature"}, r"tree_learner must be one of data.*got 'feature'"),
 ]
 

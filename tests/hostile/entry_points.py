@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from loss_defaults import PLAIN_TREES
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
@@ -138,8 +139,9 @@ METRICS = {
 
 def tiny(ranker_class: Any, **parameters: Any) -> Any:
     """A ranker that learns something from eight rows."""
-    leaf = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {"min_child_weight": 0.01}
-    return ranker_class(**{"n_estimators": 2, "n_jobs": 1, "random_state": 0, "k": K, **leaf, **parameters})
+    leaf = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {}
+    settings = {"n_estimators": 2, "n_jobs": 1, "random_state": 0, "k": K, "min_child_weight": 0.01, **PLAIN_TREES}
+    return ranker_class(**settings | leaf | parameters)
 
 
 RANKERS = {"LightGBMRanker": br.LightGBMRanker, "XGBoostRanker": br.XGBoostRanker}

@@ -127,11 +127,13 @@ INTEGERS = [0, -3, 2.5, NAN, "a", True, [1], 1j]
 SHARES = [-0.5, 1.5, NAN, "a", [1], 1j]
 NOT_NEGATIVE = [-1.0, NAN, "a", [1], 1j]
 BOTH = {
-    "n_estimators": [*INTEGERS, None],
+    "n_estimators": INTEGERS,
     "early_stopping_rounds": INTEGERS,
     "learning_rate": [-0.1, NAN, INF, "a", [1], 1j],
     "subsample": [0, *SHARES],
+    "subsample_queries": [0, *SHARES],
     "colsample_bytree": [0, *SHARES],
+    "colsample_bynode": [0, *SHARES],
     "reg_alpha": NOT_NEGATIVE,
     "reg_lambda": NOT_NEGATIVE,
     "min_child_weight": NOT_NEGATIVE,

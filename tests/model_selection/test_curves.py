@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from loss_defaults import PLAIN_TREES
 
 import boostrank as br
 from boostrank.model_selection import learning_curve, validation_curve
@@ -18,7 +19,9 @@ def data():
     return X[rows], y[rows], qid[rows]
 
 
-RANKER = br.LightGBMRanker("softmax", n_estimators=4, min_child_samples=2, n_jobs=1, random_state=0)
+RANKER = br.LightGBMRanker(
+    "softmax", n_estimators=4, min_child_samples=2, min_child_weight=0.1, n_jobs=1, random_state=0, **PLAIN_TREES
+)
 
 
 class Recorder(br.LightGBMRanker):

@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.rankers import automatic
+from boostrank.rankers import automatic, settings
 
 # Small trees, by a parameter that both libraries have and that no candidate of LightGBM sets.
 COMMON = {"n_jobs": 1, "random_state": 0, "learning_rate": 0.3, "max_depth": 4}
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
+#: Titles of the columns of the table that is printed.
+TITLE = ["candidate", "map", "difference", "standard", "error", "rounds"]
 # One of the candidates never splits a leaf.
 NO_SPLITS = {"min_child_weight": 1e9}
 TABLES = {
@@ -120,12 +122,12 @@ def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, t
         parameters = {"objective": "consistent-lambdarank", **row["params"]}
         curves = []
         for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
-            one = ranker_class(**settings_of(parameters), n_estimators=20)
+            one = ranker_class(**settings_of(parameters), n_estimators=row["rounds_trained"])
             one.fit(X[train], y[train], qid[train], eval_set=[(X[test], y[test], qid[test])], eval_metric="ndcg@10")
             curves.append(one.evals_result_["valid_0"]["ndcg@10"])
         curve = np.mean(curves, axis=0)
-        best = np.argmax(curve[: row["rounds_trained"]]) + 1
-        np.testing.assert_array_equal(row["mean_curve"], curve[: row["rounds_trained"]])
+        best = np.argmax(curve) + 1
+        np.testing.assert_array_equal(row["mean_curve"], curve)
         assert row["n_rounds"] == best
         assert row["dropped"] or row["rounds_trained"] == best + 3
         if not row["dropped"]:
@@ -138,6 +140,71 @@ def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, t
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
     assert list(ranker.evals_result_) == ["fold_0", "fold_1", "fold_2"]
     assert ranker.best_iteration_ == chosen["n_rounds"]
+
+
+@pytest.mark.parametrize("ensemble", [None, "folds"])
+def test_the_training_has_the_rounds_of_the_chosen_candidate(ranker_class, auto, table, noisy, monkeypatch, ensemble):
+    X, y, qid = noisy
+    # Any other candidate is chosen in place of the default, and this one needs other rounds.
+    monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", -1e9)
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
+    table({}, {"reg_lambda": 2000.0})
+    stopping = {"n_estimators": "auto", "early_stopping_rounds": 3}
+    ranker = auto(**stopping, ensemble=ensemble).fit(X, y, qid)
+    default, chosen = ranker.cv_results_["n_rounds"].tolist()
+    assert ranker.best_params_ == {"reg_lambda": 2000.0}
+    assert default != chosen
+    again = ranker_class(**settings_of(ranker.best_params_), n_estimators=chosen)
+    if ensemble is None:
+        assert ranker.best_iteration_ == chosen
+        np.testing.assert_array_equal(ranker.predict(X), again.fit(X, y, qid).predict(X))
+    else:
+        folds = rankers_on_folds(ranker_class, ranker.best_params_, noisy, chosen)
+        np.testing.assert_allclose(ranker.predict(X), np.mean([one.predict(X) for one, _ in folds], axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [{}, {"learning_rate": 0.3, "subsample": 0.7}, {"n_estimators": "auto"}], ids=str)
+def test_a_chosen_native_objective_is_that_of_a_ranker_with_its_parameters(
+    ranker_class, table, noisy, monkeypatch, given
+):
+    X, y, qid = noisy
+    native = ranker_class._candidates[-1]
+    assert native["objective"] == NATIVE[ranker_class]
+    for name, value in (("ERRORS_TO_REPLACE", -1e9), ("ERRORS_TO_DROP", 1e9)):
+        monkeypatch.setattr(automatic, name, value)
+    monkeypatch.setattr(settings, "LOSS_ROUNDS", 12)
+    monkeypatch.setattr(settings, "DEFAULT_PATIENCE", 3)
+    table({}, native)
+    given = {"random_state": 0, "n_jobs": 1, **given}
+    ranker = ranker_class("auto", **given).fit(X, y, qid)
+    own = {"n_estimators", "learning_rate", "colsample_bynode", "subsample_queries"} - set(given)
+    assert own <= set(ranker.best_params_)
+    assert not set(ranker.best_params_) & set(given)
+    rounds = {"n_estimators": ranker.best_iteration_} if "n_estimators" in given else {}
+    again = ranker_class(**{**given, **ranker.best_params_, **rounds}).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+    assert not np.array_equal(again.set_params(colsample_bynode=None).fit(X, y, qid).predict(X), ranker.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:no tree has a split")
+@pytest.mark.parametrize("verbose", [True, 2, "bar"])
+def test_the_table_says_why_a_candidate_was_chosen(ranker_class, auto, table, noisy, capsys, verbose):
+    native = ranker_class._candidates[-1]
+    table({}, NO_SPLITS, {"objective": "softmax", "k": 3}, native)
+    ranker = auto(n_estimators=8).fit(*noisy, eval_metric="map", verbose=verbose)
+    lines, results = capsys.readouterr().out.splitlines(), ranker.cv_results_
+    first = next(i for i, line in enumerate(lines) if line.split() == TITLE)
+    names = ["default (consistent-lambdarank)", "min_child_weight=1000000000.0", "softmax, k=3", NATIVE[ranker_class]]
+    assert results["name"].tolist() == names
+    assert results["dropped"].any()
+    for i, name in enumerate(names):
+        cells = [f"{results['mean_test_score'][i]:.4f}"]
+        cells += [f"{results['difference'][i]:+.4f}", f"{results['standard_error'][i]:.4f}"] if i else []
+        cells += [str(results["n_rounds"][i]), *(["chosen"] if results["chosen"][i] else [])]
+        cells += f"dropped after {results['rounds_trained'][i]} rounds".split() if results["dropped"][i] else []
+        assert lines[first + 2 + i].split() == [*name.split(), *cells]
+    auto(n_estimators=8).fit(*noisy)
+    assert capsys.readouterr().out == ""
 
 
 def test_the_metric_of_fit_decides(ranker_class, auto, table, noisy):

@@ -1,6 +1,7 @@
 """`BaggedRanker` against a loop over the drawn queries, and as an estimator of scikit-learn."""
 
 import pickle
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from cases import for_each
+from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 import boostrank as br
-from boostrank.rankers import bagging
+from boostrank.rankers import automatic, bagging, settings
 
 N_MEMBERS = 3
 
@@ -123,15 +125,54 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
     assert model.best_iteration_ == sum(member.best_iteration_ for member in model.estimators_)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"learning_rate": 0.3, "cv": 2},
+        {"n_estimators": "auto"},
+        {"n_estimators": "auto", "early_stopping_rounds": 4},
+    ],
+    ids=str,
+)
+def test_the_objective_is_chosen_once_for_all_members(ranker_class, shuffled, monkeypatch, given):
+    choose, choices = bagging.choose, []
+
+    def choose_and_count(backend, candidates, data, *others):
+        assert data.queries.n_queries == 30
+        choices.append(choose(backend, candidates, data, *others))
+        return choices[-1]
+
+    monkeypatch.setattr(bagging, "choose", choose_and_count)
+    # The members are trained as the candidate was on the folds, also where the default depends on "auto".
+    monkeypatch.setattr(settings, "DEFAULT_PATIENCE", 4)
+    monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", -1e9)
+    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
+    for parameters in ({"objective": "softmax", "reg_lambda": 1.0}, ranker_class._candidates[-1]):
+        choices.clear()
+        monkeypatch.setattr(ranker_class, "_candidates", ({}, parameters))
+        model = bagged(ranker_class, "auto", **given).fit(*shuffled)
+        assert len(choices) == 1
+        assert model.cv_results_ is choices[0].cv_results
+        assert parameters.items() <= model.best_params_.items()
+        assert {member.objective for member in model.estimators_} == {parameters["objective"]}
+        rounds, chosen = int(model.cv_results_["n_rounds"][1]), dict(model.best_params_)
+        if "n_estimators" in given:
+            chosen |= {"n_estimators": rounds, "learning_rate": settings.LOSS_LEARNING_RATE}
+            assert [member.best_iteration_ for member in model.estimators_] == [rounds] * N_MEMBERS
+        rest = {name: value for name, value in given.items() if name == "learning_rate"}
+        by_hand = SimpleNamespace(**vars(model) | {"ranker": small(ranker_class, **chosen, **rest)})
+        expected, out_of_bag = scores_by_hand(by_hand, shuffled)
+        np.testing.assert_allclose(model.predict(shuffled[0]), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
+
+
 def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
     # Few values of features and no limits, so that copies of rows do not change bins and leaves.
     X, y, qid = np.round(data[0]), *data[1:]
-    free = (
-        {"min_child_samples": 0, "num_leaves": 7}
-        if ranker_class is br.LightGBMRanker
-        else {"max_depth": 3, "colsample_bynode": 1.0}
-    )
-    free |= {"min_child_weight": 1e-6, "reg_lambda": 0.0}
+    free = {"min_child_samples": 0, "num_leaves": 7} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
+    free |= {"min_child_weight": 1e-6, "reg_lambda": 0.0, **PLAIN_TREES}
     model = bagged(ranker_class, "softmax", **free).fit(X, y, qid)
     scores = []
     for drawn in model.estimators_samples_:
@@ -205,7 +246,7 @@ def test_sparse_features_missing_values_and_categories(ranker_class, data):
     np.testing.assert_array_equal(model.oob_prediction_, expected.oob_prediction_)
     kinds = pd.Categorical(np.array(["low", "middle", "high"])[np.clip(y.astype(int), 0, 2)])
     frame = pd.DataFrame(holes, columns=[f"x{i}" for i in range(X.shape[1])]).assign(kind=kinds)
-    model = bagged(ranker_class, early_stopping_rounds=2).fit(frame, y, qid)
+    model = bagged(ranker_class, early_stopping_rounds=2, **PLAIN_TREES).fit(frame, y, qid)
     mean = np.mean([member.predict(frame) for member in model.estimators_], axis=0)
     np.testing.assert_allclose(model.predict(frame), mean, rtol=1e-5, atol=1e-6)
     recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["middle", "low", "high"]))
@@ -344,8 +385,8 @@ def test_wrong_data_are_errors(ranker_class, data):
 
 def test_one_query(ranker_class, data):
     X, y, qid = (values[data[2] == 0] for values in data)
-    few = {"min_child_samples": 2} if ranker_class is br.LightGBMRanker else {"min_child_weight": 1.0}
-    model = bagged(ranker_class, **few).fit(X, y, qid)
+    few = {"min_child_samples": 2} if ranker_class is br.LightGBMRanker else {}
+    model = bagged(ranker_class, min_child_weight=1.0, **few).fit(X, y, qid)
     assert np.ptp(model.predict(X)) > 0
     assert np.isnan(model.oob_score_)
     with pytest.raises(ValueError, match="no out-of-bag queries for early_stopping_rounds"):

@@ -6,7 +6,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from loss_defaults import XGBOOST_DEFAULTS
+from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES, XGBOOST_DEFAULTS
 
 import boostrank as br
 
@@ -31,13 +31,14 @@ def test_lightgbm_records_the_values_of_evals_result(data):
 def test_callbacks_may_change_the_learning_rate(data):
     X, y, qid = data
     rates = [0.3, 0.2, 0.1, 0.05]
-    ours = small(br.LightGBMRanker, n_estimators=4)
+    ours = small(br.LightGBMRanker, n_estimators=4, **PLAIN_TREES)
     ours.fit(X, y, qid, callbacks=[lightgbm.reset_parameter(learning_rate=rates)])
     ranker = None
     for rate in rates:
-        ranker = small(br.LightGBMRanker, n_estimators=1, learning_rate=rate).fit(X, y, qid, init_model=ranker)
+        one = small(br.LightGBMRanker, n_estimators=1, learning_rate=rate, **PLAIN_TREES)
+        ranker = one.fit(X, y, qid, init_model=ranker)
     np.testing.assert_array_equal(ours.predict(X), ranker.predict(X))
-    ours = small(br.XGBoostRanker, n_estimators=4)
+    ours = small(br.XGBoostRanker, n_estimators=4, **PLAIN_TREES)
     ours.fit(X, y, qid, callbacks=[xgboost.callback.LearningRateScheduler(rates)])
     theirs = xgboost.train(
         {**XGBOOST_DEFAULTS, "eta": 0.1, "nthread": 1, "base_score": 0.0, "disable_default_eval_metric": True},
@@ -47,7 +48,7 @@ def test_callbacks_may_change_the_learning_rate(data):
         callbacks=[xgboost.callback.LearningRateScheduler(rates)],
     )
     np.testing.assert_array_equal(ours.predict(X), theirs.inplace_predict(X).astype(np.float64))
-    assert not np.array_equal(ours.predict(X), small(br.XGBoostRanker, n_estimators=4).fit(X, y, qid).predict(X))
+    assert not np.array_equal(ours.predict(X), ours.fit(X, y, qid).predict(X))
 
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
@@ -203,10 +204,10 @@ def test_a_function_gets_grouped_labels_weights_and_sizes(ranker_class, data):
 
 
 def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
-    own = small(ranker_class, "pairwise-exponential", k=5).fit(*data).predict(data[0])
+    own = small(ranker_class, "pairwise-exponential", k=5, **PLAIN_TREES).fit(*data).predict(data[0])
     function = br.lightgbm_objective("pairwise-exponential", k=5)
     # Without these, the function would have the defaults of the boosting library.
-    defaults = XGBOOST_DEFAULTS if ranker_class is br.XGBoostRanker else {"reg_lambda": 50.0}
+    defaults = XGBOOST_DEFAULTS if ranker_class is br.XGBoostRanker else LIGHTGBM_DEFAULTS
     np.testing.assert_array_equal(small(ranker_class, function, **defaults).fit(*data).predict(data[0]), own)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from loss_defaults import PLAIN
 
 import boostrank as br
 
@@ -15,9 +16,7 @@ NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
 def small(ranker_class, objective="softmax", **parameters):
     """A ranker that draws no random numbers, so that rounds that are added are those of one training."""
     objective = NATIVE[ranker_class] if objective == "native" else objective
-    settings = {"n_estimators": 6, "random_state": 0, "n_jobs": 1}
-    if ranker_class is br.XGBoostRanker:
-        settings["colsample_bynode"] = 1.0
+    settings = {"n_estimators": 6, "random_state": 0, "n_jobs": 1, **PLAIN}
     return ranker_class(objective, **settings | parameters)
 
 

@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.rankers import automatic
+from boostrank.backends.lightgbm import parameters as of_lightgbm
+from boostrank.backends.xgboost import parameters as of_xgboost
+from boostrank.rankers import automatic, settings
+from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.settings import LOSS_LEARNING_RATE, LOSS_ROUNDS, MIN_NODE_FEATURES, NODE_SHARE
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
 NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
 #: `reg_lambda` and `min_child_weight` for the losses of boostrank, and of the libraries themselves.
-OURS = {br.LightGBMRanker: (50.0, 1e-3), br.XGBoostRanker: (50.0, 20.0)}
 THEIRS = {br.LightGBMRanker: (0.0, 1e-3), br.XGBoostRanker: (1.0, 1.0)}
+OURS = {
+    one: (own.LOSS_DEFAULTS["reg_lambda"], own.LOSS_DEFAULTS.get("min_child_weight", THEIRS[one][1]))
+    for one, own in ((br.LightGBMRanker, of_lightgbm), (br.XGBoostRanker, of_xgboost))
+}
+SHAPE = {br.LightGBMRanker: of_lightgbm.TREE_SHAPE, br.XGBoostRanker: of_xgboost.TREE_SHAPE}
+#: Share of the features of a node that losses of boostrank draw, with the ten features of the data of these tests.
+NODES = max(NODE_SHARE, MIN_NODE_FEATURES / 10)
 
 
 def of_trees(ranker):
@@ -21,18 +31,96 @@ def of_trees(ranker):
     return booster.get("gbtree", booster)["tree_train_param"]
 
 
-def test_nodes_of_our_losses_on_xgboost_draw_their_features(data):
-    def share(objective="softmax", **parameters):
-        ranker = br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data)
-        return round(float(of_trees(ranker)["colsample_bynode"]), 6)
+def in_booster(ranker, *names):
+    """Parameters of a fitted ranker, read from its booster, by their names in the ranker."""
+    if isinstance(ranker, br.LightGBMRanker):
+        values = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)
+    else:
+        values = of_trees(ranker)
+    return tuple(round(float(values[ranker._backend.PARAMETERS[name]]), 6) for name in names)
 
-    assert share() == share(colsample_bynode=None) == share(booster="dart") == 0.7
-    assert share("rank:ndcg") == share(squares) == share(colsample_bynode=1.0) == 1.0
-    assert share("rank:ndcg", colsample_bynode=0.4) == share(colsample_bynode=0.4) == 0.4
-    # The exact tree method does not have it.
-    assert share(tree_method="exact") == 1.0
+
+@pytest.fixture
+def specified(ranker_class):
+    """A function that gives the specification of the training of a ranker with these parameters."""
+
+    def specify(*objective, n_features=10, **parameters):
+        features = TrainingFeatures()
+        features.n_features_in_ = n_features
+        own = ranker_class(*objective, **parameters)._settings().for_features(features)
+        return own.specification(own.random_state(), settings.FitOptions())
+
+    return specify
+
+
+def test_rounds_and_learning_rate(ranker_class, specified):
+    rate = ranker_class._backend.PARAMETERS["learning_rate"]
+
+    def chosen(*objective, **parameters):
+        specification = specified(*objective, **parameters)
+        return specification.n_rounds, specification.parameters[rate]
+
+    for objective in ((), ("softmax",), ("edge-logistic",)):
+        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
+    # Rounds times rate stay the same, as far as the rate is at most 0.1.
+    total = LOSS_ROUNDS * LOSS_LEARNING_RATE
+    for n_rounds in (1, 20, 100, 150, 200, 450, 2000):
+        n, found = chosen(n_estimators=n_rounds)
+        assert (n, found) == (n_rounds, pytest.approx(min(settings.MAX_LEARNING_RATE, total / n_rounds)))
+    # Where the rounds are found in the training, they do not decide.
+    assert chosen(early_stopping_rounds=3) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
+    assert chosen(early_stopping_rounds=3, n_estimators=20) == (20, LOSS_LEARNING_RATE)
+    assert chosen(n_estimators="auto")[1] == LOSS_LEARNING_RATE
+    for objective in (NATIVE[ranker_class][0], squares):
+        assert chosen(objective) == (100, 0.1)
+        assert chosen(objective, n_estimators=700) == (700, 0.1)
+        assert chosen(objective, early_stopping_rounds=3) == (100, 0.1)
+    for objective in ("softmax", NATIVE[ranker_class][0], squares):
+        assert chosen(objective, n_estimators=700, learning_rate=0.3) == (700, 0.3)
+
+
+def test_shares_of_queries_and_of_features(ranker_class, specified):
+    name = ranker_class._backend.PARAMETERS["colsample_bynode"]
+    assert specified().query_share == specified("edge-logistic", n_features=3).query_share == settings.QUERY_SHARE
+    for objective in (*NATIVE[ranker_class], squares):
+        specification = specified(objective)
+        assert specification.query_share == 1
+        assert name not in specification.parameters
+    assert specified(squares, subsample_queries=0.3).query_share == specified(subsample_queries=0.3).query_share == 0.3
+    for n_features in (1, 2, 7, 8, 9, 10, 13, 16, 17, 50, 1000):
+        drawn = specified(n_features=n_features).parameters[name] * n_features
+        assert drawn == pytest.approx(max(NODE_SHARE * n_features, min(MIN_NODE_FEATURES, n_features)))
+
+
+def test_parameters_of_random_trees_reach_the_booster(ranker_class, data):
+    ranker = ranker_class(n_jobs=1, random_state=0).fit(*data, eval_set=[data])
+    assert len(ranker.evals_result_["training"]["ndcg"]) == LOSS_ROUNDS
+    assert in_booster(ranker, "learning_rate", "colsample_bynode") == (LOSS_LEARNING_RATE, NODES)
+
+
+def test_nodes_of_our_losses_draw_their_features(ranker_class, data):
+    def share(objective="softmax", **parameters):
+        return in_booster(ranker_class(objective, **SMALL, **parameters).fit(*data), "colsample_bynode")[0]
+
+    native, is_lightgbm = NATIVE[ranker_class][0], ranker_class is br.LightGBMRanker
+    assert share() == share(colsample_bynode=None) == share(**{"boosting" if is_lightgbm else "booster": "dart"})
+    assert share() == NODES
+    assert share(native) == share(squares) == share(colsample_bynode=1.0) == 1.0
+    assert share(native, colsample_bynode=0.4) == share(colsample_bynode=0.4) == 0.4
+    if not is_lightgbm:
+        # The exact tree method does not have it.
+        assert share(tree_method="exact") == 1.0
     with pytest.raises(ValueError, match=r"colsample_bynode must be a number above 0 and at most 1"):
         share(colsample_bynode=0.0)
+
+
+def test_leaves_of_our_losses_on_lightgbm(data):
+    def leaves(*objective, **parameters):
+        return in_booster(br.LightGBMRanker(*objective, **SMALL, **parameters).fit(*data), "num_leaves")[0]
+
+    assert leaves() == leaves("edge-logistic", num_leaves=None) == SHAPE[br.LightGBMRanker]["num_leaves"]
+    assert leaves("lambdarank") == leaves("rank_xendcg", num_leaves=None) == leaves(squares) == 31
+    assert leaves(num_leaves=5) == leaves("lambdarank", num_leaves=5) == leaves(squares, num_leaf=5) == 5
 
 
 def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
@@ -40,7 +128,10 @@ def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
         trained = of_trees(br.XGBoostRanker(objective, **SMALL, **parameters).fit(*data))
         return trained["grow_policy"], int(trained["max_leaves"]), int(trained["max_depth"])
 
-    ours, theirs = ("lossguide", 31, 0), ("depthwise", 0, 6)
+    ours, theirs = (
+        (*(SHAPE[br.XGBoostRanker][name] for name in ("grow_policy", "max_leaves", "max_depth")),),
+        ("depthwise", 0, 6),
+    )
     assert shape() == shape("edge-logistic") == shape(booster="dart") == shape(tree_method="approx") == ours
     assert shape("rank:ndcg") == shape(squares) == theirs
     # Whoever sets one of the three gets XGBoost's defaults of the others.
@@ -54,10 +145,10 @@ def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
     assert shape(tree_method="exact", max_depth=3) == ("depthwise", 0, 3)
 
 
-def test_trees_of_our_losses_on_xgboost_have_at_most_31_leaves(data):
+def test_trees_of_our_losses_on_xgboost_have_a_limit_of_leaves(data):
     trees = br.XGBoostRanker(**SMALL, min_child_weight=0.0, reg_lambda=0.0).fit(*data).booster_.trees_to_dataframe()
     leaves = trees[trees["Feature"] == "Leaf"].groupby("Tree").size()
-    assert leaves.tolist() == [31, 31]
+    assert leaves.tolist() == [SHAPE[br.XGBoostRanker]["max_leaves"]] * 2
 
 
 @pytest.mark.parametrize(("objective", "expected"), [("softmax", "1"), ("rank:ndcg", "0")])
@@ -71,18 +162,15 @@ def squares(y, scores):
     return scores - y, np.ones(len(y))
 
 
-def in_booster(ranker):
-    """`reg_lambda` and `min_child_weight` of a fitted ranker, read from its booster."""
-    if isinstance(ranker, br.LightGBMRanker):
-        lines = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)
-        return float(lines["lambda_l2"]), float(lines["min_sum_hessian_in_leaf"])
-    return float(of_trees(ranker)["lambda"]), float(of_trees(ranker)["min_child_weight"])
-
-
 @pytest.fixture
 def trained(ranker_class, data):
     """A function that gives the two parameters of the booster of a ranker with these parameters."""
-    return lambda *objective, **parameters: in_booster(ranker_class(*objective, **SMALL, **parameters).fit(*data))
+
+    def of(*objective, **parameters):
+        ranker = ranker_class(*objective, **SMALL, **parameters).fit(*data)
+        return in_booster(ranker, "reg_lambda", "min_child_weight")
+
+    return of
 
 
 @pytest.mark.parametrize("objective", [(), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)], ids=str)
@@ -111,7 +199,7 @@ def test_values_that_were_given_are_kept_under_all_their_names(ranker_class, tra
 
 
 @pytest.mark.slow
-def test_candidates_of_auto_have_the_defaults_of_their_objectives(ranker_class, data, monkeypatch):
+def test_candidates_of_auto_have_the_defaults_of_their_objectives(ranker_class, data, monkeypatch, specified):
     X, y, qid = data
     objectives = ["softmax", NATIVE[ranker_class][0]]
     monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
@@ -122,6 +210,11 @@ def test_candidates_of_auto_have_the_defaults_of_their_objectives(ranker_class, 
         native = objective == objectives[-1]
         reg_lambda, min_child_weight = (THEIRS if native else OURS)[ranker_class]
         explicit = {"reg_lambda": reg_lambda, "min_child_weight": min_child_weight}
+        if native:
+            # It has the random trees of the others.
+            trees = specified(n_estimators=SMALL["n_estimators"]).parameters
+            names = ("learning_rate", "colsample_bynode", *SHAPE[ranker_class])
+            explicit |= {name: trees[ranker_class._backend.PARAMETERS[name]] for name in names}
         held_out = []
         for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
             one = ranker_class(objective, **SMALL, **explicit).fit(X[train], y[train], qid[train])

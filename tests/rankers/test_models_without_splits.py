@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 
 import boostrank as br
@@ -45,7 +46,7 @@ def test_one_session_and_one_position_teach_something(ranker):
     clicked = (np.arange(40) % 5 == 0).astype(int)
     one_position = br.ClickLog(qid, np.arange(40), np.ones(40, dtype=int), clicked)
     one_session = br.ClickLog(qid, np.arange(5), np.arange(1, 6), clicked[:5])
-    X, settings = clicked[:, None] + 0.0, {"n_estimators": 2, "min_child_weight": 1e-3}
+    X, settings = clicked[:, None] + 0.0, {"n_estimators": 2, "min_child_weight": 1e-3, **PLAIN_TREES}
     settings |= {"min_child_samples": 1} if "min_child_samples" in ranker.get_params() else {}
     for log in (one_position, one_session):
         scores = clone(ranker).set_params(**settings).fit(X, br.ClickLabels(log, ("power", 1.0))).predict(X)

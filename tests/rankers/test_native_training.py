@@ -7,7 +7,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from loss_defaults import XGBOOST_PENALTIES, XGBOOST_SHAPE
+from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES, XGBOOST_PENALTIES, XGBOOST_SHAPE
 
 import boostrank as br
 
@@ -17,16 +17,11 @@ ROUNDS = 6
 BAGGING = {"subsample": 0.7, "subsample_freq": 1}
 #: GOSS samples from the round 1 / learning_rate on.
 LEARNING_RATE = 0.3
-#: The default of LightGBMRanker for the losses of boostrank.
-LIGHTGBM_DEFAULTS = {"lambda_l2": 50.0}
 
 
 def lightgbm_scores(objective, **parameters):
-    return (
-        br.LightGBMRanker(objective, n_estimators=ROUNDS, learning_rate=LEARNING_RATE, n_jobs=1, **parameters)
-        .fit(X, Y, QID)
-        .predict(X)
-    )
+    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **parameters}
+    return br.LightGBMRanker(objective, **settings).fit(X, Y, QID).predict(X)
 
 
 def scores_of_lightgbm_itself(**parameters):
@@ -71,15 +66,18 @@ def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
 
 
 def xgboost_scores(**parameters):
-    return br.XGBoostRanker("softmax", n_estimators=ROUNDS, n_jobs=1, **parameters).fit(X, Y, QID).predict(X)
+    plain = dict(PLAIN_TREES)
+    if parameters.get("tree_method") == "exact":
+        # It does not draw the features of a node.
+        del plain["colsample_bynode"]
+    settings = {"n_estimators": ROUNDS, "n_jobs": 1, **plain, **parameters}
+    return br.XGBoostRanker("softmax", **settings).fit(X, Y, QID).predict(X)
 
 
 def scores_of_xgboost_itself(**parameters):
     native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1}
     native.update(XGBOOST_PENALTIES | parameters)
-    if native.get("tree_method") == "exact":
-        del native["colsample_bynode"]
-    elif not parameters.keys() & XGBOOST_SHAPE:
+    if native.get("tree_method") != "exact" and not parameters.keys() & XGBOOST_SHAPE:
         native.update(XGBOOST_SHAPE)
     data = xgboost.DMatrix(X, Y, qid=QID, nthread=1)
     booster = xgboost.train(native, data, ROUNDS, obj=br.xgboost_objective("softmax"))

@@ -3,6 +3,7 @@
 import lightgbm
 import numpy as np
 import pytest
+from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
@@ -90,8 +91,8 @@ def test_misuse_is_an_error(ranker):
 def test_native_users_get_ranknet_on_their_grades():
     X, y, qid = br.make_ranking(30, random_state=0)
     sizes = np.bincount(qid)
-    ranker = clone(RANKERS[0]).set_params(n_estimators=5).fit(X, y, qid)
-    settings = {"n_estimators": 5, "num_leaves": 7, "metric": "None", "verbosity": -1, "force_col_wise": True}
-    settings["reg_lambda"] = 50.0
+    ranker = clone(RANKERS[0]).set_params(n_estimators=5, **PLAIN_TREES).fit(X, y, qid)
+    settings = {"n_estimators": 5, "metric": "None", "verbosity": -1, "force_col_wise": True}
+    settings |= {**LIGHTGBM_DEFAULTS, "num_leaves": 7}
     native = lightgbm.LGBMRanker(objective=br.lightgbm_objective("edge-logistic"), n_jobs=1, **settings)
     np.testing.assert_allclose(native.fit(X, y, group=sizes).predict(X), ranker.predict(X), atol=1e-6)

@@ -6,12 +6,14 @@ So the number of rounds of a model can be less than the number of the round afte
 import lightgbm as lgb
 import numpy as np
 import pytest
+from loss_defaults import PLAIN
 
 import boostrank as br
 from boostrank import displays
 
 # A random half of the documents decides whether a split gains enough.
 SETTINGS = {"min_split_gain": 5, "subsample": 0.5, "subsample_freq": 1, "random_state": 0, "n_jobs": 1}
+SETTINGS |= {"num_leaves": 31, "reg_lambda": 50.0, **PLAIN}
 # With half of the queries, a split gains less.
 OF_HALF = {**SETTINGS, "min_split_gain": 2, "random_state": 1}
 

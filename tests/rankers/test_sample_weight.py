@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 
 import boostrank as br
@@ -23,6 +24,7 @@ def test_integer_weights_repeat_queries(ranker_class, objective, data):
     counted = weights[qid][weights[qid] > 0]
     # Weights are relative: a document of mean weight has the Hessian 1, and so has every copy of a document.
     limits = {"min_child_weight": 5.0, "reg_lambda": 2.0}
+    options |= PLAIN_TREES
     ranker = small(ranker_class, objective, **limits, **options)
     relative = {name: limit / counted.mean() for name, limit in limits.items()}
     weighted = small(ranker_class, objective, **relative, **options).fit(X, y, qid, sample_weight=weights).predict(X)

@@ -14,13 +14,13 @@ from scipy.sparse import issparse
 from boostrank.backends.base import import_backend, import_onnx_converter
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
+from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
-from boostrank.backends.lightgbm.parameters import adds_trees as adds_trees
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
-from boostrank.backends.lightgbm.parameters import loss_defaults as loss_defaults
 from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters
+from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
 from boostrank.backends.lightgbm.rounds import with_named_objective
 from boostrank.backends.lightgbm.rounds import without_validation as without_validation
 from boostrank.backends.lightgbm.training import start as start

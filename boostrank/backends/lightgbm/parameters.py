@@ -32,12 +32,15 @@ PARAMETERS: Mapping[str, str] = {
     "min_child_weight": "min_sum_hessian_in_leaf",
     "subsample": "bagging_fraction",
     "colsample_bytree": "feature_fraction",
+    "colsample_bynode": "feature_fraction_bynode",
     "reg_alpha": "lambda_l1",
     "reg_lambda": "lambda_l2",
     "n_jobs": "num_threads",
 }
-#: Numbers of documents, chosen by NDCG on held-out training queries (benchmarks/defaults.py).
-LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0}
+#: A number of documents, and the shape of random trees. They were chosen by NDCG on held-out training queries
+#: (benchmarks/defaults.py).
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 100.0}
+TREE_SHAPE: Mapping[str, Any] = {"num_leaves": 20}
 #: Names of all parameters of the ranker that LightGBM has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {
     **{native: name for name, native in PARAMETERS.items()},
@@ -122,9 +125,9 @@ _OBJECTIVES: Mapping[str, str] = {
 _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objectives set k"}
 
 
-def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank."""
-    return LOSS_DEFAULTS
+def tree_shape(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shape of random trees, by the names of its parameters in the ranker."""
+    return TREE_SHAPE
 
 
 def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
@@ -143,6 +146,8 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         for name, owner in _OBJECTIVES.items()
         if owner != objective
     }
+    if objective is None:
+        others["bagging_by_query"] = "LightGBM trains a constant model with it; set subsample_queries"
     return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others})
 
 
@@ -164,11 +169,6 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
-
-
-def adds_trees(parameters: Mapping[str, Any]) -> bool:
-    """Whether a round adds a tree, times the learning rate, and changes no earlier ones."""
-    return boosting_of(parameters) != "dart"
 
 
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:

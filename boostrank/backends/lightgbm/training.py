@@ -15,12 +15,10 @@ from boostrank.backends.lightgbm.rounds import (
     AfterRound,
     KeptRounds,
     LightGBMRounds,
-    QueryBagging,
     check_callbacks,
     dart_callbacks,
     printing_callbacks,
     with_named_objective,
-    without_bagging,
 )
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import History, RoundsBar, metric_text
@@ -30,7 +28,18 @@ from boostrank.datasets.feature_files import FeatureFiles
 MIN_SUM_HESSIAN = 1e-10
 #: Parameters on which the binned data do not depend.
 TREE_PARAMETERS = frozenset(
-    {"extra_trees", "lambda_l1", "lambda_l2", "learning_rate", "max_depth", "min_sum_hessian_in_leaf", "num_leaves"}
+    {
+        "bagging_fraction",
+        "bagging_freq",
+        "extra_trees",
+        "feature_fraction_bynode",
+        "lambda_l1",
+        "lambda_l2",
+        "learning_rate",
+        "max_depth",
+        "min_sum_hessian_in_leaf",
+        "num_leaves",
+    }
 )
 
 
@@ -88,12 +97,6 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     parameters = _parameters(specification)
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     categorical = parameters.pop("categorical_feature", "auto")
-    bagging = parameters if specification.native_objective is None and samples_queries(parameters) else None
-    if bagging is not None:
-        parameters = without_bagging(bagging)
-    elif specification.native_objective is None:
-        # Without a sample, LightGBM's own bagging of queries does nothing or gives a constant model.
-        parameters.pop("bagging_by_query", None)
     if binned is None or specification.init_model is not None:
         # LightGBM adds the scores of an earlier model to the Datasets of a training.
         binned = {}
@@ -107,7 +110,7 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
         ]
         binned[key] = dataset, validation
     dataset, validation = binned[key]
-    parameters.update(_objective(training, dataset, bagging))
+    parameters.update(_objective(training, dataset))
     return parameters, dataset, validation
 
 
@@ -155,8 +158,8 @@ def _training_data(training: Training, parameters: dict[str, Any], categorical: 
     )
 
 
-def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters of the objective; `bagging` are the parameters by which queries are sampled."""
+def _objective(training: Training, dataset: Any) -> dict[str, Any]:
+    """The parameters of the objective."""
     specification, data = training.specification, training.data
     native = specification.native_objective
     if native is not None:
@@ -168,8 +171,6 @@ def _objective(training: Training, dataset: Any, bagging: Mapping[str, Any] | No
         dataset.set_label(np.zeros(data.queries.n_documents))
         return {"objective": "regression"}
     boost = training.boosting_function()
-    if bagging is not None:
-        boost = QueryBagging(boost, data.queries, bagging)
     return {"objective": lambda scores, _: boost(scores)}
 
 

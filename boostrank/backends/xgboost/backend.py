@@ -23,12 +23,12 @@ from boostrank.backends.models import (
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
+from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
-from boostrank.backends.xgboost.parameters import adds_trees as adds_trees
 from boostrank.backends.xgboost.parameters import known_parameters as known_parameters
-from boostrank.backends.xgboost.parameters import loss_defaults as loss_defaults
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
+from boostrank.backends.xgboost.parameters import tree_shape as tree_shape
 from boostrank.backends.xgboost.prediction import base_score as base_score
 from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document
 from boostrank.backends.xgboost.prediction import categories as categories

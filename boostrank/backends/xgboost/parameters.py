@@ -42,11 +42,11 @@ PARAMETERS: Mapping[str, str] = {
     "max_bin": "max_bin",
     "n_jobs": "nthread",
 }
-#: Two limits in numbers of documents, and the share of the features that each node may split by. They were chosen by
-#: NDCG on held-out training queries (benchmarks/defaults.py), as was the shape of the trees.
-LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 50.0, "min_child_weight": 20.0, "colsample_bynode": 0.7}
-#: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 31 leaves.
-LEAF_WISE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0}
+#: Two numbers of documents. They were chosen by NDCG on held-out training queries (benchmarks/defaults.py), as was the
+#: shape of random trees.
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 100.0, "min_child_weight": 10.0}
+#: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 20 leaves.
+TREE_SHAPE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 20, "max_depth": 0}
 #: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {
     **{native: name for name, native in PARAMETERS.items()},
@@ -142,24 +142,19 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
 
 
-def adds_trees(parameters: Mapping[str, Any]) -> bool:
-    """Whether a round adds trees, times the learning rate, and changes no earlier ones."""
-    return bool(parameters.get("booster", "gbtree") == "gbtree")
-
-
 def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of the training function, which are those that no matrix takes."""
     return {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS}
 
 
-def loss_defaults(values: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Values of parameters that are None, by their names in the ranker, for the losses of boostrank.
+def tree_shape(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shape of random trees, by the names of its parameters in the ranker.
 
     A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the others.
     """
     # Not all ways to build trees have all parameters of their shape.
-    is_free = all(name in values and values[name] is None for name in LEAF_WISE)
-    return {**LOSS_DEFAULTS, **LEAF_WISE} if is_free else LOSS_DEFAULTS
+    is_free = all(name in values and values[name] is None for name in TREE_SHAPE)
+    return TREE_SHAPE if is_free else {}
 
 
 def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:

@@ -55,6 +55,7 @@ TREE_PARAMETERS = frozenset(
         "ndcg_exp_gain",
         "objective",
         "seed_per_iteration",
+        "subsample",
     }
 )
 
@@ -274,6 +275,13 @@ class CudaObjective:
                     f"{self._objective.surrogate!r} cannot compute with arrays of a GPU ({error}): set "
                     "takes_device_arrays = False in its class, or make its arrays like its arguments"
                 ) from error
+
+    def multiply(self, arrays: tuple[Any, Any], factors: NDArray[Any]) -> None:
+        """Multiply arrays of CuPy by `factors` in place."""
+        with self._device:
+            on_gpu = self._cupy.asarray(factors)
+            for array in arrays:
+                array *= on_gpu
 
 
 def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:

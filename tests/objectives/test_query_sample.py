@@ -1,0 +1,162 @@
+"""Rounds that draw some of the queries: what `QuerySample` draws, and `subsample_queries` of both rankers."""
+
+from types import SimpleNamespace
+
+import lightgbm
+import numpy as np
+import pytest
+from bound_losses import bind_loss
+from loss_defaults import PLAIN_TREES
+from sklearn.base import clone
+
+import boostrank as br
+from boostrank.backends import base
+from boostrank.backends.lightgbm.parameters import samples_queries
+from boostrank.core.queries import Queries
+from boostrank.objectives.objective import QuerySample
+from boostrank.rankers.settings import QUERY_SHARE
+
+X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
+QUERIES = Queries.from_qid(QID)
+SMALL = {"n_estimators": 8, "learning_rate": 0.3, "random_state": 5, "n_jobs": 1, "colsample_bynode": 1.0}
+NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
+by_ranker = pytest.mark.parametrize("ranker_class", NATIVE)
+
+
+def sample(queries, share, seed=0):
+    """Samples of a loss whose gradients are 1 and whose Hessians are 2."""
+    derivatives = np.array([[1.0], [2.0]], np.float32).repeat(queries.n_documents, axis=1)
+    return QuerySample(SimpleNamespace(queries=queries), share, seed, lambda scores: tuple(derivatives.copy()))
+
+
+def scores(ranker_class, objective="softmax", y=Y, **parameters):
+    return ranker_class(objective, **{**SMALL, **parameters}).fit(X, y, QID).predict(X)
+
+
+def test_samples_are_whole_queries_that_change_every_round():
+    queries = Queries.from_sizes([3, 1, 4, 2, 5, 3])
+    draw, again, samples = sample(queries, 0.5), sample(queries, 0.5), []
+    for _ in range(40):
+        gradient, hessian = draw(np.zeros(18))
+        np.testing.assert_array_equal(hessian, 2 * gradient)
+        samples.append(queries.max(gradient))
+        np.testing.assert_array_equal(queries.repeat(samples[-1]), gradient)
+        assert samples[-1].sum() == 3
+        np.testing.assert_array_equal(again(np.zeros(18))[0], gradient)
+    # There are 20 samples of three queries.
+    assert len({tuple(one) for one in samples}) > 12
+    assert set(np.sum(samples, axis=0)) <= set(range(10, 31))
+    assert not np.array_equal(sample(queries, 0.5, seed=1)(np.zeros(18))[0], queries.repeat(samples[0]))
+
+
+def test_a_sample_has_at_least_one_query():
+    assert sample(Queries.from_sizes([3, 2]), 0.01)(np.zeros(5))[0].any()
+
+
+@by_ranker
+def test_a_ranker_learns_from_samples_of_queries(ranker_class):
+    valid = br.make_ranking(n_queries=60, random_state=1)
+    valid = valid.X, valid.y, valid.qid + 1000
+    ranker = ranker_class("softmax", **SMALL).fit(X, Y, QID)
+    plain = ranker_class("softmax", **{**SMALL, **PLAIN_TREES}).fit(X, Y, QID)
+    assert ranker.score(*valid) > plain.score(*valid) - 0.05
+    expected = scores(ranker_class)
+    for same in ({}, {"subsample_queries": QUERY_SHARE}):
+        np.testing.assert_array_equal(scores(ranker_class, **same), expected)
+    for change in ({"random_state": 1}, {"subsample_queries": 0.7}, PLAIN_TREES):
+        assert not np.array_equal(scores(ranker_class, **change), expected)
+    np.testing.assert_array_equal(scores(ranker_class, random_state=None), scores(ranker_class, random_state=None))
+    # A generator gives other samples in every fit.
+    drawn = ranker_class("softmax", **{**SMALL, "random_state": np.random.RandomState(0)})
+    assert not np.array_equal(drawn.fit(X, Y, QID).predict(X), drawn.fit(X, Y, QID).predict(X))
+    # Without samples, the seed decides nothing.
+    np.testing.assert_array_equal(scores(ranker_class, **PLAIN_TREES, random_state=1), plain.predict(X))
+
+
+@by_ranker
+def test_the_first_tree_depends_on_the_sampled_queries_only(ranker_class):
+    sampled = sample(QUERIES, 0.5, SMALL["random_state"])(np.zeros(len(Y)))[0].astype(bool)
+    reversed_labels = np.concatenate([Y[query == QID][::-1] for query in QUERIES.ids])
+    trees = [
+        scores(ranker_class, y=labels, n_estimators=1, subsample_queries=0.5)
+        for labels in (Y, np.where(sampled, Y, reversed_labels), np.where(sampled, reversed_labels, Y))
+    ]
+    np.testing.assert_array_equal(trees[0], trees[1])
+    assert not np.array_equal(trees[0], trees[2])
+
+
+def squares(y, scores, weight):
+    return weight * (scores - y), weight
+
+
+@by_ranker
+@pytest.mark.parametrize("objective", ["softmax", "edge-logistic", squares], ids=str)
+def test_the_rounds_are_those_of_gradients_that_are_zero_outside_of_the_sample(ranker_class, objective):
+    weights, random = np.random.default_rng(1).uniform(1, 2, 60), np.random.default_rng(SMALL["random_state"])
+    by_row = weights[QID]
+    bound = None if objective is squares else bind_loss(objective, Y, QUERIES, weights=weights)
+
+    def by_hand(y, scores, weight):
+        gradient, hessian = squares(y, scores, weight) if bound is None else bound.gradient_hessian(scores)
+        drawn = QUERIES.repeat(np.isin(np.arange(60), random.permutation(60)[:18]))
+        return np.where(drawn, gradient, 0), np.where(drawn, hessian, 0)
+
+    settings = {**SMALL, "reg_lambda": 5.0, "min_child_weight": 1.0, "max_depth": 3}
+    settings |= (
+        {"num_leaves": 8} if ranker_class is br.LightGBMRanker else {"max_leaves": 0, "grow_policy": "depthwise"}
+    )
+    expected = ranker_class(by_hand, **settings).fit(X, Y, QID, sample_weight=by_row).predict(X)
+    ranker = ranker_class(objective, **settings, subsample_queries=0.3).fit(X, Y, QID, sample_weight=by_row)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+    assert np.ptp(expected) > 0.1
+
+
+@by_ranker
+def test_native_objectives_take_no_samples_of_queries(ranker_class):
+    native = NATIVE[ranker_class]
+    with pytest.raises(ValueError, match=f"subsample_queries=0.5 is not for '{native}'.*set subsample"):
+        scores(ranker_class, native, subsample_queries=0.5)
+    np.testing.assert_array_equal(scores(ranker_class, native, subsample_queries=1), scores(ranker_class, native))
+    with pytest.raises(ValueError, match="subsample_queries must be a number above 0 and at most 1; got 0"):
+        scores(ranker_class, subsample_queries=0)
+
+
+def test_bagging_by_query_is_for_the_objectives_of_lightgbm():
+    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
+    for objective in ("softmax", "edge-logistic", squares):
+        with pytest.raises(ValueError, match=r"'bagging_by_query' cannot be used.*set subsample_queries"):
+            scores(br.LightGBMRanker, objective, **bagging)
+    ranker = clone(br.LightGBMRanker("lambdarank", **SMALL, **bagging)).fit(X, Y, QID)
+    assert "[bagging_by_query: 1]" in ranker.booster_.model_to_string()
+    assert not np.array_equal(ranker.predict(X), scores(br.LightGBMRanker, "lambdarank"))
+
+
+def test_an_objective_for_lightgbm_refuses_bagging_by_query():
+    sampling = {"bagging_by_query": "true", "bagging_fraction": 0.5, "bagging_freq": 1}
+    assert samples_queries(sampling)
+    for change in ({"bagging_by_query": False}, {"bagging_fraction": 1.0}, {"bagging_freq": 0}):
+        assert not samples_queries({**sampling, **change})
+    parameters = {"objective": br.lightgbm_objective("softmax"), "metric": "None", "verbosity": -1, "num_threads": 1}
+    by_query = {"bagging_by_query": True}
+    for names in ({"bagging_fraction": 0.5, "bagging_freq": 1}, {"subsample": 0.5, "subsample_freq": 1}):
+        with pytest.raises(ValueError, match="bagging_by_query"):
+            lightgbm.train({**parameters, **by_query, **names}, lightgbm.Dataset(X, Y, group=QUERIES.sizes), 2)
+    booster = lightgbm.train({**parameters, **by_query}, lightgbm.Dataset(X, Y, group=QUERIES.sizes), 2)
+    assert np.ptp(booster.predict(X)) > 0
+
+
+@by_ranker
+def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monkeypatch):
+    seeds, model = [], None
+
+    class Recorded(QuerySample):
+        def __init__(self, objective, share, seed, boost):
+            seeds.append(seed)
+            super().__init__(objective, share, seed, boost)
+
+    monkeypatch.setattr(base, "QuerySample", Recorded)
+    for _ in range(3):
+        model = ranker_class("softmax", **{**SMALL, "n_estimators": 2}).fit(X, Y, QID, init_model=model)
+    assert seeds == [(5, 0), (5, 2), (5, 4)]
+    draws = [sample(QUERIES, 0.5, seed)(np.zeros(len(Y)))[0] for seed in seeds]
+    assert not any(np.array_equal(draws[0], other) for other in draws[1:])
