@@ -12,7 +12,8 @@ beside other jobs: all draws of a tuned method, prediction, and in the first job
 
 quality.csv has a row for each method of the protocol "untuned": the mean over the real data sets of its difference to
 LightGBM's LambdaMART, with the interval of a sum of independent normal means, the sets on which it is significantly
-better and worse at 5%, the worst set, and its seconds divided by those of LightGBM's LambdaMART.
+better and worse at 5%, the worst set, and the geometric mean of its seconds divided by those of LightGBM's
+LambdaMART, if both are runs in FOLDER.
 
 quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
 which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of
@@ -110,10 +111,12 @@ def table_by_set(runs, values):
     return table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
 
 
-def summary(table):
-    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets of its protocol."""
+def summary(table, seconds):
+    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets of its protocol.
+
+    `seconds` are those of all runs of a method on a data set, by data set and method.
+    """
     real = table[table["data"] != SYNTHETIC]
-    seconds = real.groupby("method")["seconds"].sum()
     rows = []
     for method, of_method in real[real["baseline"] == LAMBDARANK].groupby("method", sort=False):
         difference, p = of_method["difference"], of_method["p"]
@@ -122,7 +125,8 @@ def summary(table):
         row |= {"won": ((difference > 0) & (p <= LEVEL)).sum(), "lost": ((difference < 0) & (p <= LEVEL)).sum()}
         worst = difference.idxmin()
         row |= {"worst_set": of_method["data"][worst], "worst_difference": difference[worst]}
-        rows.append({**row, "times_lgbmranker": seconds[method] / seconds[LAMBDARANK]})
+        ratios = [seconds.get((data, method), np.nan) / seconds[data, LAMBDARANK] for data in of_method["data"]]
+        rows.append({**row, "times_lgbmranker": np.exp(np.mean(np.log(ratios)))})
     return pd.DataFrame(rows)
 
 
@@ -279,7 +283,9 @@ def main():
     publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)
     if "untuned" in tables:
         title = "Mean differences of NDCG@10 to LightGBM's LambdaMART, all with default parameters"
-        publish(summary(tables["untuned"]), "quality", arguments.output, title=title, formats=formats, **about)
+        untuned = of_protocol(runs, "untuned")
+        seconds = untuned.groupby(["data", "method"])["seconds"].sum()
+        publish(summary(tables["untuned"], seconds), "quality", arguments.output, title=title, formats=formats, **about)
         plot(tables["untuned"], heads, picture_path("quality", arguments.output))
 
 

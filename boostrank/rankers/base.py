@@ -55,9 +55,9 @@ class BoostedRanker(TrainedModel):
         quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
         of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
         one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
-        rounds. If the labels are pure noise, another candidate than the default is chosen in about a third of the fits,
-        which does no harm then. The scores in `cv_results_` are optimistic for the chosen candidate, because it was
-        chosen by them: evaluate the ranker on other queries.
+        rounds. If the labels are pure noise, another candidate than the default is chosen in a quarter to a third of
+        the fits, which does no harm then. The scores in `cv_results_` are optimistic for the chosen candidate, because
+        it was chosen by them: evaluate the ranker on other queries.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.DCG`.
