@@ -90,7 +90,7 @@ def squares(y, scores, weight):
 
 
 @by_ranker
-@pytest.mark.parametrize("objective", ["softmax", "edge-logistic", squares], ids=str)
+@pytest.mark.parametrize("objective", ["softmax", "edge-logistic", squares], ids=["softmax", "edges", "function"])
 def test_the_rounds_are_those_of_gradients_that_are_zero_outside_of_the_sample(ranker_class, objective):
     weights, random = np.random.default_rng(1).uniform(1, 2, 60), np.random.default_rng(SMALL["random_state"])
     by_row = weights[QID]
