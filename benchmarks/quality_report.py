@@ -176,7 +176,8 @@ def _headline_row(method, peer, by_set, resampled):
 
 def plot(table, heads, path):
     """Differences of our rankers to the LambdaMART of their library, by data set and in the mean, with intervals."""
-    queries = table.groupby("data")["queries"].first()
+    are_shown = table["method"].isin([method for methods in PANELS.values() for method in methods])
+    queries = table[are_shown].groupby("data")["queries"].first()
     real = queries.drop(SYNTHETIC, errors="ignore").sort_values()
     # From the bottom to the top.
     rows = [*queries.index.intersection([SYNTHETIC]), "mean", *real.index]

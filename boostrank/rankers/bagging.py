@@ -158,7 +158,7 @@ class BaggedRanker(TrainedModel):
             As in :meth:`boostrank.LightGBMRanker.fit`. Weights are used in training, and not in the out-of-bag scores.
         eval_metric, early_stopping_metric : optional
             As in :meth:`boostrank.LightGBMRanker.fit`: the metrics of each member on the queries that it stops early
-            on, and the name of the one that decides.
+            on, and the name of the one that decides, on the objective too if that is "auto".
 
         Returns
         -------

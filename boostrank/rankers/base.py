@@ -77,9 +77,8 @@ class BoostedRanker(TrainedModel):
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
         0.5 for the losses of boostrank, and 1 for functions. The library's own objectives have `subsample` in its
-        place, the share of the rows. Random trees overfit less, so that more of them may be added: on held-out queries
-        most of the quality of the defaults is due to them (benchmarks/README.md). ``subsample_queries=1,
-        colsample_bynode=1`` turns samples off.
+        place, the share of the rows. Random trees overfit noisy labels less, and need more rounds where a few features
+        decide without noise. ``subsample_queries=1, colsample_bynode=1`` turns samples off.
     colsample_bynode : float in (0, 1], optional
         Share of the features that is drawn for each node of a tree, which is then split by one of them. By default 0.4
         for the losses of boostrank, but at least 8 features if there are as many, and 1 for other objectives.
