@@ -18,7 +18,7 @@ def run_jobs(function, jobs, n_jobs):
     Parameters
     ----------
     function : callable
-        Function of the arguments of a job that returns a dict for JSON; the seconds that it took are added.
+        Function of the arguments of a job that returns a dict for JSON; the processor seconds that it took are added.
     jobs : dict of Path to tuple
         The file and the arguments of each job.
     n_jobs : int
@@ -58,9 +58,9 @@ def run_jobs(function, jobs, n_jobs):
 
 
 def _timed(function, arguments):
-    start = time.perf_counter()
+    start = time.process_time()
     result = function(*arguments)
-    return {**result, "seconds": time.perf_counter() - start}
+    return {**result, "seconds": time.process_time() - start}
 
 
 def _write(path, result):

@@ -110,9 +110,16 @@ THEIR_TREES = {
     "num_leaves": 31,
     "reg_lambda": 0.0,
     "subsample_queries": 1.0,
+    "colsample_bytree": 1.0,
     "colsample_bynode": 1.0,
 }
-RANDOM_TREES = {"n_estimators": 300, "learning_rate": 0.05, "subsample": 0.5, "colsample_bynode": 0.4}
+RANDOM_TREES = {
+    "n_estimators": 300,
+    "learning_rate": 0.05,
+    "subsample": 0.5,
+    "colsample_bytree": 0.8,
+    "colsample_bynode": 0.5,
+}
 RANDOM_LAMBDARANK = {**RANDOM_TREES, "subsample_freq": 1, **LIGHTGBM_SHAPE}
 RANDOM_RANK_NDCG = {**RANDOM_TREES, **XGBOOST_SHAPE}
 

@@ -58,7 +58,7 @@ from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.bagging import threads_per_member
-from boostrank.rankers.settings import NODE_SHARE, QUERY_SHARE
+from boostrank.rankers.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.surrogates import SURROGATES
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
@@ -109,7 +109,7 @@ def random_trees(objective: Any) -> dict[str, Any]:
         sample = {"subsample": QUERY_SHARE}
     if objective in LIGHTGBM_OBJECTIVES:
         sample["subsample_freq"] = 1
-    return {"colsample_bynode": NODE_SHARE, **sample}
+    return {"colsample_bytree": TREE_SHARE, "colsample_bynode": NODE_SHARE, **sample}
 
 
 def compare(

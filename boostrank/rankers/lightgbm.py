@@ -27,7 +27,7 @@ class LightGBMRanker(BoostedRanker):
     reg_lambda : float, optional
         As in ``lightgbm.LGBMRanker``. By default 100 for the losses of boostrank, where it is about a number of
         documents that a round draws, and LightGBM's own default, 0, for its objectives and for functions.
-    max_depth, min_child_samples, min_child_weight, subsample, colsample_bytree, reg_alpha
+    max_depth, min_child_samples, min_child_weight, subsample, reg_alpha
         As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
         `min_child_weight` is about a number of documents. LightGBM draws rows only if the native parameter
         `subsample_freq` (`bagging_freq`) is set too. `min_child_samples` also counts documents that a round leaves out.
@@ -106,7 +106,7 @@ class LightGBMRanker(BoostedRanker):
         min_child_weight: float = 1e-3,
         subsample: float = 1.0,
         subsample_queries: float | None = None,
-        colsample_bytree: float = 1.0,
+        colsample_bytree: float | None = None,
         colsample_bynode: float | None = None,
         reg_alpha: float = 0.0,
         reg_lambda: float | None = None,

@@ -70,9 +70,9 @@ NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 LOSS_ROUNDS, LOSS_LEARNING_RATE = 300, 0.05
 #: With another number of rounds, rounds times learning rate are this number, if the rate is at most the largest one.
 TOTAL_STEP, MAX_LEARNING_RATE = LOSS_ROUNDS * LOSS_LEARNING_RATE, 0.1
-#: Share of the queries that each round of these draws, share of the features that each node draws, and the smallest
-#: number of features that a node draws, if there are as many.
-QUERY_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.4, 8
+#: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
+#: each node draws, and the smallest number of features that a node draws, if there are as many.
+QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.8, 0.5, 8
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
     "n_estimators": Rule(
@@ -233,16 +233,21 @@ class Settings:
         return MAX_ROUNDS if self.chooses_rounds else int(self.values["n_estimators"] or default)
 
     def random_trees(self) -> dict[str, Any]:
-        """Rounds, learning rate, share of the features of a node and shape of the trees of losses of boostrank.
+        """Rounds, learning rate, shares of the features and shape of the trees of losses of boostrank.
 
         The settings are those of such a loss, after :meth:`for_features`.
         """
         stops_early = self.patience_in_folds is not None
         rate = LOSS_LEARNING_RATE if stops_early else min(MAX_LEARNING_RATE, TOTAL_STEP / self.n_rounds)
+        share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / self.n_features))
+        by_tree, by_node = self.values["colsample_bytree"], self.values["colsample_bynode"]
+        if by_tree is None:
+            by_tree = min(1.0, share / NODE_SHARE) if by_node is None else 1.0
         trees = {
             "n_estimators": self.values["n_estimators"] or LOSS_ROUNDS,
             "learning_rate": rate,
-            "colsample_bynode": min(1.0, max(NODE_SHARE, MIN_NODE_FEATURES / self.n_features)),
+            "colsample_bytree": by_tree,
+            "colsample_bynode": min(1.0, share / by_tree),
         }
         return {**trees, **self.backend.tree_shape(self._of_library())}
 

@@ -34,7 +34,7 @@ class XGBoostRanker(BoostedRanker):
         `max_depth` 0, which means any). If one of them is set, the others have XGBoost's own defaults: "depthwise", 0
         (any number of leaves) and 6. So have all three for XGBoost's objectives, for functions, and with
         ``tree_method="exact"``.
-    gamma, subsample, colsample_bytree, tree_method, max_bin
+    gamma, subsample, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
         As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
@@ -130,7 +130,7 @@ class XGBoostRanker(BoostedRanker):
         gamma: float = 0.0,
         subsample: float = 1.0,
         subsample_queries: float | None = None,
-        colsample_bytree: float = 1.0,
+        colsample_bytree: float | None = None,
         colsample_bynode: float | None = None,
         reg_alpha: float = 0.0,
         reg_lambda: float | None = None,

@@ -177,7 +177,7 @@ def test_a_chosen_native_objective_is_that_of_a_ranker_with_its_parameters(
     table({}, native)
     given = {"random_state": 0, "n_jobs": 1, **given}
     ranker = ranker_class("auto", **given).fit(X, y, qid)
-    own = {"n_estimators", "learning_rate", "colsample_bynode", "subsample_queries"} - set(given)
+    own = {"n_estimators", "learning_rate", "colsample_bytree", "colsample_bynode", "subsample_queries"} - set(given)
     assert own <= set(ranker.best_params_)
     assert not set(ranker.best_params_) & set(given)
     rounds = {"n_estimators": ranker.best_iteration_} if "n_estimators" in given else {}

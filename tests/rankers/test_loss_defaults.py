@@ -10,7 +10,7 @@ from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
 from boostrank.rankers import automatic, settings
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.settings import LOSS_LEARNING_RATE, LOSS_ROUNDS, MIN_NODE_FEATURES, NODE_SHARE
+from boostrank.rankers.settings import LOSS_LEARNING_RATE, LOSS_ROUNDS, MIN_NODE_FEATURES, NODE_SHARE, TREE_SHARE
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
 NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
@@ -21,8 +21,9 @@ OURS = {
     for one, own in ((br.LightGBMRanker, of_lightgbm), (br.XGBoostRanker, of_xgboost))
 }
 SHAPE = {br.LightGBMRanker: of_lightgbm.TREE_SHAPE, br.XGBoostRanker: of_xgboost.TREE_SHAPE}
-#: Share of the features of a node that losses of boostrank draw, with the ten features of the data of these tests.
-NODES = max(NODE_SHARE, MIN_NODE_FEATURES / 10)
+#: Shares of the features that losses of boostrank draw for a tree and for a node of it, with the ten features of the
+#: data of these tests: eight features at each node.
+TREES, NODES = 1.0, MIN_NODE_FEATURES / 10
 
 
 def of_trees(ranker):
@@ -80,22 +81,41 @@ def test_rounds_and_learning_rate(ranker_class, specified):
 
 
 def test_shares_of_queries_and_of_features(ranker_class, specified):
-    name = ranker_class._backend.PARAMETERS["colsample_bynode"]
+    names = [ranker_class._backend.PARAMETERS[name] for name in ("colsample_bytree", "colsample_bynode")]
     assert specified().query_share == specified("edge-logistic", n_features=3).query_share == settings.QUERY_SHARE
     for objective in (*NATIVE[ranker_class], squares):
         specification = specified(objective)
         assert specification.query_share == 1
-        assert name not in specification.parameters
+        assert not set(names) & set(specification.parameters)
     assert specified(squares, subsample_queries=0.3).query_share == specified(subsample_queries=0.3).query_share == 0.3
-    for n_features in (1, 2, 7, 8, 9, 10, 13, 16, 17, 50, 1000):
-        drawn = specified(n_features=n_features).parameters[name] * n_features
-        assert drawn == pytest.approx(max(NODE_SHARE * n_features, min(MIN_NODE_FEATURES, n_features)))
+
+
+def test_shares_of_features(ranker_class, specified):
+    names = [ranker_class._backend.PARAMETERS[name] for name in ("colsample_bytree", "colsample_bynode")]
+
+    def shares(n_features, **parameters):
+        found = specified(n_features=n_features, **parameters).parameters
+        return [found[name] for name in names]
+
+    for n_features in (20, 50, 1000):
+        assert shares(n_features) == pytest.approx([TREE_SHARE, NODE_SHARE])
+    for n_features in (1, 2, 7, 8, 9, 10, 13, 16, 17, 19):
+        by_tree, by_node = shares(n_features)
+        # At least eight features at a node, and twice as many for a tree, as far as there are as many.
+        assert by_tree * by_node * n_features == pytest.approx(min(MIN_NODE_FEATURES, n_features))
+        assert by_tree * n_features == pytest.approx(min(MIN_NODE_FEATURES / NODE_SHARE, n_features))
+    # With a share of the user, the other one follows.
+    assert shares(50, colsample_bytree=0.6) == pytest.approx([0.6, TREE_SHARE * NODE_SHARE / 0.6])
+    assert shares(50, colsample_bytree=0.3) == [0.3, 1.0]
+    assert shares(50, colsample_bynode=0.3) == [1.0, 0.3]
+    assert shares(50, colsample_bytree=0.6, colsample_bynode=0.3) == [0.6, 0.3]
 
 
 def test_parameters_of_random_trees_reach_the_booster(ranker_class, data):
     ranker = ranker_class(n_jobs=1, random_state=0).fit(*data, eval_set=[data])
     assert len(ranker.evals_result_["training"]["ndcg"]) == LOSS_ROUNDS
-    assert in_booster(ranker, "learning_rate", "colsample_bynode") == (LOSS_LEARNING_RATE, NODES)
+    names = ("learning_rate", "colsample_bytree", "colsample_bynode")
+    assert in_booster(ranker, *names) == (LOSS_LEARNING_RATE, TREES, NODES)
 
 
 def test_nodes_of_our_losses_draw_their_features(ranker_class, data):
