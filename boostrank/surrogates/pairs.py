@@ -26,6 +26,10 @@ either.)
 *The exponential function*, ``phi(d) = exp(-d)``, gives a loss of the power family, ``Power(1)``, whose gradient and
 Hessian take O(m) time (:mod:`boostrank.surrogates.power_family`).
 
+*Known work.* Buffoni, Calauzenes, Gallinari and Usunier ("Learning scoring functions with order-preserving losses and
+standardized supervision", ICML 2011) show consistency for losses that preserve order, with labels replaced by weights
+that fit the metric, and test a pairwise loss for NDCG; of their paper we have read the abstract only.
+
 **Weights of documents.** A weight ``w_i`` of document ``i`` multiplies the pairs that it comes first in, and so its
 target. The expected loss is then the loss at ``v = E[w u]``, and by the same proof its minimizer sorts like ``v``. Let
 the label of document ``i`` be known only with the probability ``p_i``, which does not depend on the label. Then weights

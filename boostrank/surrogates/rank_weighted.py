@@ -46,8 +46,8 @@ leave the sequence of the others open: with `truncation` 1, ``v = (0, 0.2, 0.8)`
 ``s = (0, 2 t, t)`` approaches the infimum too. Boosting leaves such scores, because the first documents then lose
 score, and those with positive targets gain.
 
-**For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows
-the field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
+**For weights of the current scores.** Now the weights are a function ``w(s)`` of the scores, and boosting follows the
+field ``F(s)``, the expected gradient of ``L_w`` with the weights ``w = w(s)`` at ``s``. In general, it is not the
 gradient of any function. With ``x_ij = s_i - s_j`` and ``x*_ij = log v_i - log v_j``,
 
     F_i(s) = sum_j w_ij(s) f_ij'(x_ij),
@@ -55,22 +55,65 @@ gradient of any function. With ``x_ij = s_i - s_j`` and ``x*_ij = log v_i - log 
 
 where the second sum has each pair once, because ``f_ij'(x_ij) = -f_ji'(x_ji)``. Since ``f_ij'`` strictly increases and
 is 0 at ``x*_ij``, no term is negative, and a term is 0 only if ``w_ij(s) = 0`` or ``x_ij = x*_ij``. If the weights
-``w(s)`` connect the documents, the sum is positive unless ``s`` is ``s*`` plus a constant. Two facts follow.
+``w(s)`` connect the documents, the sum is positive unless ``s`` is ``s*`` plus a constant. So ``F(s) = 0`` only where
+``s`` is ``s*`` plus a constant: wherever the reweighted iteration stops, the scores sort like ``E[u]``.
 
-- *No other zero.* ``F(s) = 0`` only where ``s`` is ``s*`` plus a constant. So wherever the reweighted iteration stops,
-  the scores sort like ``E[u]``.
-- *Convergence from all starts.* Along ``ds/dt = -F(s)``, the rate of ``||s - s*||^2 / 2`` is ``-<F(s), s - s*>``. Let
-  ``s*`` have the mean of ``s``, which stays the same, since the sum of ``F(s)`` is 0. Then the distance to ``s*``
-  strictly decreases. It is a Lyapunov function, though no single loss exists. It converges to 0: let ``S`` be the
-  compact set of ``s`` with this mean and ``a <= ||s - s*|| <= b``, where ``a > 0``. On ``S``, the distances of scores
-  are bounded. The numerators of the weights depend only on which documents have smaller, equal or larger scores than
-  which others, and there are finitely many such orders. So all positive weights are at least some ``w > 0``. For each
-  order, the sum of ``f_ij'(x_ij) (x_ij - x*_ij)`` over its pairs of positive weight, which connect the documents, is
-  continuous and positive on ``S``, and so has a positive minimum. Hence ``<F(s), s - s*>`` is at least a positive
-  constant on ``S``, and ``s`` cannot stay in ``S``. That the weights jump where scores become equal does not matter,
-  because the bound holds for the weights of all orders, and so for the means of those at a jump and on its sides
-  (solutions in the sense of Filippov). Steps ``s - eta F(s)`` decrease the distance too, if
-  ``eta < 2 <F(s), s - s*> / ||F(s)||^2``.
+**Convergence of Newton steps from all starts.** Boosting does not follow ``-F``: it divides by Hessians, which differ
+between documents. Then ``||s - s*||`` may increase. The span of ``e = s - s*``, which is ``V(s) = max_i e_i - min_i
+e_i``, does not. Let all ``v_i`` be positive, and let ``D_i(s)`` be any numbers that are positive and bounded, from
+below and from above, where differences of scores are bounded.
+
+*Theorem.* Along ``ds_i/dt = -D_i(s) F_i(s)``, the span never increases, and converges to 0.
+
+*Proof.* ``f_ij'(x_ij)`` has the sign of ``x_ij - x*_ij = e_i - e_j``. So every pair of a document with the largest
+``e_i`` pushes it down or not at all, and every pair of a document with the smallest ``e_i`` pushes it up or not at all.
+Hence ``V`` does not increase, and differences of scores are bounded. Let ``t`` be a document with the largest score,
+which is paired with all others. If ``V >= a > 0``, then ``e_t`` differs by at least ``a / 2`` from the largest or from
+the smallest ``e_i``, and the pair with ``t`` moves every document there at a rate of at least some ``c(a) > 0``: the
+numerators of the weights depend only on which documents have smaller, equal or larger scores than which others, and
+there are finitely many such orders, so that all weights of pairs with ``t`` are at least some ``w > 0``; and ``f_ij'``
+is at least ``f_ij'(x*_ij + a / 2)`` in size. If ``e_t`` is at least ``a / 2`` below the largest, that is the rate of
+all documents with the largest ``e_i``. So ``V`` decreases at a rate of at least ``c(a)`` as long as it is at least
+``a``, and ``a`` was any positive number. That the weights jump where scores become equal does not matter, because the
+bounds hold for the weights of all orders, and so for the means of those at a jump and on its sides (solutions in the
+sense of Filippov).
+
+*Discrete steps.* ``f_ij''`` is at most ``(v_i + v_j) / 4``. So ``|f_ij'(x_ij)| <= (v_i + v_j) |e_i - e_j| / 4``, and
+with ``C_i(s) = sum_j w_ij(s) (v_i + v_j) / 4``, ``F_i(s)`` is at most ``C_i (e_i - min e)`` and at least ``-C_i (max e
+- e_i)``. Let the steps be ``s_i - h_i F_i(s)`` with ``0 < h_i C_i(s) <= q < 1``. A new ``e_i`` is then at least ``(1 -
+q) e_i + q min e`` and at most ``(1 - q) e_i + q max e``, which is within the old limits, so that the span does not
+increase. It decreases: a new ``e_i`` is the largest old one only if ``e_i`` is that, and no pair moves it. If ``e_t``
+is not the largest, the pair with ``t`` moves all of these; otherwise it moves all documents with the smallest ``e_i``.
+With ``h_i`` bounded from below, the decrease has a positive bound for each ``a``, as above, and ``V`` converges to 0.
+For Newton steps ``h_i = eta / H_i`` with the exact diagonal ``H_i = sum_j w_ij f_ij''(x_ij)``, the condition is ``eta
+<= q H_i / C_i``. At equal scores ``H_i = C_i``; it is stricter where scores are far apart, and a penalty ``r``, ``h_i =
+eta / (H_i + r)``, weakens it: ``eta <= q r / C_i`` is always enough. The majorant ``2 H_i`` allows twice the rate.
+
+*Documents that are never relevant.* Let ``v_j = 0`` for some documents, and positive for others, let all pairs have
+positive weights, and let the ``D_i`` of the positive documents stay bounded. The positive ``v_i`` have ``e_i`` as
+before. Every pair of a document with ``v_j = 0`` and a positive one pushes the former down and the latter up, and two
+documents with ``v = 0`` do not push each other. So the scores of documents with ``v_j = 0`` always decrease, and the
+smallest ``e_i`` of the others never decreases. The push on a positive document decreases exponentially with its
+distance to the documents with ``v_j = 0``, while the pair with the smallest ``e_i`` pushes the largest down with a
+weight that decreases like the inverse of the distance only. So the span ``V`` of the positive documents stays bounded.
+If a document with ``v_j = 0`` stayed within a bounded distance of them, all rates would be bounded from below, and it
+would fall without a limit, a contradiction. So these distances grow to infinity, the pushes up vanish, and then ``V``
+converges to 0 by the proof above.
+
+**Regret.** A small field means a small regret. Let no pair be truncated, ``d_ij = |d(r_i) - d(r_j)|``, and call a pair
+wrong if ``v_i > v_j`` and ``s_i <= s_j``. First, the expected NDCG of ``s`` is below the largest one by at most the sum
+of ``(v_i - v_j) d_ij`` over wrong pairs. By integration over thresholds of ``v``, it is enough to show it for ``v`` of
+0 and 1: if ``n`` documents have 1, the regret is ``sum_{r <= n} d(r)`` minus their discounts; match those of them that
+are below rank ``n`` with the others that are above, in any way; the regret is the sum of ``d_ij`` over these pairs,
+which are wrong. Second, ``|f_ij'(x_ij)| >= (v_i - v_j) / 2`` for a wrong pair, because ``x_ij <= 0``, and it is 0 at
+``x*_ij > 0``. Divided weights have ``d_ij / (0.01 + |x_ij|)``, and ``|x_ij - x*_ij| = |x_ij| + |x*_ij|``. Since no term
+of ``<F(s), s - s*>`` is negative, and the sum of ``F`` is 0,
+
+    regret(s) <= 2 max(1, 0.01 / g) <F(s), s - s*> <= max(1, 0.01 / g) V(s) ||F(s)||_1,
+
+where ``g`` is the smallest positive ``|x*_ij|``, if not all scores are equal. For weights that are not divided, the
+inequality of Cauchy and Schwarz and ``x*_ij >= v_i - v_j`` (which are at most 1) give ``regret(s)^2 <= 2 <F(s), s - s*>
+sum_{wrong} d_ij``.
 
 **Steps.** The Hessian of the term of a pair is ``w_ij f_ij''(x_ij)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues
 are 0 and 2. So twice the diagonal of the Hessian is a majorant ``D``. Newton steps ``-g_i / D_i`` that are clipped to
@@ -83,16 +126,55 @@ limit steps, because a leaf sums gradients and Hessians over documents of many q
 
 LambdaMART
 ----------
-LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010) has the weights
-``|u_i - u_j| |d(r_i) - d(r_j)|`` and only the term of the document with the larger label. It is not consistent, because
-its weights depend on the labels: by ``|u_i - u_j|``, by the direction of a pair, and in LightGBM by the factor
-``log2(1 + S) / S`` of each query, where ``S`` is the sum of the sizes of the pairs' slopes. In expectation, a pair is
-then balanced where ``exp(s_i - s_j)`` is ``E[c (u_i - u_j)^+] / E[c (u_j - u_i)^+]``, with the factor ``c`` of the
-query. If there are more than two documents, these ratios are in general not those of any scores. Then pairs contradict
-each other, the weights decide between them, and there are distributions of labels for which no zero of the field sorts
-like ``E[u]``: one is the labels 2, 1, 1 with the probability 0.38, and 0, 3, 2 with 0.62, if weights are not divided by
-distances. Here ``u_i - u_j`` is replaced by both targets, ``u_i`` in favour of document ``i`` and ``u_j`` in favour of
-document ``j``, whose ratio ``E[u_i] / E[u_j]`` is that of the scores ``log E[u]``.
+LambdaMART (Burges, "From RankNet to LambdaRank to LambdaMART", 2010), as LightGBM and XGBoost compute it
+(:mod:`boostrank.surrogates.lambdamart`), has the same weights ``w_ij``, but the factor ``|u_i - u_j|`` of a pair, only
+the term of the document with the larger label, and the factor ``c = log2(1 + S) / S`` of each query, where ``S`` is the
+sum of the sizes of the slopes of its pairs. Its expected field has
+
+    -F_i(s) = sum_j w_ij E[c ((u_i - u_j)^+ sigma(-x_ij) - (u_j - u_i)^+ sigma(x_ij))].
+
+A pair is balanced where ``exp(x_ij)`` is ``E[c (u_i - u_j)^+] / E[c (u_j - u_i)^+]``. If there are more than two
+documents, these ratios are in general not those of any scores: pairs contradict each other, and the weights decide.
+Where two scores become equal, it is decided which document is ahead.
+
+**Undivided weights.** There are distributions of labels for which no zero of the field sorts like ``E[u]``: one is the
+labels 2, 1, 1 with the probability 0.38, and 0, 3, 2 with 0.62.
+
+**Division by distance repairs the order at ties.** Let ``c = 1``, as with ``lambdarank_normalization=False`` of
+XGBoost. Where ``x_ij = 0``, the pair pushes ``i`` up by ``w_ij E[u_i - u_j] / 2``, which has the sign of ``v_i - v_j``:
+the differences of targets are averaged, as in NDCG. With the division, ``w_ij`` is large there. *Theorem.* Let the
+weights be divided by ``|x_ij|``, without the 0.01, and let the ``v_i`` differ. Scores that sort like ``v`` then keep
+this order at all times as long as they are bounded, and no two of them become equal. *Proof.* While the order is that
+of ``v``, the numerators ``d_ij`` of the weights are constants. Since ``sigma(x)`` differs from 1/2 by at most ``|x| /
+4``, ``-F_i`` is ``sum_j d_ij (v_i - v_j) / (2 |x_ij|)`` and a remainder that is bounded by a constant. So ``-F = -grad
+P + b`` with ``P(s) = -sum_{i, j} d_ij |v_i - v_j| log |x_ij| / 2`` and ``||b|| <= B``, and the rate of ``P`` is at most
+``-||grad P|| (||grad P|| - B)``. Let ``h`` be the distance of two documents that follow each other. In the sum of
+``dP/ds_i`` over the documents above this gap, the pairs within them cancel out, and the others have the same sign. So
+``||grad P||`` is at least a constant divided by ``h``. Hence ``P`` decreases where a distance is small. For bounded
+scores, ``P`` is large only where a distance is small. So ``P`` stays bounded, and distances stay positive. And from
+equal scores, whose weights are equal and not divided, ``-F_i`` is proportional to ``v_i`` minus the mean of ``v``, so
+that boosting starts with the order of ``v``. With the 0.01 of the libraries, this holds as far as the push of a pair at
+its tie, ``50 d_ij |v_i - v_j|``, exceeds those of the other documents. It does not exclude other zeros: the labels 0,
+1, 3, 5 with the probability 0.17 and 2, 2, 1, 0 with 0.83 have one with the wrong order of the last two documents.
+
+**The factor of the query replaces the mean by the majority.** Let the weights be divided, and ``x_ij`` tend to 0, for a
+single pair with ``w_ij`` tending to infinity. In outcomes with ``u_i != u_j``, ``S`` is ``w_ij |u_i - u_j|`` and a
+bounded remainder, so that ``c w_ij |u_i - u_j|`` is ``log2(w_ij)`` and a bounded remainder, whatever ``u_i - u_j`` is.
+Hence the pair pushes document ``i`` up by
+
+    (P(u_i > u_j) - P(u_j > u_i)) log2(w_ij) / 2 + O(1),
+
+and other pairs push by O(1). So a tie is decided by the question which document is better in more than half of the
+queries, and not by the difference of ``E[u]``, on which NDCG depends. Majorities may even be cyclic. XGBoost's
+``rank:pairwise`` counts queries too, since its pairs have no ``|u_i - u_j|``. With two documents, nothing else acts:
+document 0 always has the label 3, and document 1 has 4 with the probability 0.62, and 0 otherwise. Document 1 is better
+in 62% of the queries, but ``E[u]`` is 0.604 and 0.479. LightGBM's ``lambdarank`` and XGBoost's ``rank:ndcg`` and
+``rank:pairwise``, with default parameters, rank document 1 first, with the expected NDCG 0.860 instead of 0.906, and
+more data change nothing; without the factor, and with all consistent losses, document 0 is first
+(examples/why_lambdamart_fails.py).
+
+**Here** ``u_i - u_j`` is replaced by both targets, ``u_i`` in favour of document ``i`` and ``u_j`` in favour of
+document ``j``, whose ratio ``E[u_i] / E[u_j]`` is that of the scores ``log E[u]``, and the factor of a query is 1.
 
 What is known
 -------------
@@ -104,9 +186,26 @@ counts how often ``i`` won against ``j``. Weights ``|d(r_i) - d(r_j)|`` of the c
 LambdaLoss (Wang et al., "The LambdaLoss framework for ranking metric optimization", CIKM 2018) derives the weights of
 LambdaRank, which depend on the labels, from a mixture model over rankings. Duchi, Mackey and Jordan ("On the
 consistency of ranking algorithms", ICML 2010) show that pairwise losses are not consistent for preferences in general;
-here each document has one target, so that preferences cannot contradict each other. We know of no publication that
-combines weights of the current ranks and scores, without labels, with pairs that one vector of scores balances, and of
-none that shows that the reweighted iteration then has no other zero and converges from all starts.
+here each document has one target, so that preferences cannot contradict each other. Buffoni, Calauzenes, Gallinari and
+Usunier ("Learning scoring functions with order-preserving losses and standardized supervision", ICML 2011) show that
+losses that preserve order are consistent if the labels are replaced by weights that fit the metric, and test a pairwise
+loss for NDCG; their weights do not depend on the scores (:mod:`boostrank.surrogates.pairs`). Marcuzzi, Lucchese and
+Orlando ("LambdaRank gradients are incoherent", CIKM 2023) observe that a document may get a smaller push than one with
+a smaller label, and change the pairs; they do not ask for the limit. Of the latter two we have read the abstracts only.
+
+We know of no publication that combines weights of the current ranks and scores, without labels, with pairs that one
+vector of scores balances; that shows that the reweighted iteration has no other zero, and that it converges from all
+starts with any positive scaling of the documents; or that explains wrong limits of LambdaMART by the factor of the
+query.
+
+What is open
+------------
+Trees do not give each document a score of its own: documents of several queries share one. The field of a shared score
+is the sum of those of its documents, and pairs of different queries may then contradict each other. Nothing above
+holds for that. With weights that are not divided, a zero exists: for centred shared scores that are far from 0, the
+product of the scores and the field is positive, because the term of a pair grows with its distance if both ``v`` are
+positive, so that Brouwer's theorem applies (Kakutani's, where weights jump). Whether the iteration may cycle is open.
+In the experiment of examples/why_lambdamart_fails.py it always stopped.
 """
 
 from __future__ import annotations

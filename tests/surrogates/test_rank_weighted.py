@@ -1,5 +1,6 @@
 """Pairs weighted by the current ranks: held to a double loop over all rankings of ties, and their consistency."""
 
+import dataclasses
 import itertools
 import math
 
@@ -166,6 +167,70 @@ def test_the_field_points_away_from_the_minimizer_everywhere(surrogate):
             away = (scores - scores.mean()) - (best - best.mean())
             assert surrogate.gradient_hessian(scores, expected, one)[0] @ away > 0.0
         np.testing.assert_allclose(surrogate.gradient_hessian(best + 3.0, expected, one)[0], 0.0, atol=1e-12)
+
+
+@every
+def test_the_span_of_the_distance_to_the_minimizer_never_increases(surrogate):
+    """The theorem on Newton steps: for any positive scaling of the documents, and for steps within their limit."""
+    random, queries = np.random.default_rng(5), Queries.from_sizes([6])
+    exact = dataclasses.replace(surrogate, hessian="exact")
+    distance_increased = 0
+    for _ in range(300):
+        expected = random.uniform(0.01, 1.0, 6)
+        best, scores = np.log(expected), random.choice([0.3, 2.0]) * random.normal(size=6)
+        away = scores - best
+        gradient, _ = exact.gradient_hessian(scores, expected, queries)
+        at_top, at_bottom = away.argmax(), away.argmin()
+        assert gradient[at_top] >= 0.0 >= gradient[at_bottom]
+        assert gradient[at_top] - gradient[at_bottom] > 0.0
+        pairs = surrogate.at(scores, queries)
+        slope = pairs.weight * (expected[pairs.first] + expected[pairs.second]) / 4.0
+        limit = np.bincount(pairs.first, slope, 6) + np.bincount(pairs.second, slope, 6)
+        step = random.uniform(0.01, 0.99, 6) / limit * gradient
+        assert np.ptp(away - step) < np.ptp(away)
+        # The Euclidean distance has no such property.
+        small = 1e-4 * random.exponential(size=6) ** 4 / limit * gradient
+        distance_increased += np.std(away - small) > np.std(away)
+    assert distance_increased > 0
+
+
+def test_documents_that_are_never_relevant_fall_and_the_others_sort_like_their_targets():
+    expected, queries = np.array([0.0, 0.3, 0.0, 0.9, 0.5]), Queries.from_sizes([5])
+    scores, surrogate = np.array([3.0, 0.0, 1.0, -2.0, 0.5]), ConsistentLambdaRank(truncation=None, hessian="exact")
+    positive, lowest = expected > 0, -np.inf
+    for _ in range(3000):
+        gradient, hessian = surrogate.gradient_hessian(scores, expected, queries)
+        assert (gradient[~positive] > 0.0).all()
+        away = scores[positive] - np.log(expected[positive])
+        assert away.min() >= lowest - 1e-12
+        lowest = away.min()
+        scores = scores - 0.05 * gradient / (hessian + 1e-3)
+    assert np.ptp(away) < 1e-3
+    assert scores[~positive].max() < scores[positive].min() - 5.0
+
+
+def test_regret_is_bounded_by_the_norm_of_the_field():
+    random, gaps = np.random.default_rng(6), []
+    for _ in range(300):
+        m = int(random.integers(2, 7))
+        expected, scores, queries = random.uniform(0.01, 0.3, m), random.normal(size=m), Queries.from_sizes([m])
+        discounts = 1.0 / np.log2(2.0 + np.arange(m))
+        ranks = np.argsort(np.argsort(-scores))
+        regret = np.sort(expected)[::-1] @ discounts - expected @ discounts[ranks]
+        better = np.log(expected)[:, None] - np.log(expected)
+        wrong = (better > 0) & (scores[:, None] <= scores)
+        distance = np.abs(discounts[ranks][:, None] - discounts[ranks])
+        assert regret <= ((expected[:, None] - expected) * distance)[wrong].sum() + 1e-12
+        divided = ConsistentLambdaRank(truncation=None).gradient_hessian(scores, expected, queries)[0]
+        away, smallest = scores - np.log(expected), better[better > 0].min()
+        product = 2.0 * max(1.0, 0.01 / smallest) * divided @ away
+        assert regret <= product + 1e-12
+        assert product <= max(1.0, 0.01 / smallest) * np.ptp(away) * np.abs(divided).sum() + 1e-12
+        undivided = ConsistentLambdaRank(None, divide_by_distance=False).gradient_hessian(scores, expected, queries)[0]
+        assert regret**2 <= 2.0 * undivided @ away * distance[wrong].sum() + 1e-12
+        gaps.append(regret / product)
+    # The bound is no empty one: some states reach a considerable part of it.
+    assert max(gaps) > 0.2
 
 
 @every

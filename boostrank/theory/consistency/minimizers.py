@@ -14,8 +14,9 @@ minimizer is found.
 
 **Reweighted losses** have weights that depend on the scores, and one loss for all choices of weights. Their minimizer
 is defined as the scores at which the expected gradient is 0 with the weights of these scores. It is found by minimizing
-the loss with the weights of the scores that were found last, until these scores do not change. They have no excess
-loss, because losses with different weights cannot be compared.
+the loss with the weights of the scores that were found last, until these scores do not change. If they still change
+after a few times, they are moved only a part of the way to the minimizer. Reweighted losses have no excess loss,
+because losses with different weights cannot be compared.
 
 **Accuracy.** A numeric minimizer has a gradient of about 1e-9, relative to the gradient at random scores. Convex losses
 that are not differentiable are minimized to within 1e-7 of their least value.
@@ -48,8 +49,9 @@ from boostrank.theory.consistency.minimization import (
 N_STARTS, N_QUICK_STARTS = 6, 2
 # Tolerance of the residual in a quick search.
 QUICK_TOLERANCE = 1e-8
-# Number of times that a reweighted loss is minimized with new weights.
-MAX_REWEIGHTINGS = 20
+# Number of times that a reweighted loss is minimized with new weights, and the number after which scores move only this
+# share of the way to the minimizer.
+MAX_REWEIGHTINGS, MAX_FULL_STEPS, PARTIAL_STEP = 60, 10, 0.4
 # Stands for an infinite score in a loss: exp(-700) is greater than 0.
 MAX_SCORE = 700.0
 # Stands for an infinite length of the scores: at this length, the smoothing of a normalized loss is lost by rounding.
@@ -203,14 +205,17 @@ def minimize_numerically(
     solution = _minimize(loss.at(np.zeros((batch.n_distributions, batch.n_documents))), thorough)
     if not surrogate.reweighted:
         return solution
-    for _ in range(MAX_REWEIGHTINGS):
+    for i in range(MAX_REWEIGHTINGS):
         solution = _with_own_weights(loss, solution)
         left = ~solution.solved
         if not left.any():
             break
+        before = solution.scores[left]
         found = _minimize(loss.at(solution.scores).take(left), thorough)
         for values, new in zip(solution, found, strict=True):
             values[left] = new
+        if i >= MAX_FULL_STEPS:
+            solution.scores[left] = before + PARTIAL_STEP * (found.scores - before)
     return _with_own_weights(loss, solution)
 
 
