@@ -125,6 +125,14 @@ RANDOM_RANK_NDCG = {**RANDOM_TREES, **XGBOOST_SHAPE}
 
 UNTUNED = [
     *PEERS,
+    # Without the factor of the query, which makes LambdaMART fail where judges disagree.
+    Method("LGBMRanker lambdarank_norm=False", "lightgbm", False, partial(lightgbm.LGBMRanker, lambdarank_norm=False)),
+    Method(
+        "XGBRanker lambdarank_normalization=False",
+        "xgboost",
+        False,
+        partial(xgboost.XGBRanker, lambdarank_normalization=False),
+    ),
     Method("LightGBMRanker, trees of LGBMRanker", "lightgbm", True, partial(br.LightGBMRanker, **THEIR_TREES)),
     Method("lambdarank, random trees", "lightgbm", True, partial(br.LightGBMRanker, "lambdarank", **RANDOM_LAMBDARANK)),
     Method("rank:ndcg, random trees", "xgboost", True, partial(br.XGBoostRanker, "rank:ndcg", **RANDOM_RANK_NDCG)),

@@ -48,6 +48,7 @@ LEARNED = {
     "own_surrogate": "Learned: a class of two formulas is a loss for both libraries. In the mean of both, the",
     "preferences": "Learned: from # choice for each query to #, NDCG@# goes from # to #; with # choices for each",
     "production": "Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX;",
+    "why_lambdamart_fails": "Learned: the libraries' default rankers fail on # and # of # data sets, ours on #",
     "quick_start": "Learned: on new queries the ranker goes #% of the way from a random ranking to the best",
 }
 

@@ -201,11 +201,14 @@ query.
 What is open
 ------------
 Trees do not give each document a score of its own: documents of several queries share one. The field of a shared score
-is the sum of those of its documents, and pairs of different queries may then contradict each other. Nothing above
-holds for that. With weights that are not divided, a zero exists: for centred shared scores that are far from 0, the
-product of the scores and the field is positive, because the term of a pair grows with its distance if both ``v`` are
-positive, so that Brouwer's theorem applies (Kakutani's, where weights jump). Whether the iteration may cycle is open.
-In the experiment of examples/why_lambdamart_fails.py it always stopped.
+is the sum of those of its documents, and pairs of different queries may then contradict each other. Nothing above holds
+for that. With weights that are not divided, and queries that connect the scores, a zero exists: for centred shared
+scores that are far from 0, the product of the scores and the field is positive, because the term of a pair grows with
+its distance if both ``v`` are positive, so that Brouwer's theorem applies (Kakutani's, where weights jump). When the
+iteration may cycle is open. In the experiment of examples/why_lambdamart_fails.py, it did in one of 500 random
+problems. There, what division by distance is for can be seen too: the scores at which it ends have nearly the NDCG of
+the best ranking of the shared scores (0.002 less), and those of undivided weights, or of softmax, have not (0.015 and
+0.014 less), because near ties, which decide the ranking, count most.
 """
 
 from __future__ import annotations

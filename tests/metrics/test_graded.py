@@ -50,6 +50,15 @@ def test_tied_documents_that_always_satisfy():
         assert FUNCTIONS["err"]([*labels, 0], [*zeros, -1.0], np.zeros(len(labels) + 1)) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("implementation")
+def test_documents_after_a_tie_are_read_only_if_no_document_of_the_tie_satisfies():
+    # Qualities 3/4, 1/4, 1/4 and 3/4; the first two are tied.
+    for k, last in ((None, 3 / 4 * 3 / 4 / 4), (3, 0.0)):
+        tie = 3 / 4 + 1 / 4 * 1 / 4 / 2, 1 / 4 + 3 / 4 * 3 / 4 / 2
+        expected = sum(tie) / 2 + 3 / 16 * (1 / 4 / 3 + last)
+        assert FUNCTIONS["err"]([2, 1, 1, 2], [2, 2, 1, 0], np.zeros(4), k=k, max_grade=2) == pytest.approx(expected)
+
+
 def test_largest_grade_is_that_of_the_data_unless_given(ragged):
     y, scores, qid = ragged
     assert FUNCTIONS["err"](y, scores, qid) == FUNCTIONS["err"](y, scores, qid, max_grade=3)

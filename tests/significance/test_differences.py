@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test, t_test
+from boostrank.significance import differences as of_differences
 
 ALL = (permutation_test, t_test, effect_size, bootstrap_interval)
 
@@ -96,11 +97,23 @@ def test_bootstrap_agrees_with_scipy(pair):
     np.testing.assert_allclose(seen, expected, atol=0.03 * (expected.high - expected.low))
 
 
-def test_bootstrap_of_three_queries_is_their_enumeration():
+def test_bootstrap_of_three_queries_is_their_enumeration(monkeypatch):
+    monkeypatch.setattr(of_differences, "MIN_BOOTSTRAP_QUERIES", 2)
     differences = np.array([0.0, 0.1, 0.5])
     means = [np.mean(draw) for draw in itertools.product(differences, repeat=3)]
     seen = bootstrap_interval(differences, np.zeros(3), level=0.5, n_resamples=50_000)
     np.testing.assert_allclose(seen, np.quantile(means, [0.25, 0.75], method="inverted_cdf"), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 10, 29])
+def test_the_interval_of_few_queries_is_that_of_student(n):
+    differences = np.random.default_rng(n).normal(0.1, 1.0, (4000, n))
+    low, high = bootstrap_interval(differences, np.zeros(n), level=0.9)
+    assert np.mean((low <= 0.1) & (high >= 0.1)) == pytest.approx(0.9, abs=0.015)
+    expected = stats.ttest_1samp(differences[0], 0.0).confidence_interval(0.9)
+    np.testing.assert_allclose((low[0], high[0]), expected)
+    weighted = bootstrap_interval(differences[0], np.zeros(n), level=0.9, sample_weight=np.full(n, 7.0))
+    np.testing.assert_allclose(weighted, expected)
 
 
 def test_bootstrap_covers_the_truth():

@@ -140,6 +140,14 @@ def test_weights_at_scores_stay_those_of_these_scores(surrogate):
     assert PairwiseLogistic().at(others, queries) == PairwiseLogistic()
 
 
+@with_and_without_the_library
+def test_a_tie_within_the_truncation_of_one_query_only():
+    """Both queries have four groups of equal scores, of which two and three have a rank within the truncation."""
+    scores, targets = np.array([3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0, 0.0]), np.linspace(0.1, 1.0, 10)
+    for divides in (True, False):
+        assert_by_definition(ConsistentLambdaRank(3, divides), scores, targets, [5, 5])
+
+
 @every
 @for_each("m", [2, 3, 7, 40])
 def test_weights_connect_the_documents(surrogate, m):
