@@ -176,16 +176,13 @@ def main():
         draw_shares(arguments.output)
     n, n_steps = (500, 3000) if arguments.full else (25, 300)
     print(
-        f"\nBoosting with one score a document, from equal scores, on {4 * n} random label distributions, share with a"
+        f"\nShare of {4 * n} random label distributions on which boosting from equal scores ends with a wrong ranking:"
     )
-    print("wrong limit:")
     wrong = wrong_limits(n, n_steps)
     for name, share in wrong.items():
         print(f"  {name:60} {share:.1%}")
-    print(
-        f"\nScores that documents of 8 queries share, {n} random problems, NDCG less than that of their best ranking, and"
-    )
-    print("share of the problems in which scores go in cycles at the end:")
+    print(f"\nDocuments of 8 queries that share scores, {n} random problems. NDCG less than the best of the scores,")
+    print("and share of the problems in which scores go in cycles at the end:")
     for name, (lost, cycles) in shared_scores(n, n_steps).items():
         print(f"  {name:60} {lost:.4f} {cycles:8.1%}")
     ours = sum(failures[name] for name in ("LightGBMRanker", "XGBoostRanker"))
