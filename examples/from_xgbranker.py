@@ -1,4 +1,4 @@
-"""From XGBRanker to XGBoostRanker: the same training in both, and then with a consistent loss.
+"""From XGBRanker to XGBoostRanker: the same training in both, and then both with their defaults.
 
 python examples/from_xgbranker.py [--output FOLDER]
 """
@@ -15,7 +15,7 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture from_xgbranker.png there")
 arguments = parser.parse_args()
 
-X, y, qid = br.make_ranking(n_queries=200, random_state=0)
+X, y, qid = br.make_ranking(n_queries=600, random_state=0)
 X_valid, y_valid, qid_valid = br.make_ranking(n_queries=60, random_state=1)
 X_test, y_test, qid_test = br.make_ranking(n_queries=200, random_state=2)
 settings = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "tree_method": "hist", "n_jobs": 1}
@@ -48,18 +48,19 @@ print(
     f"{best['map']:.4f} on validation queries."
 )
 
-theirs, ours = (
-    br.ndcg_score(y_test, model.predict(X_test), qid_test, k=10, per_query=True) for model in (after, ranker)
-)
-verdict = br.permutation_test(ours, theirs).conclusion("the consistent default", "LambdaMART")
-print(f"NDCG@10 on {len(ours)} test queries: LambdaMART {theirs.mean():.4f}, consistent default {ours.mean():.4f}.")
+# Does the default loss rank better? Both rankers with their default parameters, on the held-out queries of five folds.
+folds = br.query_folds(br.Dataset(X, y, qid), random_state=0)
+rankers = {"XGBRanker": xgb.XGBRanker(n_jobs=1), "XGBoostRanker": br.XGBoostRanker(n_jobs=1)}
+comparison = br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10", "map"])
+print(comparison)
+theirs, ours = (values["ndcg@10"].to_numpy() for _, values in comparison.per_query.groupby("ranker", sort=False))
+verdict = br.permutation_test(ours, theirs).conclusion("XGBoostRanker", "XGBRanker")
+low, high = br.significance.bootstrap_interval(ours, theirs)
 print(
     f"Learned: the move itself changes scores by at most {difference:.1g}. By a paired permutation test over the test "
-    f"queries, {verdict}."
+    f"queries, {verdict}; the 95% interval of the difference of NDCG@10 is {low:+.4f} to {high:+.4f}."
 )
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
-    rankers = {"LambdaMART": after, "the consistent default": ranker}
-    display = br.displays.TrainingCurveDisplay.from_estimator(rankers, metric="ndcg@10")
-    display.figure_.savefig(arguments.output / "from_xgbranker.png", dpi=80)
+    comparison.plot("ndcg@10").figure_.savefig(arguments.output / "from_xgbranker.png", dpi=80)
