@@ -53,8 +53,8 @@ verdict = br.permutation_test(ours, theirs).conclusion("LightGBMRanker", "LGBMRa
 low, high = br.significance.bootstrap_interval(ours, theirs)
 moved = "changes no score" if difference == 0 else f"changes scores by at most {difference:.2g}"
 print(
-    f"Learned: the move itself {moved}. By a paired permutation test over the test queries, {verdict}; the 95% interval "
-    f"of the difference of NDCG@10 is {low:+.4f} to {high:+.4f}."
+    f"Learned: the move itself {moved}. By a paired permutation test over the test queries, {verdict}; the 95% "
+    f"interval of the difference of NDCG@10 is {low:+.4f} to {high:+.4f}."
 )
 
 if arguments.output:
