@@ -21,15 +21,10 @@ from .consistency.search import check_consistency as check_consistency
 from .long_lists.decay import Decay as Decay
 from .long_lists.decay import Feasibility as Feasibility
 from .long_lists.decay import decay_of as decay_of
-from .long_lists.decay import effective_ranks as effective_ranks
 from .long_lists.decay import feasibility as feasibility
-from .long_lists.distinguishability import CurvePair as CurvePair
 from .long_lists.distinguishability import RankedData as RankedData
 from .long_lists.distinguishability import distinguishability as distinguishability
-from .long_lists.limits import LeadingDifference as LeadingDifference
 from .long_lists.limits import Limit as Limit
-from .long_lists.limits import leading_difference as leading_difference
-from .long_lists.limits import log_discount_rate as log_discount_rate
 from .long_lists.limits import ndcg_limit as ndcg_limit
 from .long_lists.limits import pseudo_expectation as pseudo_expectation
 from .long_lists.score_curves import ScoreCurve as ScoreCurve

@@ -49,11 +49,10 @@ from boostrank.core.discounts import (
     cutoff_name,
     discount_name,
     is_constant,
-    ranks_kept,
     share_kept,
     sums_over_ranks,
 )
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Ints
 
 # Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
 RANKS = np.exp2(np.arange(8.0, 53.0))
@@ -202,41 +201,6 @@ def decay_of(discount: Discount) -> Decay:
     return Decay(float(power), float(log_power), True)
 
 
-def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = None) -> Floats:
-    """Effective number of ranks that NDCG averages over in lists of length `n`: ``(sum d)^2 / sum d^2``.
-
-    The sums are over the discounts ``d`` of the ranks that count.
-
-    Parameters
-    ----------
-    n : array-like of int
-        Lengths of lists, at least 1.
-    discount, k
-        As in :func:`feasibility`.
-
-    Returns
-    -------
-    ndarray, the shape of `n`
-
-    Raises
-    ------
-    ValueError
-        If a length is below 1, or the discount or cutoff is invalid.
-
-    Examples
-    --------
-    >>> effective_ranks([100, 10_000], discount=("exponential", 2)).round(2).tolist()
-    [3.0, 3.0]
-    >>> effective_ranks([100, 10_000], discount="zipf").round(1).tolist()
-    [16.5, 58.2]
-    >>> effective_ranks([100, 10_000]).round(1).tolist()
-    [78.8, 9495.1]
-    """
-    kept = ranks_kept(k, lengths_of_lists(n))
-    total, squares = _sums(discount, kept)
-    return total**2 / squares
-
-
 def lengths_of_lists(n: ArrayLike) -> Ints:
     """Lengths of lists as an array; raise ValueError if they are not integers of at least 1."""
     lengths = np.asarray(n)
@@ -248,8 +212,9 @@ def lengths_of_lists(n: ArrayLike) -> Ints:
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
     if is_constant(k):
-        total, squares = _sums(discount, k)  # type: ignore[arg-type]
-        return float(total), float(squares)
+        function = checked_discount(discount)
+        squares = sums_over_ranks(lambda ranks: function(ranks) ** 2, k, MAX_SUMMED)  # type: ignore[arg-type]
+        return float(sums_over_ranks(function, k, MAX_SUMMED)), float(squares)  # type: ignore[arg-type]
     if isinstance(discount, (tuple, list)):
         name, parameter = discount
         if name == "power":
@@ -263,16 +228,6 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     elif decay.power < np.inf:
         remainder = MAX_SUMMED * discounts[-1] / (decay.power - 1.0)
     return float(discounts.sum() + remainder), float((discounts**2).sum())
-
-
-def _sums(discount: Discount, last: ArrayLike) -> tuple[Floats, Floats]:
-    """Sums of ``d`` and of ``d^2`` over the ranks 1 to `last`; raises ValueError for an invalid discount."""
-    DCG(discount=discount).discounts(int(min(np.max(last), MAX_SUMMED)))
-    function = checked_discount(discount)
-    return (
-        sums_over_ranks(function, last, MAX_SUMMED),
-        sums_over_ranks(lambda ranks: function(ranks) ** 2, last, MAX_SUMMED),
-    )
 
 
 def _judge(decay: Decay, k: Cutoff, share: float) -> tuple[Literal["feasible", "boundary", "too fast", "flat"], str]:

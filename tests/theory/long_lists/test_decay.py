@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import for_each
 
 from boostrank import theory
-from boostrank.core import discounts
-from boostrank.core.dcg import DCG
 from boostrank.theory.long_lists.decay import bounded_sums
 
 
@@ -60,23 +57,6 @@ def test_verdicts_name_their_theorem(discount, k, verdict, reason):
 def test_a_function_that_cannot_be_judged_is_refused():
     with pytest.raises(ValueError, match="finite, not negative and not increasing"):
         theory.feasibility(lambda ranks: np.where(ranks < 1e6, 1 / ranks, 1.0))
-
-
-@for_each("discount", [*discounts.DISCOUNTS, ("power", 0.7)], ids=discounts.discount_name)
-@for_each("k", discounts.CUTOFFS, ids=discounts.cutoff_name)
-def test_effective_ranks_are_those_of_a_plain_loop(discount, k):
-    for n in (1, 7, 250):
-        kept = DCG(discount=discount).discounts(n)[: int(discounts.ranks_kept(k, n))]
-        expected = sum(kept) ** 2 / sum(weight**2 for weight in kept)
-        assert theory.effective_ranks(n, discount=discount, k=k) == pytest.approx(expected)
-
-
-def test_effective_ranks_stay_bounded_exactly_where_the_verdict_is_too_fast():
-    for discount in (*discounts.DISCOUNTS, ("power", 2)):
-        for k in discounts.CUTOFFS:
-            few, many = theory.effective_ranks([10_000, 300_000], discount=discount, k=k)
-            too_fast = theory.feasibility(discount, k=k).verdict == "too fast"
-            assert (many < 1.1 * few) == too_fast
 
 
 def test_the_rest_of_a_sum_follows_from_the_decay():
