@@ -17,7 +17,7 @@ def test_bars_are_contributions_of_ranks():
     display = DCGBreakdownDisplay.from_predictions(labels, scores, qid, k=3, documents="ABCD")
     pd.testing.assert_frame_equal(display.table, dcg_breakdown(labels, scores, qid, k=3))
     assert display.documents == ["B", "C", "D"]
-    assert display.dcg == pytest.approx(br.metrics.dcg_score(labels, scores, qid, k=3))
+    assert display.dcg == pytest.approx(br.get_measure("dcg@3")(labels, scores, qid))
     assert display.ndcg == pytest.approx(br.ndcg_score(labels, scores, qid, k=3))
     heights = [bar.get_height() for bar in display.ax_.patches]
     np.testing.assert_allclose(heights, [*display.table["contribution"], *display.table["ideal_contribution"]])

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from bound_losses import bind_loss
 from cases import for_each
+from measure_definitions import FUNCTIONS
 from preference_graphs import random_graph
 from scipy.optimize import minimize
 
 from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.core.queries import Queries
-from boostrank.metrics import agreement_score
 from boostrank.objectives.objective import EdgeObjective
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph, aggregate
 from boostrank.surrogates import Power
@@ -163,4 +163,4 @@ def test_aggregation_is_least_squares_on_the_edges(seed):
     assert squares(scores) <= minimize(squares, np.zeros(len(graph)), tol=1e-12).fun + 1e-9
     _, component = sp.csgraph.connected_components(graph.to_scipy(), directed=False)
     np.testing.assert_allclose(np.bincount(component, scores), 0, atol=1e-7)
-    np.testing.assert_allclose(disagreement, 1 - agreement_score(graph, scores, per_query=True))
+    np.testing.assert_allclose(disagreement, 1 - FUNCTIONS["agreement"](graph, scores, per_query=True))

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from measure_definitions import FUNCTIONS
 from preference_graphs import edges, random_graph
 from sklearn.utils import _safe_indexing
 
-from boostrank.metrics import agreement_score
 from boostrank.preferences import PreferenceGraph, aggregate
 
 QID = ["b", "a", "b", "a", "b", "c"]
@@ -58,9 +58,9 @@ def test_disagreement_is_the_weight_of_the_edges_in_the_wrong_order(ties, tie, s
     np.testing.assert_allclose(graph.disagreement(scores, ties), expected, atol=1e-12)
     total = graph.total()
     np.testing.assert_allclose(total, disagreement_by_definition(graph, np.zeros(len(graph)), 1.0), atol=1e-12)
-    agreement = agreement_score(graph, scores, ties=ties, per_query=True)
+    agreement = FUNCTIONS["agreement"](graph, scores, ties=ties, per_query=True)
     np.testing.assert_allclose(agreement, 1 - np.array(expected) / np.where(total > 0, total, np.nan), atol=1e-12)
-    assert agreement_score(graph, scores, ties=ties) == pytest.approx(np.nanmean(agreement))
+    assert FUNCTIONS["agreement"](graph, scores, ties=ties) == pytest.approx(np.nanmean(agreement))
 
 
 @given(seed=st.integers(0, 1000))
@@ -145,10 +145,10 @@ def test_bad_scores_are_errors(name):
     graph = PreferenceGraph(QID, winner=[0], loser=[2])
     calls = {
         "scores": lambda: graph.disagreement([np.nan, 0, 0, 0, 0, 0]),
-        "length": lambda: agreement_score(graph, [0.0, 1.0]),
+        "length": lambda: FUNCTIONS["agreement"](graph, [0.0, 1.0]),
         "ties": lambda: graph.disagreement(np.zeros(6), ties="half"),
-        "qid": lambda: agreement_score(graph, np.zeros(6), qid=[1, 1, 1, 1, 1, 1]),
-        "infinite": lambda: agreement_score(graph, [np.inf, 0, 0, 0, 0, 0]),
+        "qid": lambda: FUNCTIONS["agreement"](graph, np.zeros(6), qid=[1, 1, 1, 1, 1, 1]),
+        "infinite": lambda: FUNCTIONS["agreement"](graph, [np.inf, 0, 0, 0, 0, 0]),
     }
     with pytest.raises(ValueError, match=r"score|ties|qid"):
         calls[name]()
@@ -161,4 +161,4 @@ def test_graphs_without_edges():
     assert aggregate(graph).scores.tolist() == [0.0, 0.0, 0.0]
     assert PreferenceGraph.from_grades([1, 1, 1], [1, 1, 2]).n_edges == 0
     with pytest.raises(ValueError, match="no query is left"):
-        agreement_score(graph, [1.0, 2.0, 3.0])
+        FUNCTIONS["agreement"](graph, [1.0, 2.0, 3.0])
