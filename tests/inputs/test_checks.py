@@ -49,8 +49,8 @@ def test_flags_of_letor_files_are_true_or_false(tmp_path):
             lambda: model_selection.with_validation(FOLD, fraction=5),
             "fraction must be a finite number above 0 and below",
         ),
-        (lambda: br.PreferenceGraph.from_grades(Y, QID, gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
-        (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame of pandas or polars"),
+        (lambda: br.DCG(gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
+        (lambda: preferences.from_pairs([(0, 1)], QID), "pairs must be a DataFrame of pandas or polars"),
         (
             lambda: theory.distinguishability(DATA, [10, 2.5]),
             r"n must be lengths of lists, integers of at least 1 .* got \[10, 2.5",

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from cases import for_each
@@ -12,7 +13,7 @@ from measure_definitions import FUNCTIONS
 from preference_graphs import edges, random_graph
 from sklearn.utils import _safe_indexing
 
-from boostrank.preferences import PreferenceGraph, aggregate
+from boostrank.preferences import PreferenceGraph, aggregate, from_pairs
 
 QID = ["b", "a", "b", "a", "b", "c"]
 
@@ -30,21 +31,17 @@ def disagreement_by_definition(graph, scores, tie):
 
 @given(
     labels=st.lists(st.integers(0, 3), min_size=1, max_size=12),
-    weight=st.sampled_from(["one", "labels", "gains"]),
-    threshold=st.sampled_from([None, 1, 2.5]),
     seed=st.integers(0, 100),
 )
-def test_grades_give_all_ordered_pairs(labels, weight, threshold, seed):
+def test_grades_give_all_ordered_pairs(labels, seed):
     qid = np.random.default_rng(seed).integers(0, 3, len(labels))
-    levels = labels if threshold is None else [float(label >= threshold) for label in labels]
-    worth = {"one": None, "labels": levels, "gains": [2.0**level - 1 for level in levels]}[weight]
     expected = sorted(
-        (i, j, 1.0 if worth is None else worth[i] - worth[j])
+        (i, j, 1.0)
         for i in range(len(labels))
         for j in range(len(labels))
-        if qid[i] == qid[j] and levels[i] > levels[j]
+        if qid[i] == qid[j] and labels[i] > labels[j]
     )
-    assert edges(PreferenceGraph.from_grades(labels, qid, weight=weight, threshold=threshold)) == expected
+    assert edges(PreferenceGraph.from_grades(labels, qid)) == expected
 
 
 @for_each(
@@ -92,17 +89,12 @@ def test_grouping_only_permutes_the_rows():
     assert grouped.grouped is grouped
 
 
-def test_graphs_become_scipy_matrices_and_back():
+def test_graphs_become_scipy_matrices():
     matrix = sp.csr_array(np.array([[0, 2.0, 0], [0, 0, 0], [1, 0, 0]]))
-    graph = PreferenceGraph.from_scipy(matrix, qid=[1, 1, 1])
-    assert edges(graph) == [(0, 1, 2.0), (2, 0, 1.0)]
+    graph = PreferenceGraph([1, 1, 1], [0, 2], [1, 0], [2.0, 1.0])
     assert (graph.to_scipy() != matrix).nnz == 0
     twice = PreferenceGraph([1, 1, 1], [0, 0], [1, 1], [1, 2]).to_scipy()
     assert twice.toarray()[0, 1] == 3
-    with pytest.raises(ValueError, match=r"shape \(3, 3\)"):
-        PreferenceGraph.from_scipy(matrix[:2], qid=[1, 1, 1])
-    with pytest.raises(ValueError, match="ndarray"):
-        PreferenceGraph.from_scipy(matrix.toarray(), qid=[1, 1, 1])
 
 
 def test_conflicts_are_reported():
@@ -162,3 +154,38 @@ def test_graphs_without_edges():
     assert PreferenceGraph.from_grades([1, 1, 1], [1, 1, 2]).n_edges == 0
     with pytest.raises(ValueError, match="no query is left"):
         FUNCTIONS["agreement"](graph, [1.0, 2.0, 3.0])
+
+
+# Tables of pairs.
+
+
+def test_pairs_by_ids_of_documents():
+    pairs = pd.DataFrame({"qid": ["a", "b"], "winner": ["d2", "x"], "loser": ["d1", "d3"], "weight": [2, 0.5]})
+    qid, documents = ["a", "a", "b", "b", "b", "b"], ["d1", "d2", "d3", "d1", "d2", "x"]
+    assert edges(from_pairs(pairs, qid, documents)) == [(1, 0, 2.0), (5, 2, 0.5)]
+    assert edges(from_pairs({"winner": [7], "loser": [9]}, [1, 1, 1], [9, 8, 7])) == [(2, 0, 1.0)]
+    assert edges(from_pairs({"winner": [0], "loser": [2]}, [1, 1, 1])) == [(0, 2, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "documents", "message"),
+    [
+        ({"winner": ["d1"]}, ["d1", "d2"], "no column 'loser'; its columns are 'winner'"),
+        ({"winner": ["d1"], "loser": ["d7"]}, ["d1", "d2"], "no row of X has the document 'd7' of line 0"),
+        (
+            {"winner": ["d1"], "loser": ["d2"]},
+            ["d1", "d1"],
+            "several rows of X have the document 'd1': add a column qid",
+        ),
+        ({"winner": ["d1"], "loser": ["d2"]}, ["d1"], "documents has 1 values for the 2 rows of qid"),
+        ({"winner": ["d1"], "loser": ["d2"]}, None, "winner must be a one-dimensional array of row numbers"),
+        (
+            {"winner": ["d1"], "loser": ["d2"], "qid": [4]},
+            ["d1", "d2"],
+            "no row of X has the query '4' and the document 'd1'",
+        ),
+    ],
+)
+def test_bad_pairs_are_errors(pairs, documents, message):
+    with pytest.raises(ValueError, match=message):
+        from_pairs(pairs, [1, 1], documents)
