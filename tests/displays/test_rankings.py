@@ -112,17 +112,6 @@ def test_predictions_of_an_estimator_and_one_query(data, rankers):
     assert one.figure_.get_figheight() < 2.5
 
 
-def test_means_in_the_title_have_the_weights_of_queries(ragged):
-    labels, scores, qid = ragged
-    weights = np.random.default_rng(1).integers(1, 5, 40)
-    display = TieRangeDisplay.from_predictions(labels, scores, qid, k=3, empty="skip", sample_weight=weights)
-    expected = tie_range(labels, scores, qid, k=3, empty="skip", sample_weight=weights)
-    means = ", ".join(f"{name} {value:.4f}" for name, value in expected._asdict().items())
-    assert display.ax_.get_title() == f"mean NDCG@3 over weighted queries: {means}"
-    known = dict(zip(Queries.from_qid(qid).ids.tolist(), weights.tolist(), strict=True))
-    assert display.weights.tolist() == [known[query] for query in display.queries.tolist()]
-
-
 def bars(ax):
     """Left end and width of each bar, from the top to the bottom."""
     rectangles = sorted(ax.patches, key=lambda one: one.get_y())
