@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from boostrank.core.dcg import Ties, check_relevance, check_ties
 from boostrank.core.queries import Queries, rows_with_ids
@@ -20,21 +19,6 @@ from boostrank.tables.html import html_table, range_text
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.
 BLOCK_EDGES = 16_384
-
-
-class Conflicts(NamedTuple):
-    """Preferences of a graph that contradict each other.
-
-    Attributes
-    ----------
-    contradictions : ndarray of int64, shape (n_contradictions, 2)
-        Pairs of rows with edges in both directions.
-    cyclic_queries : ndarray
-        Ids of the queries with a directed cycle. No ranking agrees with all edges of such a query.
-    """
-
-    contradictions: Ints
-    cyclic_queries: NDArray[Any]
 
 
 class EdgeBlock(NamedTuple):
@@ -74,8 +58,9 @@ class PreferenceGraph:
     qid : array-like, shape (n_documents,)
         Query id of each row, as in :meth:`boostrank.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
-        Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other, see
-        :meth:`conflicts`.
+        Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other: the
+        documents of a cycle are in one strong component (``scipy.sparse.csgraph.connected_components``) of
+        :meth:`to_scipy`.
     weight : array-like, shape (n_edges,), optional
         Importance of each edge, finite and not negative. By default every weight is 1.
 
@@ -272,22 +257,6 @@ class PreferenceGraph:
             if graph.weight is not None:
                 part *= graph.weight[block.edges]
         return graph.sum(reversed_weight)
-
-    def conflicts(self) -> Conflicts:
-        """Find edges in both directions between two documents, and queries with cycles.
-
-        Examples
-        --------
-        >>> PreferenceGraph(qid=["a", "a"], winner=[0, 1], loser=[1, 0]).conflicts().cyclic_queries.tolist()
-        ['a']
-        """
-        low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
-        codes = low.astype(np.int64) * self.n_documents + high
-        both = np.intersect1d(codes[self.winner < self.loser], codes[self.winner > self.loser])
-        _, component = connected_components(self.to_scipy(), connection="strong")
-        in_cycle = np.bincount(component)[component] > 1
-        cyclic = self.queries.max(self.queries.group(in_cycle))
-        return Conflicts(np.stack(np.divmod(both, self.n_documents), axis=1), self.queries.ids[cyclic])
 
     def relative(self) -> PreferenceGraph:
         """The graph; if its weights are extreme, with all of them times a power of two, so that sums do not overflow.

@@ -1,4 +1,4 @@
-"""`PreferenceGraph`: construction, slicing, disagreement, conflicts and errors."""
+"""`PreferenceGraph`: construction, slicing, disagreement, tables of pairs and errors."""
 
 import pickle
 
@@ -13,7 +13,7 @@ from measure_definitions import FUNCTIONS
 from preference_graphs import edges, random_graph
 from sklearn.utils import _safe_indexing
 
-from boostrank.preferences import PreferenceGraph, aggregate, from_pairs
+from boostrank.preferences import PreferenceGraph, from_pairs
 
 QID = ["b", "a", "b", "a", "b", "c"]
 
@@ -97,17 +97,6 @@ def test_graphs_become_scipy_matrices():
     assert twice.toarray()[0, 1] == 3
 
 
-def test_conflicts_are_reported():
-    graph = PreferenceGraph(
-        ["x", "x", "x", "y", "y", "z", "z"], winner=[0, 1, 2, 3, 4, 3, 5], loser=[1, 2, 0, 4, 3, 4, 6]
-    )
-    contradictions, cyclic = graph.conflicts()
-    assert contradictions.tolist() == [[3, 4]]
-    assert cyclic.tolist() == ["x", "y"]
-    calm = PreferenceGraph.from_grades([0, 1, 2, 2], [1, 1, 1, 1]).conflicts()
-    assert len(calm.contradictions) == len(calm.cyclic_queries) == 0
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -150,7 +139,6 @@ def test_graphs_without_edges():
     graph = PreferenceGraph([1, 1, 2], [], [])
     assert graph.n_edges == 0
     assert graph.disagreement([1.0, 2.0, 3.0]).tolist() == [0.0, 0.0]
-    assert aggregate(graph).scores.tolist() == [0.0, 0.0, 0.0]
     assert PreferenceGraph.from_grades([1, 1, 1], [1, 1, 2]).n_edges == 0
     with pytest.raises(ValueError, match="no query is left"):
         FUNCTIONS["agreement"](graph, [1.0, 2.0, 3.0])
