@@ -18,9 +18,8 @@ from .consistency.regret_bounds import regret_bound as regret_bound
 from .consistency.regret_bounds import strong_convexity as strong_convexity
 from .consistency.report import ConsistencyReport as ConsistencyReport
 from .consistency.search import check_consistency as check_consistency
-from .long_lists.decay import Decay as Decay
 from .long_lists.decay import Feasibility as Feasibility
-from .long_lists.decay import decay_of as decay_of
+from .long_lists.decay import decay_power as decay_power
 from .long_lists.decay import feasibility as feasibility
 from .long_lists.distinguishability import RankedData as RankedData
 from .long_lists.distinguishability import distinguishability as distinguishability

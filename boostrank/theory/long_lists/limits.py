@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.discounts import Cutoff, is_constant, ranks_kept, share_kept
 from boostrank.inputs.arrays import Floats
-from boostrank.theory.long_lists.decay import Decay, bounded_sums, decay_of
+from boostrank.theory.long_lists.decay import bounded_sums, decay_power
 from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 
 
@@ -78,7 +78,7 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     k : int, float, ("power", a) or None
         A number of ranks, a share of the ranks, ``n^a`` for lists of length n, or all ranks (None).
     gain, discount
-        As in :class:`boostrank.DCG`. The decay of a callable discount is found numerically.
+        As in :class:`boostrank.DCG`; the discount must not be a function.
 
     Returns
     -------
@@ -106,15 +106,15 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     Limit(value=0.8, standard_deviation=0.0, source='Theorem 10')
     """
     levels, reached = curve.ideal_steps(gain)
-    decay, share = decay_of(discount), share_kept(k)
-    if is_constant(k) or decay.summable:
+    power, share = decay_power(discount), share_kept(k)
+    if is_constant(k) or power > 1:
         return _in_distribution(curve, k, gain, discount, levels[0])
-    source = _source(decay, share, graded=len(curve.labels) > 2)
-    if share == 0 or decay.power == 1:
+    source = _source(power, share, graded=len(curve.labels) > 2)
+    if share == 0 or power == 1:
         return Limit(float(curve.expected_gain([1.0], gain)[0] / levels[0]), 0.0, source)
-    if decay.power == 0 and share == 1:
+    if power == 0 and share == 1:
         return Limit(1.0, 0.0, source)
-    return Limit(_ratio(curve, gain, levels, reached, decay.power, share), 0.0, source)
+    return Limit(_ratio(curve, gain, levels, reached, power, share), 0.0, source)
 
 
 def pseudo_expectation(
@@ -184,13 +184,13 @@ def _in_distribution(curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discoun
     return Limit(mean, float(deviation), "Theorem 10")
 
 
-def _source(decay: Decay, share: float, graded: bool) -> str:
+def _source(power: float, share: float, graded: bool) -> str:
     """The theorem that states a limit."""
     if share == 0:
         return "Theorem 15" if graded else "Theorem 11"
-    if decay.power == 1:
+    if power == 1:
         return "Theorem 9" if share == 1 and not graded else "Theorem 9, extended"
-    if decay.power == 0:
+    if power == 0:
         return "Theorem 4" if share == 1 else "Theorem 16" if graded else "Theorem 12"
     return {(True, False): "Theorem 7", (True, True): "Theorem 14", (False, False): "Theorem 13"}.get(
         (share == 1, graded), "Theorem 17"

@@ -9,7 +9,7 @@ from scipy import special
 
 from boostrank import theory
 from boostrank.core import discounts
-from boostrank.core.dcg import DCG, discount_function
+from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.theory import ScoreCurve
 
@@ -112,17 +112,6 @@ def test_at_the_boundary_only_the_top_is_left(discount, k, source):
     assert limit.value == pytest.approx((0.35 * 1 + 0.35 * 3) / 3)
     assert limit.standard_deviation == 0
     assert limit.source == source
-
-
-@pytest.mark.parametrize("parameter", [None, 0.3, 1.5])
-def test_a_function_has_the_limits_of_the_discount_that_it_computes(parameter):
-    named = "log2" if parameter is None else ("power", parameter)
-    function = discount_function(named)
-    for k in (None, 0.3, ("power", 0.5)):
-        expected = theory.ndcg_limit(GRADED, discount=named, k=k)
-        found = theory.ndcg_limit(GRADED, discount=lambda ranks: 5.0 * function(ranks), k=k)
-        assert found.value == pytest.approx(expected.value, abs=1e-6)
-        assert found.source == expected.source
 
 
 # Limits and pseudo-expectations against simulation.
