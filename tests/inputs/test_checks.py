@@ -59,7 +59,6 @@ def test_flags_of_letor_files_are_true_or_false(tmp_path):
             lambda: theory.distinguishability(DATA, 0),
             "n must be lengths of lists, integers of at least 1 and below .* got 0",
         ),
-        (lambda: theory.session_target_variance(0.5, n_documents=0), "n_documents must be None or an integer of at"),
     ],
 )
 def test_invalid_settings_are_named(call, fault):
