@@ -73,7 +73,7 @@ def make_data(features, n_queries, seed):
     X, y, qid, bayes = br.make_ranking(n_queries, noise=NOISE, return_bayes=True, **settings)
     # The same queries, first all with their usual labels, then all with their rare labels.
     outcomes = [br.make_ranking(n_queries, noise=noise, **settings)[1] for noise in (0.0, np.nextafter(1.0, 0.0))]
-    ideal = [br.metrics.dcg_score(labels, labels, qid, per_query=True)[qid] for labels in outcomes]
+    ideal = [br.get_measure("dcg")(labels, labels, qid, per_query=True)[qid] for labels in outcomes]
     return Data(np.column_stack([*(outcomes if features == "grades" else X.T), *ideal]), y, qid, bayes, outcomes)
 
 

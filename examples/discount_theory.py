@@ -92,7 +92,7 @@ def plot_growing(ax, values, curves, lengths, discount, k):
         ax.fill_between(lengths, low, high, color=color, alpha=0.2, linewidth=0)
         ax.plot(lengths, values[0, j], color=color, linewidth=0.8)
         ax.plot(lengths, values[:, j].mean(axis=0), color=color, linestyle=styles(3)[j].linestyle, label=name)
-        expected = theory.pseudo_expectation(curve, lengths, discount=discount, k=k, method="sum")
+        expected = theory.pseudo_expectation(curve, lengths, discount=discount, k=k)
         ax.plot(lengths, expected, ".", color=color, markersize=5)
         limit = theory.ndcg_limit(curve, discount=discount, k=k)
         ax.plot([lengths[-1], 4 * lengths[-1]], [limit.value] * 2, color=color, linestyle=":", linewidth=2)

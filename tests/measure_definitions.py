@@ -1,23 +1,27 @@
 """Definitions of measures over every permutation of ties, and the functions that are held against them."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from oracles import orders_by
 
-from boostrank import metrics
-from boostrank.metrics import MEASURES
+from boostrank.metrics import MEASURES, get_measure
 
 # The persistence of rank-biased precision in tests.
 P = 0.7
 #: Measures of arrays of labels and scores. The others need a run.
 FOR_ARRAYS = [name for name, measure in MEASURES.items() if measure.domain != "runs"]
-FUNCTIONS = {
-    **{name: getattr(metrics, f"{name}_score") for name in FOR_ARRAYS if name not in ("map", "mrr")},
-    "map": metrics.average_precision_score,
-    "mrr": metrics.reciprocal_rank_score,
-}
+
+
+def score(name, y_true, y_score, qid=None, *, sample_weight=None, per_query=False, **settings):
+    """The value of a measure with these settings."""
+    measure = get_measure(name, **settings)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+
+
+FUNCTIONS = {name: partial(score, name) for name in FOR_ARRAYS}
 
 
 # Each takes the labels of the ranked documents, the number of ranks that count, and the threshold or largest grade.

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from boostrank.core.queries import Queries
-from boostrank.surrogates import Composite, Separable
+from boostrank.surrogates import Separable
 
 GAINS = {
     "exp2": lambda label: 2.0**label - 1.0,
@@ -72,27 +72,6 @@ class Arc(Separable):
 
     def slope_curvature(self, scores):
         return scores / np.hypot(1.0, scores) + scores / 4.0, np.hypot(1.0, scores) ** -3.0 + 0.25
-
-
-class SteepBowl(Composite):
-    """A user's own composite potential with a convex outer function: (sum sqrt(1 + s^2))^2 / 2."""
-
-    def outer(self, total):
-        return total**2 / 2.0, total, np.ones_like(total)
-
-    def inner(self, scores):
-        root = np.hypot(1.0, scores)
-        return root, scores / root, root**-3.0
-
-
-class FlatBowl(Composite):
-    """A user's own composite potential with a concave outer function: (sum 1 + s^2)^(3/4)."""
-
-    def outer(self, total):
-        return total**0.75, 0.75 * total**-0.25, -0.1875 * total**-1.25
-
-    def inner(self, scores):
-        return 1.0 + scores**2, 2.0 * scores, np.full_like(scores, 2.0)
 
 
 def numeric_gradient(surrogate, scores, targets, queries, step=1e-5):

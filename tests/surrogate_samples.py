@@ -3,12 +3,12 @@
 import dataclasses
 
 import numpy as np
-from oracles import Arc, FlatBowl, SteepBowl, numeric_hessians, slices
+from oracles import Arc, numeric_hessians, slices
 
 from boostrank.core.queries import Queries
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled
 
-OWN = [Arc(), SteepBowl(), FlatBowl(), Profiled(Arc())]
+OWN = [Arc(), Profiled(Arc())]
 OTHER_SETTINGS = [
     Profiled(Poisson()),
     PNorm(q=2),

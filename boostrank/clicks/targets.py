@@ -83,8 +83,7 @@ every ``n``, because ``sum_l 1 / C(n - 1, l) <= 8/3``. The discount ``1 / log2(1
 relevant documents, the unknown normalizer multiplies the variance by 1.4 for ``p = 1/2``, 144 for ``p = 0.3``, and
 9,000 for ``p = 0.2``. With a cutoff ``k``, ``h(n)`` is constant from ``n = k - 1`` on, and all terms with ``1 <= l <= n
 - k`` are 0. The others are products of ``sigma^(2 l)`` and of powers of ``n`` with exponents of at most ``3 k``: they
-vanish for ``p > 1/2``, and grow exponentially for ``p < 1/2``. The function
-:func:`boostrank.theory.session_target_variance` computes the formula.
+vanish for ``p > 1/2``, and grow exponentially for ``p < 1/2``.
 
 **6. Which one to use.** ``"independent"`` is the default: its variance tends to 0 with the number of impressions of
 *each document*, and no product of ``1 / p_j`` occurs. If relevances are independent, then in the first two models so

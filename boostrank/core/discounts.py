@@ -165,14 +165,6 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
     return np.maximum(1, np.ceil(lengths.astype(np.float64) ** power - 1e-9)).astype(np.int64)
 
 
-def real_cutoff(k: Cutoff, n: Floats) -> Floats:
-    """Number of ranks that count in lists of length `n`, not rounded, for integrals over ranks."""
-    power = growth_power(k)
-    if power is not None:
-        return n**power
-    return np.minimum(n, float(min(k, np.iinfo(np.int64).max))) if is_constant(k) else n * share_kept(k)  # type: ignore[arg-type, type-var]
-
-
 def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:
     """The discount as a vectorized function of real ranks of at least 1; raises ValueError for an invalid discount."""
     DCG(discount=discount)

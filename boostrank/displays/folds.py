@@ -32,7 +32,6 @@ from boostrank.displays.style import (
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, is_count, is_number
 from boostrank.inspection import feature_importance
-from boostrank.inspection.permutation_importance import PERMUTATION
 from boostrank.metrics import RankingScorer, get_measure
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.model_selection import learning_curve, validation_curve
@@ -258,8 +257,8 @@ class FeatureImportanceDisplay(Display):
         Columns feature, mean, low and high, the largest mean first.
     folds : DataFrame, shape (n_folds, n_features)
         Importance in each fold.
-    kind, measure : str
-        Kind of importance; and the measure, for "permutation".
+    measure : str
+        The measure that decreases.
     n_features : int
         Number of features that are drawn.
     figure_, ax_ : matplotlib Figure and Axes
@@ -271,14 +270,13 @@ class FeatureImportanceDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> data = make_ranking(n_queries=40, random_state=0)
     >>> ranker, ax = LightGBMRanker(n_estimators=5, n_jobs=1), Figure().subplots()
-    >>> display = FeatureImportanceDisplay.from_estimator(ranker, *data, kind="gain", cv=3, n_features=5, ax=ax)
-    >>> len(display.table), round(float(display.table["mean"].sum()), 6)
-    (10, 1.0)
+    >>> display = FeatureImportanceDisplay.from_estimator(ranker, *data, cv=3, n_features=5, ax=ax)
+    >>> len(display.table), display.table["feature"][0]
+    (10, 0)
     """
 
     table: pd.DataFrame
     folds: pd.DataFrame
-    kind: str
     measure: str
     n_features: int
 
@@ -290,7 +288,6 @@ class FeatureImportanceDisplay(Display):
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
-        kind: str = PERMUTATION,
         measure: Any = "ndcg@10",
         n_features: int = 15,
         ax: Any = None,
@@ -300,7 +297,7 @@ class FeatureImportanceDisplay(Display):
 
         Parameters
         ----------
-        ranker, X, y, qid, kind, measure
+        ranker, X, y, qid, measure
             As in :func:`boostrank.inspection.feature_importance`. The ranker need not be fitted.
         n_features : int, default 15
             Number of features to draw, those with the largest means.
@@ -315,12 +312,12 @@ class FeatureImportanceDisplay(Display):
         """
         check_count("n_features", n_features)
         chosen = get_measure(measure)
-        folds = feature_importance(ranker, X, y, qid, kind=kind, measure=chosen, **settings)
+        folds = feature_importance(ranker, X, y, qid, measure=chosen, **settings)
         values = folds.to_numpy()
         means = fold_means(values.ravel(), np.tile(np.arange(values.shape[1]), len(values)))
         table = means.assign(feature=folds.columns.to_numpy(dtype=object))[["feature", "mean", "low", "high"]]
         table = table.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
-        return cls(table, folds, kind, str(chosen), n_features).plot(ax)
+        return cls(table, folds, str(chosen), n_features).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         shown = self.table[: self.n_features]
@@ -330,10 +327,7 @@ class FeatureImportanceDisplay(Display):
         # Features without names have numbers.
         names = [f"feature {feature}" if is_count(feature) else shortened(feature) for feature in shown["feature"]]
         ax.set_yticks(range(len(shown)), names)
-        if self.kind == PERMUTATION:
-            label = f"decrease of {measure_name(self.measure)} when the feature is permuted within queries"
-        else:
-            label = f"share of {self.kind}"
+        label = f"decrease of {measure_name(self.measure)} when the feature is permuted within queries"
         ax.set_xlabel(f"{label},\nmean over {len(self.folds)} folds with 95% interval")
         n_others = len(self.table) - len(shown)
         if n_others:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.dcg import DCG, Discount, Gain, check_relevance
 from boostrank.core.queries import Queries
-from boostrank.core.targets import Normalize, make_targets
+from boostrank.core.targets import make_targets
 from boostrank.core.weights import query_weights, weighted_means
 from boostrank.displays.base import PredictionDisplay, named
 from boostrank.displays.style import (
@@ -27,9 +27,9 @@ from boostrank.displays.style import (
     shortened,
     wrapped,
 )
-from boostrank.inputs.arrays import Floats, Ints, as_floats, check_lengths
+from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_number
-from boostrank.metrics import Measure, check_scores, get_measure
+from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.labels import labels_scores_queries, refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, mean_margin, query_groups
@@ -44,14 +44,6 @@ GROUPINGS = {
 MAX_VALUES = 10
 # More rows than this cannot be read.
 MAX_GROUPS = 40
-# Titles of the targets in the plot.
-TITLES = {
-    "dcg": "normalized gain",
-    "none": "gain",
-    "l2": "gain / L2 norm of the query",
-    "sum": "gain / sum of the query",
-    "softmax": "softmax of the labels",
-}
 
 
 @dataclass
@@ -255,8 +247,7 @@ class GainCalibrationDisplay(PredictionDisplay):
     Scores rank best if they sort documents like the expected normalized gain E[G / Z] (Ravikumar, Tewari and Yang,
     AISTATS 2011, Lemma 4), so that the curve of scores that rank well increases everywhere. A bin whose interval is
     below that of the bin before has documents that should be ranked lower. The curve need not be a straight line,
-    because scores need only sort like gains. Where scores predict gains, `transform` says how, and the diagonal is
-    drawn too.
+    because scores need only sort like gains.
 
     The mean of a bin is that of its documents. Documents of a query depend on each other, so that the interval is that
     of a ratio of sums over queries: ``m -+ t sqrt(n / (n - 1) sum_q (T_q - m c_q)^2) / C``, with the sum ``T_q`` of the
@@ -266,16 +257,12 @@ class GainCalibrationDisplay(PredictionDisplay):
     Attributes
     ----------
     score, gain, low, high : ndarray, shape (n_bins,)
-        Mean score of each bin, after `transform`; mean gain, and the ends of its interval, which are NaN for a bin with
+        Mean score of each bin; mean gain, and the ends of its interval, which are NaN for a bin with
         documents of one query only.
     n_documents, n_queries : ndarray of int, shape (n_bins,)
         Number of documents of each bin, and of queries that they belong to.
-    normalize : str
-        Kind of gain: a normalization of :func:`boostrank.make_targets`.
     within_queries : bool
         Whether the mean of each query is subtracted from scores and gains.
-    has_diagonal : bool
-        Whether scores are predictions of gains.
     name : str or None
         Name of the ranker.
     figure_, ax_ : matplotlib Figure and Axes
@@ -296,9 +283,7 @@ class GainCalibrationDisplay(PredictionDisplay):
     high: Floats
     n_documents: Ints
     n_queries: Ints
-    normalize: str
     within_queries: bool
-    has_diagonal: bool
     name: str | None = None
 
     @classmethod
@@ -310,11 +295,9 @@ class GainCalibrationDisplay(PredictionDisplay):
         *,
         n_bins: int = 10,
         within_queries: bool = False,
-        transform: Callable[[Floats], Floats] | None = None,
         k: int | float | None = None,
         gain: Gain = "exp2",
         discount: Discount = "log2",
-        normalize: Normalize = "dcg",
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
         ax: Any = None,
@@ -332,14 +315,8 @@ class GainCalibrationDisplay(PredictionDisplay):
             Subtract the mean over the documents of its query from each score and from each gain. Do so for losses that
             do not change if the same number is added to all scores of a query, such as "softmax" and "lambdarank":
             their scores need not be comparable between queries.
-        transform : callable, optional
-            Function of an array of scores that returns predictions of the gains, such as ``scipy.special.expit`` for a
-            classifier of clicks that predicts log odds, or ``lambda scores: scores`` for a regressor of gains. The
-            scores of boostrank's rankers leave out the constant that boosting starts with, which no ranking depends on:
-            for "squared", whose scores predict gains up to it, set `within_queries` too.
-        k, gain, discount, normalize
-            Gains are those of :func:`boostrank.make_targets`, with these settings of
-            :class:`boostrank.DCG`. The default, "dcg", is ``G / Z``.
+        k, gain, discount
+            Settings of :class:`boostrank.DCG`, of which the normalized gains ``G / Z`` are drawn.
         name : str, optional
             Name of the ranker, for the title.
         ax : matplotlib axes, optional
@@ -347,8 +324,7 @@ class GainCalibrationDisplay(PredictionDisplay):
         Raises
         ------
         ValueError
-            For labels, scores, query ids, weights or settings that are invalid, and if `transform` does not return one
-            finite number for each score.
+            For labels, scores, query ids, weights or settings that are invalid.
         """
         check_count("n_bins", n_bins)
         check_flag("within_queries", within_queries)
@@ -356,10 +332,7 @@ class GainCalibrationDisplay(PredictionDisplay):
         # Measures may replace integers by their ranks, but here their values count.
         scores = queries.group(as_floats(y_score, "y_score"))
         weights = queries.repeat(query_weights(sample_weight, queries, grouped=False))
-        if transform is not None:
-            scores = check_scores(as_floats(transform(scores), "the result of transform"), "the result of transform")
-            check_lengths(y_score=len(labels), transform=len(scores))
-        gains = make_targets(labels, queries, DCG(k, gain, discount), normalize)
+        gains = make_targets(labels, queries, DCG(k, gain, discount))
         if within_queries:
             scores, gains = (values - queries.repeat(queries.mean(values)) for values in (scores, gains))
         query = queries.repeat(np.arange(queries.n_queries))[weights > 0]
@@ -374,24 +347,18 @@ class GainCalibrationDisplay(PredictionDisplay):
         margin = mean_margin(n_queries, error)
         score = np.bincount(bins, weights * scores) / np.bincount(bins, weights)
         means_and_counts = score, mean, mean - margin, mean + margin, np.bincount(bins), n_queries
-        return cls(*means_and_counts, normalize, within_queries, transform is not None, name).plot(ax)
+        return cls(*means_and_counts, within_queries, name).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         ax = axes(ax)
         sides = np.abs([self.gain - self.low, self.high - self.gain])
-        label = "mean of a bin, 95% interval"
-        ax.errorbar(self.score, self.gain, yerr=sides, fmt="o-", color=BLUE, ecolor=BLUE, capsize=3, label=label)
-        if self.has_diagonal:
-            ends = [self.score.min(), self.score.max()]
-            ax.plot(ends, ends, "--", color=GREY, label="gain = prediction", zorder=1)
-            ax.legend(frameon=False)
-        prediction = "gain predicted by the score" if self.has_diagonal else "score"
-        gain, centred = TITLES[self.normalize], "minus the mean of its query"
-        ax.set_xlabel(f"{prediction}, {centred}" if self.within_queries else prediction)
-        ax.set_ylabel(f"{gain},\n{centred}" if self.within_queries else gain)
+        ax.errorbar(self.score, self.gain, yerr=sides, fmt="o-", color=BLUE, ecolor=BLUE, capsize=3)
+        centred = "minus the mean of its query"
+        ax.set_xlabel(f"score, {centred}" if self.within_queries else "score")
+        ax.set_ylabel(f"normalized gain,\n{centred}" if self.within_queries else "normalized gain")
         low, high = self.n_documents.min(), self.n_documents.max()
         documents = f"{low} to {high} documents" if low < high else "1 document" if low == 1 else f"{low} documents"
-        title = f"mean {gain} by score, 95% intervals; {documents} a bin"
+        title = f"mean normalized gain by score, 95% intervals; {documents} a bin"
         ax.set_title(f"{wrapped(self.name)}\n{title}" if self.name else title, fontsize="medium")
         light_grid(ax)
         return ax

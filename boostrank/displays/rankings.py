@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.displays.base import Display, PredictionDisplay
 from boostrank.displays.style import (
     BLACK,
@@ -184,8 +183,6 @@ class TieRangeDisplay(PredictionDisplay):
     worst, average, best : ndarray, shape (n_queries,)
         Smallest, average and largest NDCG of each query over these permutations.
     k : int, float or None
-    weights : ndarray, shape (n_queries,), or None
-        Weights of the queries in the means of the title; None if all are equal.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
 
@@ -203,7 +200,6 @@ class TieRangeDisplay(PredictionDisplay):
     average: Floats
     best: Floats
     k: int | float | None
-    weights: Floats | None = None
     _takes_name: ClassVar[bool] = False
 
     @classmethod
@@ -214,7 +210,6 @@ class TieRangeDisplay(PredictionDisplay):
         qid: ArrayLike | None = None,
         *,
         k: int | float | None = None,
-        sample_weight: ArrayLike | None = None,
         ax: Any = None,
         **settings: Any,
     ) -> TieRangeDisplay:
@@ -222,7 +217,7 @@ class TieRangeDisplay(PredictionDisplay):
 
         Parameters
         ----------
-        y_true, y_score, qid, k, sample_weight, **settings
+        y_true, y_score, qid, k, **settings
             As in :func:`boostrank.ndcg_score`; `settings` are `gain`, `discount` and `empty`.
         ax : matplotlib axes, optional
 
@@ -233,11 +228,9 @@ class TieRangeDisplay(PredictionDisplay):
         """
         values = tie_range(y_true, y_score, qid, k=k, per_query=True, **settings)
         queries = Queries.from_qid(require_ids(qid, "tie_range"))
-        weights = query_weights(sample_weight, queries, grouped=False)
         permutation = np.argsort(values.average, kind="stable")
         kept = permutation[~np.isnan(values.average[permutation])]
-        parts = values.worst[kept], values.average[kept], values.best[kept]
-        return cls(queries.ids[kept], *parts, k, None if sample_weight is None else weights[kept]).plot(ax)
+        return cls(queries.ids[kept], values.worst[kept], values.average[kept], values.best[kept], k).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         n, name = len(self.queries), ndcg_name(self.k)
@@ -252,9 +245,8 @@ class TieRangeDisplay(PredictionDisplay):
         ax.plot(*points, "o", color=BLACK, markersize=size, label="average over all permutations")
         depend = f"{(self.best - self.worst > ROUNDING_TOLERANCE).sum()} of {n} depend on the ranking of ties"
         ranges = {"worst": self.worst, "average": self.average, "best": self.best}
-        means = ", ".join(f"{key} {np.average(part, weights=self.weights):.4f}" for key, part in ranges.items())
-        over = "queries" if self.weights is None else "weighted queries"
-        ax.set_title(f"{f'mean {name} over {over}' if n > 1 else name}: {means}", fontsize="medium")
+        means = ", ".join(f"{key} {part.mean():.4f}" for key, part in ranges.items())
+        ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
         if as_rows:
             ax.set_yticks(positions, [shortened(query) for query in self.queries])
             ax.set_ylim(n + 0.6, 0.4)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse as sp
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import as_random_state, check_count, named_part
+from boostrank.inputs.checks import as_random_state, check_count
 from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection.cross_validation import cross_validate
-from boostrank.model_selection.estimators import last_step
-
-PERMUTATION = "permutation"
 
 
 def feature_importance(
@@ -31,7 +25,6 @@ def feature_importance(
     y: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    kind: str = PERMUTATION,
     measure: Any = "ndcg@10",
     n_repeats: int = 5,
     cv: Any = 5,
@@ -41,7 +34,7 @@ def feature_importance(
 ) -> pd.DataFrame:
     """Train a ranker on folds of whole queries, and compute how important each feature is to the model of each fold.
 
-    ``"permutation"`` is the mean decrease of a measure on the queries of the test fold when the values of the feature
+    The importance is the mean decrease of a measure on the queries of the test fold when the values of the feature
     are permuted at random *within each query*: it is in units of the measure, does not count what holds only for
     training queries, and can be compared between rankers. A permutation over all rows would give documents values of
     other queries, which may be in other ranges, so that it measures something else. A feature that has the same value
@@ -52,14 +45,10 @@ def feature_importance(
     ----------
     ranker, X, y, qid, cv, params, **options
         As in :func:`boostrank.cross_validate`.
-    kind : str, default "permutation"
-        "permutation", or an `importance_type` of the ranker, such as "gain", for boostrank's rankers: the share of each
-        feature in the sum over all features. It counts what trees gain in training, and favours features with many
-        different values.
     measure : str, Measure or callable, default "ndcg@10"
-        As in :func:`boostrank.get_measure`; for "permutation".
+        As in :func:`boostrank.get_measure`.
     n_repeats : int, default 5
-        Number of permutations of each feature; for "permutation".
+        Number of permutations of each feature.
     random_state : int, RandomState or None, default 0
         Seed of the permutations.
 
@@ -71,7 +60,7 @@ def feature_importance(
     Raises
     ------
     ValueError
-        As :func:`boostrank.cross_validate`; and for a `kind` that the ranker does not have.
+        As :func:`boostrank.cross_validate`.
 
     References
     ----------
@@ -91,12 +80,8 @@ def feature_importance(
     X, qid = to_pandas(X), np.asarray(require_qid(qid, "feature_importance"))
     X = X if is_pandas(X) or sp.issparse(X) else np.asarray(X)
     wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
-    if kind != PERMUTATION:
-        _require_kind(ranker, kind)
     result = cross_validate(ranker, X, y, qid, **wanted, **options)
     names = list(X.columns) if is_pandas(X) else list(range(X.shape[1]))
-    if kind != PERMUTATION:
-        return pd.DataFrame([_shares(fitted, kind, names) for fitted in result["estimator"]], columns=names)
     random = as_random_state(random_state)
     rows = []
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):
@@ -149,29 +134,3 @@ def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
     else:
         changed[:, j] = X[rows, j]
     return changed
-
-
-def _require_kind(ranker: Any, kind: str) -> None:
-    """Raise ValueError before any training for a kind of importance that the ranker does not have."""
-    last = last_step(ranker)
-    if not hasattr(last, "get_feature_importances"):
-        name = type(last).__name__
-        raise ValueError(f"kind must be {PERMUTATION!r} for {name}, which has no get_feature_importances; got {kind!r}")
-    # The kinds of a bag are those of its members. A ranker that is not fitted knows its kinds.
-    with named_part(f"kind={kind!r}"), suppress(NotFittedError):
-        clone(getattr(last, "ranker", last)).get_feature_importances(kind)
-
-
-def _shares(fitted: Any, kind: str, names: list[Any]) -> Floats:
-    last = last_step(fitted)
-    with named_part(f"kind={kind!r}"):
-        values = last.get_feature_importances(kind)
-    if len(values) != len(names):
-        raise ValueError(
-            f"kind must be {PERMUTATION!r} for a Pipeline that changes the number of features; got {kind!r}"
-        )
-    # The importances are sorted, by the names or numbers of the features of the ranker.
-    known = getattr(last, "feature_names_in_", np.arange(len(names)))
-    ordered = values[list(known)].to_numpy(dtype=np.float64)
-    total = ordered.sum()
-    return ordered / total if total > 0 else ordered

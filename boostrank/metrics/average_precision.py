@@ -50,14 +50,14 @@ class AveragePrecision(BinaryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import average_precision_score
-    >>> round(average_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 2/3) / 2
+    >>> from boostrank.metrics import get_measure
+    >>> round(get_measure("map")([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 2/3) / 2
     0.8333
-    >>> average_precision_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
+    >>> get_measure("map")([1, 0], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
     0.75
     >>> labels, scores = [1, 0, 1, 1], [0.9, 0.5, 0.3, 0.1]  # the precision is 1 at the first rank
     >>> for denominator in ("all", "possible", "found"):
-    ...     round(average_precision_score(labels, scores, qid=[7] * 4, k=2, denominator=denominator), 4)
+    ...     round(get_measure("map@2", denominator=denominator)(labels, scores, qid=[7] * 4), 4)
     0.3333
     0.5
     1.0

@@ -110,10 +110,10 @@ class Precision(BinaryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import precision_score
-    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=2)
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("precision@2")([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7])
     0.75
-    >>> precision_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=6)
+    >>> get_measure("precision@6")([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7])
     0.3333333333333333
     """
 
@@ -145,8 +145,8 @@ class Recall(BinaryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import recall_score
-    >>> recall_score([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7], k=1)
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("recall@1")([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7])
     0.5
     """
 
@@ -180,10 +180,10 @@ class Success(BinaryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import success_score
-    >>> success_score([0, 1, 1, 0, 0], [0.9, 0.5, 0.1, 0.2, 0.1], qid=[7, 7, 7, 8, 8], k=2)
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("success@2")([0, 1, 1, 0, 0], [0.9, 0.5, 0.1, 0.2, 0.1], qid=[7, 7, 7, 8, 8])
     0.5
-    >>> success_score([1, 0, 0], [0.5, 0.5, 0.5], qid=[7, 7, 7], k=2, ties="worst")
+    >>> get_measure("success@2", ties="worst")([1, 0, 0], [0.5, 0.5, 0.5], qid=[7, 7, 7])
     0.0
     """
 
@@ -220,10 +220,10 @@ class ReciprocalRank(BinaryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import reciprocal_rank_score
-    >>> reciprocal_rank_score([0, 1, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("mrr")([0, 1, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
     0.5
-    >>> reciprocal_rank_score([0, 1], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
+    >>> get_measure("mrr")([0, 1], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
     0.75
     """
 
@@ -276,8 +276,8 @@ class RPrecision(RelevantDocuments):
 
     Examples
     --------
-    >>> from boostrank.metrics import rprec_score
-    >>> rprec_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])  # one of the first two
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("rprec")([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])  # one of the first two
     0.5
     """
 
@@ -301,14 +301,14 @@ class MeanPrecision(BinaryMeasure):
 
     ``(1/k) sum over r <= k of Prec@r``, which is ``sum over relevant documents of rank <= k of
     (H_k - H_(rank-1)) / k`` with the harmonic numbers ``H``. This is *not*
-    :func:`boostrank.metrics.average_precision_score`, which averages precision only over the ranks of relevant
+    average precision ("map"), which averages precision only over the ranks of relevant
     documents.
 
     Parameters
     ----------
     k : int or float, optional
         Largest cutoff. An integer may be above the number of documents of a query; then ``Prec@r`` still divides by
-        ``r``, as in :func:`boostrank.metrics.precision_score`. A float in (0, 1] is a fraction of the documents of the
+        ``r``, as in :class:`Precision`. A float in (0, 1] is a fraction of the documents of the
         query, rounded up. None is the number of documents of the query.
     ties, empty
         See :func:`boostrank.ndcg_score`.
@@ -323,8 +323,8 @@ class MeanPrecision(BinaryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import mean_precision_score
-    >>> round(mean_precision_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 1/2 + 2/3) / 3
+    >>> from boostrank.metrics import get_measure
+    >>> round(get_measure("mean_precision")([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 1/2 + 2/3) / 3
     0.7222
     """
 
@@ -382,13 +382,13 @@ class InterpolatedPrecision(RelevantDocuments):
 
     Examples
     --------
-    >>> from boostrank.metrics import iprec_score
+    >>> from boostrank.metrics import get_measure
     >>> labels, scores = [1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.5]
-    >>> round(iprec_score(labels, scores, qid=[7] * 5, recall=0.6), 4)
+    >>> round(get_measure("iprec@0.6")(labels, scores, qid=[7] * 5), 4)
     0.6667
-    >>> iprec_score(labels, scores, qid=[7] * 5, recall=0.5)
+    >>> get_measure("iprec@0.5")(labels, scores, qid=[7] * 5)
     1.0
-    >>> round(iprec_score(labels, scores, qid=[7] * 5), 4)  # 1 at six levels, and 2/3 at five
+    >>> round(get_measure("iprec")(labels, scores, qid=[7] * 5), 4)  # 1 at six levels, and 2/3 at five
     0.8485
     """
 
@@ -442,8 +442,8 @@ class BinaryPreference(RelevantDocuments):
 
     Examples
     --------
-    >>> from boostrank.metrics import bpref_score
-    >>> bpref_score([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.1], qid=[7, 7, 7, 7])  # (1 + 1 - 1/2) / 2
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("bpref")([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.1], qid=[7, 7, 7, 7])  # (1 + 1 - 1/2) / 2
     0.75
     """
 

@@ -105,8 +105,8 @@ class KendallTau(QueryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import kendall_tau_score
-    >>> round(kendall_tau_score([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2], qid=[7, 7, 7, 7]), 4)  # C = 4, D = 2
+    >>> from boostrank.metrics import get_measure
+    >>> round(get_measure("kendall_tau")([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2], qid=[7, 7, 7, 7]), 4)  # C = 4, D = 2
     0.3333
     """
 
@@ -169,8 +169,8 @@ class AUC(QueryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import auc_score
-    >>> auc_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1], qid=[7, 7, 7, 7])  # C = 3, T = 1
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("auc")([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1], qid=[7, 7, 7, 7])  # C = 3, T = 1
     0.875
     """
 
@@ -228,11 +228,11 @@ class Agreement(QueryMeasure):
     Examples
     --------
     >>> from boostrank import PreferenceGraph
-    >>> from boostrank.metrics import agreement_score
+    >>> from boostrank.metrics import get_measure
     >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1])
-    >>> agreement_score(graph, [0.9, 0.5, 0.1])
+    >>> get_measure("agreement")(graph, [0.9, 0.5, 0.1])
     0.8
-    >>> agreement_score([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
+    >>> get_measure("agreement")([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
     0.75
     """
 

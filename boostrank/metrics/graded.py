@@ -46,12 +46,13 @@ class ExpectedReciprocalRank(QueryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import err_score
-    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/4 + (1/3) (1/4) (1/4)
+    >>> from boostrank.metrics import get_measure
+    >>> round(get_measure("err")([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/4 + (1/3) (1/4) (1/4)
     0.7708
-    >>> round(err_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], max_grade=4), 4)  # 3/16 + (1/3) (1/16) (13/16)
+    >>> measure = get_measure("err", max_grade=4)
+    >>> round(measure([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/16 + (1/3) (1/16) (13/16)
     0.2044
-    >>> err_score([1, 0], [0.5, 0.5], qid=[7, 7])  # (1/2 + 1/4) / 2 over both permutations
+    >>> get_measure("err")([1, 0], [0.5, 0.5], qid=[7, 7])  # (1/2 + 1/4) / 2 over both permutations
     0.375
     """
 
@@ -199,10 +200,10 @@ class RankBiasedPrecision(QueryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import rbp_score
-    >>> rbp_score([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], p=0.5)
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("rbp", p=0.5)([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
     0.625
-    >>> rbp_score([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7], p=0.5, gain=[0, 0.5, 1])
+    >>> get_measure("rbp", p=0.5, gain=[0, 0.5, 1])([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
     0.5625
     """
 

@@ -32,8 +32,8 @@ class DiscountedCumulativeGain(QueryMeasure):
 
     Examples
     --------
-    >>> from boostrank.metrics import dcg_score
-    >>> round(dcg_score([3, 2], [1.0, 0.0], qid=[7, 7]), 4)
+    >>> from boostrank.metrics import get_measure
+    >>> round(get_measure("dcg")([3, 2], [1.0, 0.0], qid=[7, 7]), 4)
     8.8928
     """
 

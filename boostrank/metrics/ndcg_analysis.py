@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Discount, Gain, Ties, check_relevance, check_ties, normalize, tiebreak
+from boostrank.core.dcg import DCG, Discount, Gain, Ties, check_relevance, check_ties, tiebreak
 from boostrank.core.queries import Queries
-from boostrank.core.rankings import RankedBlock, for_each_ranked
-from boostrank.core.segments import Segments
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
-from boostrank.inputs.checks import check_choice, check_flag, is_count
-from boostrank.metrics.base import EMPTY, Empty, QueryMean, evaluate_together, ranked_documents
+from boostrank.inputs.checks import is_count
+from boostrank.metrics.base import Empty, evaluate_together
 from boostrank.metrics.labels import check_scores, labels_scores_queries, require_ids
 from boostrank.metrics.ndcg import NDCG
 
@@ -65,38 +63,10 @@ def ndcg_curve(
     [0.0, 0.1738, 0.5869]
     """
     cutoffs = check_ks(ks)
-    check_ties(ties)
-    check_choice("empty", empty, EMPTY)
-    check_flag("per_query", per_query)
-    relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
-    # Ranks beyond the longest query have no documents.
-    last = min(int(cutoffs.max()), int(queries.sizes.max()))
-    dcg = DCG(last, gain, discount)
-    gains = dcg.relative_gains_of(relevance, queries)
-    ideal = _cumulated(gains, gains, queries, dcg, "stable", last)
-    chosen = np.minimum(cutoffs, last) - 1
-    values = normalize(_cumulated(gains, scores, queries, dcg, ties, last), ideal)[:, chosen]
-    mean = QueryMean(ideal[:, 0] == 0, queries, empty, query_weights(sample_weight, queries, grouped=False))
-    if per_query:
-        return np.stack([mean.fill(column) for column in values.T], axis=1)
-    return np.array([mean(column) for column in values.T])
-
-
-def _cumulated(gains: Floats, scores: Floats, queries: Segments, dcg: DCG, ties: Ties, last: int) -> Floats:
-    """DCG@1, DCG@2, ..., DCG@last of each query, shape (n_queries, last)."""
-    discounts, cutoffs = dcg.discounts(last), dcg.cutoffs(queries)
-    result = np.zeros((queries.n_segments, last))
-
-    def add_block(ranked: RankedBlock) -> None:
-        documents = ranked_documents(ranked, gains, cutoffs, ties)
-        part, counts, rows = documents.part, documents.counts, result[documents.segments]
-        expected = documents.tied.repeat(documents.tied.mean(documents.quality))[counts]
-        position = part.positions[counts]
-        rows[part.repeat(np.arange(part.n_segments))[counts], position] = expected * discounts[position]
-        np.cumsum(rows, axis=1, out=rows)
-
-    for_each_ranked(queries, scores, cutoffs, add_block)
-    return result
+    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
+    measures = [NDCG(k=int(k), gain=gain, discount=discount, ties=ties, empty=empty) for k in cutoffs]
+    weights = query_weights(sample_weight, queries, grouped=False)
+    return np.stack(evaluate_together(measures, labels, scores, queries, weights, per_query=per_query), axis=-1)
 
 
 def check_ks(ks: Iterable[int]) -> Ints:

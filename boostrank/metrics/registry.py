@@ -49,12 +49,13 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
         changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
     **settings
-        Settings of the measure, which are arguments of the function of the metric. For instance those of
-        ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
+        Settings of the measure; ``help(boostrank.metrics.MEASURES["map"])`` describes those of "map", and so for the
+        others. Those of "ndcg" are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
 
     Returns
     -------
     Measure
+        Call it with labels, scores and query ids, as :func:`boostrank.ndcg_score`.
 
     Raises
     ------

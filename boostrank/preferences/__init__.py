@@ -1,4 +1,4 @@
-"""Labels that are preferences between documents: graphs, tables, files, losses, and rankings without features."""
+"""Labels that are preferences between documents: graphs, tables of pairs, and losses."""
 
 import lazy_loader
 

@@ -1,10 +1,4 @@
 from .edge_losses import EDGE_LOSSES as EDGE_LOSSES
-from .edge_losses import Aggregation as Aggregation
 from .edge_losses import EdgeLoss as EdgeLoss
-from .edge_losses import aggregate as aggregate
-from .graph import Conflicts as Conflicts
 from .graph import PreferenceGraph as PreferenceGraph
-from .tables import from_judgments as from_judgments
-from .tables import from_pairs as from_pairs
-from .tables import read_preferences as read_preferences
-from .tables import write_preferences as write_preferences
+from .graph import from_pairs as from_pairs

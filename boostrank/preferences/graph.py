@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, find, issparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array
 
-from boostrank.core.dcg import DCG, Gain, Ties, check_relevance, check_ties
-from boostrank.core.queries import Queries
+from boostrank.core.dcg import Ties, check_relevance, check_ties
+from boostrank.core.queries import Queries, rows_with_ids
 from boostrank.core.segments import ranges
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
-from boostrank.inputs.checks import check_choice, check_number
+from boostrank.inputs.frames import as_frame
 from boostrank.tables.html import html_table, range_text
 
-EdgeWeight = Literal["one", "labels", "gains"]
-EDGE_WEIGHTS: tuple[str, ...] = get_args(EdgeWeight)
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.
 BLOCK_EDGES = 16_384
-
-
-class Conflicts(NamedTuple):
-    """Preferences of a graph that contradict each other.
-
-    Attributes
-    ----------
-    contradictions : ndarray of int64, shape (n_contradictions, 2)
-        Pairs of rows with edges in both directions.
-    cyclic_queries : ndarray
-        Ids of the queries with a directed cycle. No ranking agrees with all edges of such a query.
-    """
-
-    contradictions: Ints
-    cyclic_queries: NDArray[Any]
 
 
 class EdgeBlock(NamedTuple):
@@ -76,8 +58,9 @@ class PreferenceGraph:
     qid : array-like, shape (n_documents,)
         Query id of each row, as in :meth:`boostrank.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
-        Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other, see
-        :meth:`conflicts`.
+        Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other: the
+        documents of a cycle are in one strong component (``scipy.sparse.csgraph.connected_components``) of
+        :meth:`to_scipy`.
     weight : array-like, shape (n_edges,), optional
         Importance of each edge, finite and not negative. By default every weight is 1.
 
@@ -115,27 +98,15 @@ class PreferenceGraph:
         self._check_edges()
 
     @classmethod
-    def from_grades(
-        cls,
-        y: ArrayLike,
-        qid: ArrayLike,
-        *,
-        weight: EdgeWeight = "one",
-        gain: Gain = "exp2",
-        threshold: float | None = None,
-    ) -> PreferenceGraph:
+    def from_grades(cls, y: ArrayLike, qid: ArrayLike) -> PreferenceGraph:
         """Make a graph from relevance, with an edge from each document to each one of its query with a lower label.
+
+        Every edge has the weight 1, as in RankNet.
 
         Parameters
         ----------
         y, qid : array-like, shape (n_documents,)
             Relevance and query id of each row.
-        weight : {"one", "labels", "gains"}, default "one"
-            The weight of an edge is 1, as in RankNet, or the difference of the two labels, or of their gains.
-        gain
-            As in :class:`boostrank.DCG`, for ``weight="gains"``.
-        threshold : float, optional
-            Labels are replaced by 1 if they are at least this number, and by 0 otherwise.
 
         Returns
         -------
@@ -148,45 +119,13 @@ class PreferenceGraph:
 
         Examples
         --------
-        >>> graph = PreferenceGraph.from_grades([0, 2, 1], qid=[7, 7, 7], weight="gains")
-        >>> list(zip(graph.winner.tolist(), graph.loser.tolist(), graph.weight.tolist()))
-        [(1, 2, 2.0), (1, 0, 3.0), (2, 0, 1.0)]
+        >>> graph = PreferenceGraph.from_grades([0, 2, 1], qid=[7, 7, 7])
+        >>> list(zip(graph.winner.tolist(), graph.loser.tolist()))
+        [(1, 2), (1, 0), (2, 0)]
         """
-        check_choice("weight", weight, EDGE_WEIGHTS)
-        check_number("threshold", threshold, optional=True)
-        dcg = DCG(gain=gain)
         labels, queries = check_relevance(y), Queries.from_qid(qid)
         check_lengths(qid=queries.n_documents, y=len(labels))
-        levels = labels if threshold is None else (labels >= threshold).astype(np.float64)
-        winner, loser = _ordered_pairs(levels, queries)
-        if weight == "one":
-            return cls(qid, winner, loser)
-        worth = levels if weight == "labels" else dcg.gains(labels if threshold is None else levels)
-        return cls(qid, winner, loser, worth[winner] - worth[loser])
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, qid: ArrayLike) -> PreferenceGraph:
-        """Make a graph from a sparse matrix, where ``matrix[j, k]`` is the weight of the edge from row j to row k.
-
-        Parameters
-        ----------
-        matrix : scipy sparse array, shape (n_documents, n_documents)
-        qid : array-like, shape (n_documents,)
-
-        Raises
-        ------
-        ValueError
-            If the matrix is not sparse or has another shape, or an edge is invalid.
-        """
-        n_documents, shape = Queries.from_qid(qid).n_documents, np.shape(matrix)
-        sparse: bool = issparse(matrix)
-        if not sparse or shape != (n_documents, n_documents):
-            raise ValueError(
-                f"matrix must be a scipy sparse array of shape ({n_documents}, {n_documents}), the rows of qid; got "
-                f"{type(matrix).__name__} of shape {shape}"
-            )
-        winner, loser, weight = find(matrix)
-        return cls(qid, winner, loser, weight)
+        return cls(qid, *_ordered_pairs(labels, queries))
 
     def to_scipy(self) -> Any:
         """The weights as a sparse array of shape (n_documents, n_documents); weights of equal edges are added."""
@@ -319,22 +258,6 @@ class PreferenceGraph:
                 part *= graph.weight[block.edges]
         return graph.sum(reversed_weight)
 
-    def conflicts(self) -> Conflicts:
-        """Find edges in both directions between two documents, and queries with cycles.
-
-        Examples
-        --------
-        >>> PreferenceGraph(qid=["a", "a"], winner=[0, 1], loser=[1, 0]).conflicts().cyclic_queries.tolist()
-        ['a']
-        """
-        low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
-        codes = low.astype(np.int64) * self.n_documents + high
-        both = np.intersect1d(codes[self.winner < self.loser], codes[self.winner > self.loser])
-        _, component = connected_components(self.to_scipy(), connection="strong")
-        in_cycle = np.bincount(component)[component] > 1
-        cyclic = self.queries.max(self.queries.group(in_cycle))
-        return Conflicts(np.stack(np.divmod(both, self.n_documents), axis=1), self.queries.ids[cyclic])
-
     def relative(self) -> PreferenceGraph:
         """The graph; if its weights are extreme, with all of them times a power of two, so that sums do not overflow.
 
@@ -380,6 +303,52 @@ class PreferenceGraph:
 
     def _name(self, edge: int) -> str:
         return f"row {self.winner[edge]} -> row {self.loser[edge]}"
+
+
+def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:
+    """Make a preference graph from a table of pairs.
+
+    Parameters
+    ----------
+    pairs : DataFrame or mapping of columns
+        Columns "winner" and "loser"; also "weight" if edges differ in importance, and "qid" if ids of documents are
+        unique only within a query.
+    qid : array-like, shape (n_documents,)
+        Query id of each row of the features.
+    documents : array-like, shape (n_documents,), optional
+        Id of the document of each row of the features; "winner" and "loser" contain these ids. Without it, "winner" and
+        "loser" contain row numbers.
+
+    Returns
+    -------
+    PreferenceGraph
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, if no row or several rows have the id of a document, or if :class:`PreferenceGraph`
+        refuses an edge.
+
+    Examples
+    --------
+    >>> pairs = {"winner": ["b", "a"], "loser": ["a", "c"], "weight": [1.0, 0.5]}
+    >>> graph = from_pairs(pairs, qid=[1, 1, 1], documents=["a", "b", "c"])
+    >>> graph.winner.tolist(), graph.loser.tolist()
+    ([1, 0], [0, 2])
+
+    A judgment that two documents are equal is two pairs, one in each direction, of half of the weight:
+
+    >>> from_pairs({"winner": [0, 1], "loser": [1, 0], "weight": [0.5, 0.5]}, qid=[1, 1]).disagreement([2.0, 1.0])
+    array([0.5])
+    """
+    frame = as_frame(pairs, "pairs", "winner", "loser")
+    weight = frame["weight"].to_numpy() if "weight" in frame else None
+    if documents is None:
+        return PreferenceGraph(qid, frame["winner"].to_numpy(), frame["loser"].to_numpy(), weight)
+    check_lengths(qid=np.shape(qid)[0], documents=len(np.asarray(documents)))
+    query = {"query": (qid, frame["qid"])} if "qid" in frame else {}
+    winner, loser = (rows_with_ids(**query, document=(documents, frame[name])) for name in ("winner", "loser"))
+    return PreferenceGraph(qid, winner, loser, weight)
 
 
 def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:

@@ -163,8 +163,8 @@ class TrainedModel(BaseEstimator):
     ) -> float:
         """Mean NDCG@k of the predicted scores, with the ranker's `gain`, `discount` and `k`.
 
-        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is that of
-        :func:`boostrank.metrics.agreement_score`, and if `y` is ClickLabels, that of
+        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is the
+        measure "agreement", and if `y` is ClickLabels, that of
         :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`.
 
         Parameters

@@ -2,9 +2,7 @@ from .differences import Interval as Interval
 from .differences import bootstrap_interval as bootstrap_interval
 from .differences import effect_size as effect_size
 from .paired_tests import PairedTest as PairedTest
-from .paired_tests import TTest as TTest
 from .paired_tests import holm as holm
 from .paired_tests import permutation_test as permutation_test
-from .paired_tests import t_test as t_test
 from .power import queries_needed as queries_needed
 from .power import required_queries as required_queries

@@ -65,7 +65,13 @@ def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayL
     >>> round(effect_size([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]), 4)
     1.2247
     """
-    return standardized_mean(*paired_differences(values, baseline, sample_weight))
+    differences, weights = paired_differences(values, baseline, sample_weight)
+    n = len(differences)
+    if n == 1:
+        return float("nan")
+    mean = (weights * differences).mean()
+    deviation = np.sqrt((weights * (differences - mean) ** 2).sum() / (n - 1))
+    return float(standardized(mean, deviation, largest=np.abs(differences).max()))
 
 
 def bootstrap_interval(
@@ -201,20 +207,6 @@ def paired_differences(values: ArrayLike, baseline: ArrayLike, sample_weight: Ar
     if np.ndim(values) != 1:
         raise ValueError(f"values must be one-dimensional, paired by query; got shape {np.shape(values)}")
     return differences_of_rankers(values, baseline, sample_weight)
-
-
-def standardized_mean(differences: Floats, weights: Floats, power: int = 1) -> float:
-    """Weighted mean of differences divided by their standard deviation; NaN for a single difference.
-
-    Each squared deviation is multiplied by its weight, with the mean 1, to the power of `power`. The power 2 is that of
-    the standard error of a weighted mean, ``deviation / sqrt(n)``.
-    """
-    n = len(differences)
-    if n == 1:
-        return float("nan")
-    mean = (weights * differences).mean()
-    deviation = np.sqrt((weights**power * (differences - mean) ** 2).sum() / (n - 1))
-    return float(standardized(mean, deviation, largest=np.abs(differences).max()))
 
 
 def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) -> Floats:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, check_number
@@ -16,7 +15,6 @@ from boostrank.significance.differences import (
     ROUNDING,
     mean_difference,
     paired_differences,
-    standardized_mean,
 )
 
 # SIGNS[j, b] is -1 where bit j of the byte b is set, and 1 elsewhere.
@@ -65,27 +63,6 @@ class PairedTest(NamedTuple):
             found = "is better than" if self.difference > 0 else "is worse than"
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return f"{name} {found} {baseline} (difference {self.difference:+.4f}, {p})"
-
-
-class TTest(NamedTuple):
-    """The result of :func:`t_test`.
-
-    Attributes
-    ----------
-    difference : float
-        Mean over queries of the ranker's value minus the baseline's value.
-    statistic : float
-        Student's t.
-    degrees : int
-        Degrees of freedom.
-    p_value : float
-        Two-sided.
-    """
-
-    difference: float
-    statistic: float
-    degrees: int
-    p_value: float
 
 
 def permutation_test(
@@ -145,36 +122,6 @@ def permutation_test(
         extreme, total = extreme + int((np.abs(sums) >= observed).sum()), total + len(sums)
     wins, ties = int((differences > 0).sum()), len(differences) - len(decisive)
     return PairedTest(mean_difference(differences), extreme / total, wins, ties, len(decisive) - wins)
-
-
-def t_test(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike | None = None) -> TTest:
-    """Student's paired t-test of a mean difference over queries.
-
-    The statistic is ``t = mean(d) / (sd(d) / sqrt(n))``, which is compared with Student's distribution with ``n - 1``
-    degrees of freedom. Parameters and errors are those of :func:`permutation_test`. With weights, the mean is the
-    weighted mean, and ``sd(d) / sqrt(n)`` its standard error, ``sqrt(n / (n - 1) sum(w^2 (d - mean)^2)) / sum(w)``.
-
-    Returns
-    -------
-    TTest
-        If all differences are 0, t is 0 and the p-value 1. If all are equal and not 0, t is infinite and the p-value 0.
-        For a single query, t and p-value are NaN.
-
-    References
-    ----------
-    Student, "The probable error of a mean", Biometrika 1908.
-
-    Examples
-    --------
-    >>> round(t_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]).p_value, 4)
-    0.0917
-    """
-    differences, weights = paired_differences(values, baseline, sample_weight)
-    n = len(differences)
-    statistic = standardized_mean(differences, weights, power=2) * np.sqrt(n)
-    # For a single query there is no degree of freedom, and Student's distribution is not defined.
-    p_value = 2.0 * special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
-    return TTest(mean_difference(weights * differences), float(statistic), n - 1, float(p_value))
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -237,15 +237,7 @@ def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segmen
         permutation = queries.sort(scores)
         tied = queries.runs(scores[permutation])
         by_rank.append(tied.repeat(tied.mean(gains[permutation])))
-    return by_rank[0] - by_rank[1], _descending(gains, queries)
-
-
-def _descending(gains: Floats, queries: Segments) -> Floats:
-    """Gains sorted within each query, the largest first, by one sort of integers that stand for the different gains."""
-    levels = np.unique(gains)[::-1]
-    keys = np.searchsorted(-levels, -gains) + len(levels) * queries.repeat(np.arange(queries.n_segments))
-    keys.sort()
-    return levels[keys % len(levels)]
+    return by_rank[0] - by_rank[1], gains[queries.sort(gains)]
 
 
 def _without_empty(differences: Floats, empty: Empty) -> Floats:

@@ -28,7 +28,7 @@ means that the minimizer of the expected loss sorts like the expected targets ``
 ``consistent-lambdarank`` depend on the scores: it is convex for fixed weights, and no single loss has its gradient.
 
 To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
-this table. If it is separable, its profiled form is added under the name "centered-NAME". Rankers, commands and tests
+this table. The profiled form of a separable one is called "centered-NAME". Rankers, commands and tests
 use all surrogates in :data:`SURROGATES`. :func:`check` tests the laws that every surrogate obeys. The compiled library,
 if it is there, computes the losses without pairs.
 """

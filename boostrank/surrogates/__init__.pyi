@@ -1,6 +1,5 @@
 from .base import HessianKind as HessianKind
 from .base import Surrogate as Surrogate
-from .composite import Composite as Composite
 from .lambdamart import LambdaMART as LambdaMART
 from .laws import check as check
 from .norms import Cosine as Cosine

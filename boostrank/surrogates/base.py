@@ -27,14 +27,13 @@ class Surrogate(ABC):
     formulas over grouped arrays and of the reductions of :class:`~boostrank.core.segments.Segments`, and, where NumPy
     is too slow, of functions of :mod:`boostrank.core.compiled`.
 
-    A new surrogate is a subclass of this class, or of one of two families that need less code:
-    :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score) and
-    :class:`~boostrank.surrogates.Composite` (an increasing function of such a sum). ``Profiled(surrogate)`` makes a
+    A new surrogate is a subclass of this class, or of a family that needs less code,
+    :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score). ``Profiled(surrogate)`` makes a
     separable surrogate invariant to shifts. :func:`boostrank.surrogates.check` tests a new surrogate.
 
     Examples
     --------
-    Least squares, without one of the families:
+    Least squares, without this family:
 
     >>> @dataclass(frozen=True)
     ... class LeastSquares(Surrogate):

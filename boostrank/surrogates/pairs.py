@@ -181,13 +181,13 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         if compiled.is_available():
-            ranking = queries.sort(scores, stable=False)
-            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=True)
+            ranking, is_squared = queries.sort(scores, stable=False), self.margin == "squared-hinge"
+            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=is_squared)
         return super()._exact(scores, targets, queries)
 
 
 @dataclass(frozen=True)
-class PairwiseHinge(GainWeightedPairs):
+class PairwiseHinge(PairwiseSquaredHinge):
     """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)``, which is not consistent.
 
     The loss is piecewise linear, so that its second derivatives are 0 where they exist. In their place, the Hessian
@@ -202,12 +202,6 @@ class PairwiseHinge(GainWeightedPairs):
 
     margin: ClassVar[str] = "hinge"
     consistent: ClassVar[bool] = False
-
-    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        if compiled.is_available():
-            ranking = queries.sort(scores, stable=False)
-            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=False)
-        return super()._exact(scores, targets, queries)
 
 
 def _counts(starts: Ints, losers: Ints) -> Ints:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
-from boostrank.core.compiled.documents import LossForm
+from boostrank.core.compiled.documents import LossForm, LossName
 from boostrank.core.targets import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
@@ -11,48 +12,28 @@ from boostrank.surrogates.pairs import PairwiseHinge, PairwiseLogistic, Pairwise
 from boostrank.surrogates.power_family import Power
 from boostrank.surrogates.profiled import Profiled
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
-from boostrank.surrogates.separable import (
-    BOUND_MARGIN,
-    MAX_LAST_STEP,
-    ZERO_MARGIN,
-    Logistic,
-    Poisson,
-    Separable,
-    Squared,
-)
-
-
-def _with_profiles(surrogates: dict[str, Surrogate]) -> dict[str, Surrogate]:
-    """The surrogates, with the profiled form of each separable one as "centered-NAME" unless it has its own name."""
-    result: dict[str, Surrogate] = {}
-    for name, surrogate in surrogates.items():
-        result[name] = surrogate
-        # The profiled form of Poisson is softmax.
-        if isinstance(surrogate, Separable) and surrogate != Poisson():
-            result[f"centered-{name}"] = Profiled(surrogate)
-    return result
-
+from boostrank.surrogates.separable import BOUND_MARGIN, MAX_LAST_STEP, ZERO_MARGIN, Logistic, Poisson, Squared
 
 #: Surrogates with their default settings by name.
 SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
-    _with_profiles(
-        {
-            "squared": Squared(),
-            "poisson": Poisson(),
-            "logistic": Logistic(),
-            "softmax": Power(0, max_step=1.0),
-            "power": Power(0.25, max_step=1.0),
-            "pnorm": PNorm(),
-            "cosine": Cosine(),
-            "normalized-pnorm": NormalizedPNorm(),
-            "pairwise-logistic": PairwiseLogistic(),
-            "pairwise-exponential": Power(1),
-            "pairwise-squared": PairwiseSquared(),
-            "pairwise-squared-hinge": PairwiseSquaredHinge(),
-            "pairwise-hinge": PairwiseHinge(),
-            "consistent-lambdarank": ConsistentLambdaRank(),
-        }
-    )
+    {
+        "squared": Squared(),
+        "centered-squared": Profiled(Squared()),
+        "poisson": Poisson(),
+        "logistic": Logistic(),
+        "centered-logistic": Profiled(Logistic()),
+        "softmax": Power(0, max_step=1.0),  # without the limit, this is Profiled(Poisson())
+        "power": Power(0.25, max_step=1.0),
+        "pnorm": PNorm(),
+        "cosine": Cosine(),
+        "normalized-pnorm": NormalizedPNorm(),
+        "pairwise-logistic": PairwiseLogistic(),
+        "pairwise-exponential": Power(1),
+        "pairwise-squared": PairwiseSquared(),
+        "pairwise-squared-hinge": PairwiseSquaredHinge(),
+        "pairwise-hinge": PairwiseHinge(),
+        "consistent-lambdarank": ConsistentLambdaRank(),
+    }
 )
 
 
@@ -125,26 +106,20 @@ def compiled_form(surrogate: Surrogate) -> LossForm | None:
     >>> compiled_form(Profiled(Poisson())) is None
     True
     """
-    kind = type(surrogate)
-    if isinstance(surrogate, Power) and kind is Power:
-        least = 0.0 if surrogate.max_step is None else 1.0 / surrogate.max_step
-        return LossForm("power", (float(surrogate.exponent), float(surrogate.hessian == "exact"), least))
-    if isinstance(surrogate, Profiled) and kind is Profiled:
-        is_exact = float(surrogate.hessian == "exact")
-        if type(surrogate.potential) is Squared:
-            return LossForm("centered-squared", (is_exact,))
-        if type(surrogate.potential) is Logistic:
-            return LossForm("centered-logistic", (is_exact, ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP))
-    if isinstance(surrogate, (PNorm, NormalizedPNorm)) and kind in (PNorm, NormalizedPNorm):
-        exponent = 0.0 if surrogate.q == "log" else float(surrogate.q)
-        if isinstance(surrogate, NormalizedPNorm):
-            return LossForm("normalized-pnorm", (exponent, float(surrogate.epsilon)))
-        return LossForm("pnorm", (exponent,))
-    if isinstance(surrogate, Cosine) and kind is Cosine:
-        return LossForm("cosine", (float(surrogate.epsilon),))
-    plain: dict[type, LossForm] = {
-        Squared: LossForm("squared"),
-        Poisson: LossForm("poisson"),
-        Logistic: LossForm("logistic"),
-    }
-    return plain.get(kind)
+    one: Any = surrogate
+    kind, is_exact = type(one), float(one.hessian == "exact")
+    if kind is Power:
+        return LossForm("power", (float(one.exponent), is_exact, 0.0 if one.max_step is None else 1.0 / one.max_step))
+    if kind is Profiled and type(one.potential) is Squared:
+        return LossForm("centered-squared", (is_exact,))
+    if kind is Profiled and type(one.potential) is Logistic:
+        return LossForm("centered-logistic", (is_exact, ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP))
+    if kind is Cosine:
+        return LossForm("cosine", (float(one.epsilon),))
+    if kind in (PNorm, NormalizedPNorm):
+        exponent = 0.0 if one.q == "log" else float(one.q)
+        if kind is PNorm:
+            return LossForm("pnorm", (exponent,))
+        return LossForm("normalized-pnorm", (exponent, float(one.epsilon)))
+    plain: dict[type, LossName] = {Squared: "squared", Poisson: "poisson", Logistic: "logistic"}
+    return LossForm(plain[kind]) if kind in plain else None

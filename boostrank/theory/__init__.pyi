@@ -1,7 +1,5 @@
 from .click_feedback import ClickFeedback as ClickFeedback
-from .click_feedback import SessionVariance as SessionVariance
 from .click_feedback import dcg_ranking_bound as dcg_ranking_bound
-from .click_feedback import session_target_variance as session_target_variance
 from .consistency.distributions import PAPER_DISTRIBUTIONS as PAPER_DISTRIBUTIONS
 from .consistency.distributions import PROPOSITION_7_COSINE as PROPOSITION_7_COSINE
 from .consistency.distributions import PROPOSITION_7_CROSS_ENTROPY as PROPOSITION_7_CROSS_ENTROPY
@@ -18,18 +16,12 @@ from .consistency.regret_bounds import regret_bound as regret_bound
 from .consistency.regret_bounds import strong_convexity as strong_convexity
 from .consistency.report import ConsistencyReport as ConsistencyReport
 from .consistency.search import check_consistency as check_consistency
-from .long_lists.decay import Decay as Decay
 from .long_lists.decay import Feasibility as Feasibility
-from .long_lists.decay import decay_of as decay_of
-from .long_lists.decay import effective_ranks as effective_ranks
+from .long_lists.decay import decay_power as decay_power
 from .long_lists.decay import feasibility as feasibility
-from .long_lists.distinguishability import CurvePair as CurvePair
 from .long_lists.distinguishability import RankedData as RankedData
 from .long_lists.distinguishability import distinguishability as distinguishability
-from .long_lists.limits import LeadingDifference as LeadingDifference
 from .long_lists.limits import Limit as Limit
-from .long_lists.limits import leading_difference as leading_difference
-from .long_lists.limits import log_discount_rate as log_discount_rate
 from .long_lists.limits import ndcg_limit as ndcg_limit
 from .long_lists.limits import pseudo_expectation as pseudo_expectation
 from .long_lists.score_curves import ScoreCurve as ScoreCurve

@@ -38,7 +38,7 @@ E[r / Z(r)]``. That is the same
 - if the relevances of a session are independent given the features (:mod:`boostrank.clicks.targets`, section 2);
 - with the cutoff 1, where ``Z(r) = d(1)`` whenever there is a relevant document.
 
-In general it is not the same, but the variation of ``Z`` bounds the regret in NDCG (section 8). The targets of
+In general it is not the same, but the variation of ``Z`` bounds the regret in NDCG (section 7). The targets of
 ``normalize="sessions"`` are unbiased for ``u``. So with their means over sessions, the loss is consistent with NDCG for
 every distribution of ``r``.
 
@@ -70,10 +70,7 @@ expected target is positive, and :mod:`boostrank.clicks.relevance` bounds the bi
 :func:`boostrank.clicks.click_targets` returns means over sessions; only those of ``normalize="sessions"`` may be
 negative.
 
-**7. Variance.** :func:`session_target_variance` computes the formula of :mod:`boostrank.clicks.targets`, section 5,
-where the proof is: the variance of the unbiased targets of single sessions, and what the unknown normalizer adds.
-
-**8. The NDCG regret of the DCG-optimal ranking, bounded by the variation of the ideal DCG.** Clicks give unbiased
+**7. The NDCG regret of the DCG-optimal ranking, bounded by the variation of the ideal DCG.** Clicks give unbiased
 estimates of gains ``G``, but not of ``G / Z``, because the ideal DCG ``Z`` of a session depends on relevances that are
 not observed. A learner that ignores ``Z`` ranks by ``E[G]``. How much NDCG does that cost?
 
@@ -107,10 +104,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import Cascade, ClickModel, get_click_model
@@ -118,18 +114,15 @@ from boostrank.clicks.targets import session_targets
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
 from boostrank.core.targets import make_targets
-from boostrank.inputs.arrays import Bools, Floats, as_floats
-from boostrank.inputs.checks import check_choice, check_count
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_choice
 from boostrank.surrogates import Surrogate
 from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution
-from boostrank.theory.consistency.regret_bounds import discounts_by_rank
 
 FeedbackNormalize = Literal["none", "dcg", "l2", "sum", "sessions"]
 FEEDBACK_NORMALIZATIONS: tuple[str, ...] = get_args(FeedbackNormalize)
 # Expected targets that are 0 may differ from it by this much, because they are sums of large numbers of both signs.
 ROUNDING = 1e-12
-# With more relevant documents, rounding changes the last differences of a variance by more than a millionth.
-MAX_RELEVANT = 30
 
 
 @dataclass(frozen=True)
@@ -280,7 +273,7 @@ def dcg_ranking_bound(distribution: LabelDistribution, dcg: DCG | None = None) -
     """An upper bound of the NDCG regret of the ranking by the expected gains ``E[G]``, which is DCG-optimal.
 
     It is the least ``E[|1 - z Z|]`` of all ``z > 0``, over the outcomes with a positive ideal DCG ``Z``. The text of
-    the module :mod:`boostrank.theory.click_feedback` has the proof (section 8).
+    the module :mod:`boostrank.theory.click_feedback` has the proof (section 7).
 
     Parameters
     ----------
@@ -311,88 +304,6 @@ def dcg_ranking_bound(distribution: LabelDistribution, dcg: DCG | None = None) -
     ideal, probabilities = ideal[counted], distribution.probabilities[counted]
     deviations = np.abs(1.0 - ideal[:, None] / ideal[None, :])
     return float((probabilities @ deviations).min())
-
-
-class SessionVariance(NamedTuple):
-    """Variance of the target of a relevant document in one session, given the relevances.
-
-    Attributes
-    ----------
-    total : float
-        ``Var(u_i(t) | r)``.
-    known_normalizer : float
-        The variance that ``t_i / Z`` would have with the true ``Z``: ``(1 / p_i - 1) / Z^2``.
-    """
-
-    total: float
-    known_normalizer: float
-
-
-def session_target_variance(
-    propensity: float, others: ArrayLike = (), dcg: DCG | None = None, *, n_documents: int | None = None
-) -> SessionVariance:
-    """Variance of the unbiased target of a relevant document, in the position-based model.
-
-    ``(1 / p) sum_l e_l (D^l h(n - 1 - l))^2 - h(n - 1)^2`` with ``n`` relevant documents, ``h(i) = 1 / Z(i + 1)``, its
-    l-th differences ``D^l h``, and the elementary symmetric polynomials ``e_l`` of ``1 / p_j - 1`` of the other
-    relevant documents. The variance of a mean over ``N`` sessions with the same relevances is this number divided by
-    ``N``.
-
-    Parameters
-    ----------
-    propensity : float in (0, 1]
-        Of the document.
-    others : array-like
-        Propensities of the other relevant documents. Documents that are not relevant do not matter.
-    dcg : DCG, optional
-        Discount and cutoff; the default is ``DCG()``.
-    n_documents : int, optional
-        Number of documents of the query, for a cutoff that is a fraction; by default the number of relevant documents.
-
-    Raises
-    ------
-    ValueError
-        If a propensity is not in (0, 1], or if there are more than 30 relevant documents, for which the differences of
-        ``h`` are lost by rounding.
-
-    Examples
-    --------
-    Without a cutoff and with equal propensities of 1/2 or more, the unknown normalizer at most doubles the variance,
-    for every number of relevant documents that this function takes. With small propensities, its cost grows
-    exponentially:
-
-    >>> variances = [session_target_variance(0.5, [0.5] * n) for n in (1, 4, 16)]
-    >>> [round(total / known, 1) for total, known in variances]
-    [1.8, 1.7, 1.2]
-    >>> variances = [session_target_variance(0.2, [0.2] * n) for n in (1, 4, 8)]
-    >>> [round(total / known, 1) for total, known in variances]
-    [3.0, 61.2, 9072.7]
-
-    If the document itself is always examined, all of its variance is that of the normalizer:
-
-    >>> total, known = session_target_variance(1.0, [0.5])
-    >>> round(total, 4), known
-    (0.1497, 0.0)
-    """
-    check_count("n_documents", n_documents, optional=True)
-    propensities = np.append(as_floats(propensity, "propensity"), as_floats(others, "others"))
-    bad = ~((propensities > 0) & (propensities <= 1))
-    if bad.any():
-        raise ValueError(f"propensities must be in (0, 1]; got {propensities[bad][0]:g}")
-    n = len(propensities)
-    if n > MAX_RELEVANT:
-        raise ValueError(f"at most {MAX_RELEVANT} relevant documents are possible, because of rounding; got {n}")
-    h = 1.0 / np.cumsum(discounts_by_rank(n if n_documents is None else n_documents, DCG() if dcg is None else dcg))[:n]
-    symmetric = np.poly(-(1.0 / propensities[1:] - 1.0)) if n > 1 else np.ones(1)
-    # Entry l of the list is D^l h(n - 1 - l), the last entry of the l-th differences.
-    differences: list[float] = []
-    row: Floats = h
-    for _ in range(n):
-        differences.append(float(row[-1]))
-        row = np.diff(row)
-    p, mean = float(propensities[0]), float(h[-1])
-    second_moment = float((symmetric * np.array(differences) ** 2).sum()) / p
-    return SessionVariance(second_moment - mean**2, mean**2 * (1.0 / p - 1.0))
 
 
 def _patterns(m: int) -> Floats:

@@ -34,9 +34,9 @@ def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, t
     out = run("evaluate", folder / "all.txt", tmp_path / "scores", *options)
     expected = {
         "ndcg(gain=linear)@3": br.ndcg_score(y, values, qid, k=3, gain="linear", ties="stable"),
-        "map": br.metrics.average_precision_score(y, values, qid, ties="stable"),
-        "mrr": br.metrics.reciprocal_rank_score(y, values, qid, ties="stable"),
-        "auc": br.metrics.auc_score(y, values, qid),
+        "map": br.get_measure("map", ties="stable")(y, values, qid),
+        "mrr": br.get_measure("mrr", ties="stable")(y, values, qid),
+        "auc": br.get_measure("auc")(y, values, qid),
     }
     head, rule, *lines = out.splitlines()[1:]
     assert (head.split(), set(rule)) == (["measure", "value", "settings"], {"─"})

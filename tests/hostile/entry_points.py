@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from loss_defaults import PLAIN_TREES
-from measure_definitions import FOR_ARRAYS
+from measure_definitions import FUNCTIONS
 
 import boostrank as br
 from boostrank import metrics, significance
@@ -36,11 +36,6 @@ class EntryPoint(NamedTuple):
     gains: bool = True
 
 
-FUNCTIONS = {
-    **{name: getattr(metrics, f"{name}_score") for name in FOR_ARRAYS if name not in ("map", "mrr")},
-    "map": metrics.average_precision_score,
-    "mrr": metrics.reciprocal_rank_score,
-}
 SETTINGS: dict[str, dict[str, Any]] = {
     **{name: {"k": K} for name in brute_force.RANKED},
     "err": {"k": K, "max_grade": brute_force.MAX_GRADE},
@@ -98,7 +93,7 @@ def graph_edges(graph):
 
 def agreement_of_graph(y, s, q):
     graph = br.PreferenceGraph.from_grades(y, q)
-    return metrics.agreement_score(graph, s, per_query=True)
+    return FUNCTIONS["agreement"](graph, s, per_query=True)
 
 
 def curve_expected(y, s, c):

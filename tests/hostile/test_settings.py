@@ -105,11 +105,6 @@ FUNCTIONS = {
         [0, -1, 1.5, True, "3", None, (3, 2), (1,)],
     ),
     "make_ranking-noise": (lambda noise: br.make_ranking(3, noise=noise), [1, -0.1, NAN, "a", None]),
-    "from_grades-threshold": (
-        lambda threshold: br.PreferenceGraph.from_grades(ROWS[0], ROWS[2], threshold=threshold),
-        [NAN, "a", 1j],
-    ),
-    "from_grades-weight": (lambda weight: br.PreferenceGraph.from_grades(ROWS[0], ROWS[2], weight=weight), NAMES),
 }
 FUNCTION_CASES = {
     f"{name}-{number}": (call, name.rpartition("-")[2], value)

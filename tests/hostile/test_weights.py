@@ -34,7 +34,7 @@ def mean_ndcg(weights, k=K):
 
 def agreement_of_preferences(weights):
     graph = br.PreferenceGraph.from_grades(LABELS, CODES)
-    return metrics.agreement_score(graph, SCORES, sample_weight=weights)
+    return FUNCTIONS["agreement"](graph, SCORES, sample_weight=weights)
 
 
 def trained(ranker_class, objective, weights):

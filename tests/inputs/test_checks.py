@@ -9,6 +9,7 @@ from boostrank import datasets, model_selection, preferences, theory
 X, Y, QID = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([2.0, 1.0, 0.0, 1.0]), np.array([7, 7, 8, 8])
 SCORES = np.array([0.3, 0.2, 0.1, 0.4])
 FOLD = datasets.Fold("Fold1", train=None, validation=datasets.Dataset(X, Y, QID), test=None)
+DATA = theory.RankedData(Y, SCORES, SCORES, QID)
 
 
 @pytest.mark.parametrize(
@@ -48,14 +49,16 @@ def test_flags_of_letor_files_are_true_or_false(tmp_path):
             lambda: model_selection.with_validation(FOLD, fraction=5),
             "fraction must be a finite number above 0 and below",
         ),
-        (lambda: br.PreferenceGraph.from_grades(Y, QID, gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
-        (lambda: preferences.from_judgments([(0, 1)], QID), "judgments must be a DataFrame of pandas or polars"),
+        (lambda: br.DCG(gain="nonsense"), "gain must be 'exp2', 'linear', a table"),
+        (lambda: preferences.from_pairs([(0, 1)], QID), "pairs must be a DataFrame of pandas or polars"),
         (
-            lambda: theory.effective_ranks([10, 2.5]),
+            lambda: theory.distinguishability(DATA, [10, 2.5]),
             r"n must be lengths of lists, integers of at least 1 .* got \[10, 2.5",
         ),
-        (lambda: theory.effective_ranks(0), "n must be lengths of lists, integers of at least 1 and below .* got 0"),
-        (lambda: theory.session_target_variance(0.5, n_documents=0), "n_documents must be None or an integer of at"),
+        (
+            lambda: theory.distinguishability(DATA, 0),
+            "n must be lengths of lists, integers of at least 1 and below .* got 0",
+        ),
     ],
 )
 def test_invalid_settings_are_named(call, fault):

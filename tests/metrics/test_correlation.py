@@ -12,7 +12,6 @@ from oracles import one_query
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from boostrank.metrics import agreement_score, auc_score
 from boostrank.preferences import PreferenceGraph
 
 
@@ -47,9 +46,9 @@ def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():
 def test_agreement_of_labels_is_auc_and_goes_with_kendall():
     random = np.random.default_rng(0)
     scores, binary, qid = random.normal(size=30), random.integers(0, 2, 30), np.zeros(30)
-    assert agreement_score(binary, scores, qid) == pytest.approx(auc_score(binary, scores, qid))
+    assert FUNCTIONS["agreement"](binary, scores, qid) == pytest.approx(FUNCTIONS["auc"](binary, scores, qid))
     labels = random.permutation(30)
-    assert agreement_score(labels, scores, qid) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
+    assert FUNCTIONS["agreement"](labels, scores, qid) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
 
 
 @pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
@@ -57,23 +56,23 @@ def test_agreement_of_labels_is_that_of_their_graph(ties):
     random = np.random.default_rng(1)
     qid, labels, scores = random.integers(0, 20, 200), random.integers(0, 4, 200), random.integers(0, 5, 200)
     graph = PreferenceGraph.from_grades(labels, qid)
-    ours = agreement_score(labels, scores, qid, ties=ties, per_query=True)
-    np.testing.assert_allclose(ours, agreement_score(graph, scores, ties=ties, per_query=True))
+    ours = FUNCTIONS["agreement"](labels, scores, qid, ties=ties, per_query=True)
+    np.testing.assert_allclose(ours, FUNCTIONS["agreement"](graph, scores, ties=ties, per_query=True))
     weights = random.random(200)[qid]
-    ours = agreement_score(labels, scores, qid, ties=ties, sample_weight=weights)
-    assert ours == pytest.approx(agreement_score(graph, scores, ties=ties, sample_weight=weights))
+    ours = FUNCTIONS["agreement"](labels, scores, qid, ties=ties, sample_weight=weights)
+    assert ours == pytest.approx(FUNCTIONS["agreement"](graph, scores, ties=ties, sample_weight=weights))
 
 
 def test_weights_of_queries_and_empty_queries():
     graph = PreferenceGraph([1, 1, 2, 2, 3], winner=[0, 3], loser=[1, 2])
     scores = [2.0, 1.0, 2.0, 1.0, 0.0]
-    assert agreement_score(graph, scores) == 0.5
-    assert agreement_score(graph, scores, sample_weight=[3, 1, 5]) == 0.75
-    assert agreement_score(graph, scores, sample_weight=[3, 3, 1, 1, 5], empty="zero") == pytest.approx(3 / 9)
-    assert agreement_score(graph, scores, empty="one") == pytest.approx(2 / 3)
-    assert np.isnan(agreement_score(graph, scores, per_query=True)[2])
+    assert FUNCTIONS["agreement"](graph, scores) == 0.5
+    assert FUNCTIONS["agreement"](graph, scores, sample_weight=[3, 1, 5]) == 0.75
+    assert FUNCTIONS["agreement"](graph, scores, sample_weight=[3, 3, 1, 1, 5], empty="zero") == pytest.approx(3 / 9)
+    assert FUNCTIONS["agreement"](graph, scores, empty="one") == pytest.approx(2 / 3)
+    assert np.isnan(FUNCTIONS["agreement"](graph, scores, per_query=True)[2])
     with pytest.raises(ValueError, match="query '3' has no preferences"):
-        agreement_score(graph, scores, empty="raise")
+        FUNCTIONS["agreement"](graph, scores, empty="raise")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +86,6 @@ def test_weights_of_queries_and_empty_queries():
 )
 def test_bad_input_with_preferences_is_an_error_that_names_it(y_score, qid, message):
     graph = PreferenceGraph([1, 1], winner=[0], loser=[1])
-    assert agreement_score(graph, [1.0, 0.0], [1, 1]) == 1.0
+    assert FUNCTIONS["agreement"](graph, [1.0, 0.0], [1, 1]) == 1.0
     with pytest.raises(ValueError, match=message):
-        agreement_score(graph, y_score, qid)
+        FUNCTIONS["agreement"](graph, y_score, qid)

@@ -151,7 +151,7 @@ def test_evaluate_equals_the_functions():
     linear = {"k": 2, "gain": "linear", "empty": "skip"}
     assert seen == {
         "ndcg": br.ndcg_score(Y, SCORES, QID, k=2, sample_weight=[1, 3]),
-        "map": br.metrics.average_precision_score(Y, SCORES, QID, sample_weight=[1, 3]),
+        "map": br.get_measure("map")(Y, SCORES, QID, sample_weight=[1, 3]),
         "linear": br.ndcg_score(Y, SCORES, QID, sample_weight=[1, 3], **linear),
     }
     table = br.evaluate(Y, SCORES, QID, named, per_query=True)

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import for_each
-from measure_definitions import CHOOSE
+from measure_definitions import CHOOSE, FUNCTIONS
 from oracles import dcg_of_order, orders_by
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
 
 import boostrank as br
-from boostrank.metrics import dcg_score
+from boostrank.core import dcg
+from boostrank.metrics import base, labels
 
 
 def slow_ndcg(y, scores, k, ties):
@@ -77,7 +78,28 @@ def test_a_gain_may_be_a_function_without_a_hash():
 def test_dcg_score_is_the_mean_of_dcg_over_queries(ragged):
     y, scores, qid = ragged
     for gain, discount in itertools.product(["exp2", "linear"], ["log2", "zipf"]):
-        dcg = dcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
-        ideal = dcg_score(y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
+        dcg = FUNCTIONS["dcg"](y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
+        ideal = FUNCTIONS["dcg"](y, y, qid, k=4, gain=gain, discount=discount, per_query=True)
         ndcg = br.ndcg_score(y, scores, qid, k=4, gain=gain, discount=discount, per_query=True)
         np.testing.assert_allclose(dcg, ideal * ndcg, atol=1e-12)
+
+
+def test_a_call_of_ndcg_score_makes_one_dcg_and_reads_labels_once(monkeypatch):
+    counts = {"made": 0, "discounts": 0, "labels": 0}
+
+    def count(owner, name, key):
+        original = getattr(owner, name)
+
+        def counted(*args, **kwargs):
+            counts[key] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(dcg.DCG, "__post_init__", "made")
+    count(dcg.DCG, "discounts", "discounts")
+    for module in (base, labels, dcg):
+        count(module, "check_relevance", "labels")
+    assert br.ndcg_score([2, 0, 1], np.array([3.0, 2.0, 1.0]), [7, 7, 7], k=2) < 1.0
+    # Discounts are computed to check them, for the ideal ranking, and for the ranking by scores.
+    assert counts == {"made": 1, "discounts": 3, "labels": 1}

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from cases import for_each
+from measure_definitions import FUNCTIONS
 
 from boostrank import evaluate, get_measure
-from boostrank.metrics import dcg_score
 
 EXACT = 1e-12
 
@@ -131,5 +131,6 @@ def test_cumulated_gains_of_jarvelin_and_kekalainen():
         ),
     }
     for discount, expected in discounts.values():
-        found = [dcg_score(JARVELIN_GAINS, scores, qid, k=k, gain="linear", discount=discount) for k in range(1, 11)]
+        settings = {"gain": "linear", "discount": discount}
+        found = [FUNCTIONS["dcg"](JARVELIN_GAINS, scores, qid, k=k, **settings) for k in range(1, 11)]
         np.testing.assert_allclose(found, expected, rtol=0, atol=5.1e-3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bound_losses import bind_loss, make_objective
 from cases import for_each
-from oracles import Arc, FlatBowl, SteepBowl, normalized_gains, slices
+from oracles import Arc, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
 from boostrank.core.dcg import DCG
@@ -23,7 +23,7 @@ from boostrank.surrogates import (
     Profiled,
 )
 
-SURROGATES = [*SURROGATES.values(), Arc(), SteepBowl(), Profiled(Arc()), Power(0, hessian="exact")]
+SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0, hessian="exact")]
 SEPARABLE = [surrogate for surrogate in SURROGATES if surrogate.separable]
 SIZES = [3, 1, 5, 2, 4]
 
@@ -353,9 +353,7 @@ def test_lone_documents_all_relevant_stay_finite(surrogate):
         assert np.isfinite(values).all()
 
 
-@pytest.mark.parametrize(
-    "surrogate", [PNorm(), NormalizedPNorm(), Cosine(), Profiled(Logistic()), FlatBowl()], ids=repr
-)
+@pytest.mark.parametrize("surrogate", [PNorm(), NormalizedPNorm(), Cosine(), Profiled(Logistic())], ids=repr)
 def test_a_step_down_the_majorant_never_raises_the_loss(surrogate):
     labels, queries, scores = ragged()
     objective = make_objective(surrogate, labels, queries)

@@ -1,20 +1,17 @@
-"""Losses of edges, `EdgeObjective` and `aggregate`: derivatives, weights, and grades as preferences."""
+"""Losses of edges and `EdgeObjective`: derivatives, weights, and grades as preferences."""
 
 import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from bound_losses import bind_loss
 from cases import for_each
-from preference_graphs import random_graph
 from scipy.optimize import minimize
 
 from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.core.queries import Queries
-from boostrank.metrics import agreement_score
 from boostrank.objectives.objective import EdgeObjective
-from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph, aggregate
+from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 from boostrank.surrogates import Power
 
 PHI = {
@@ -150,17 +147,3 @@ def test_no_loss_of_edges_is_consistent_with_the_disagreement():
         start = [0.0, 0.1, -0.1]
         scores = minimize(lambda s, loss=loss: loss.loss(s, graph.grouped)[0], start, method="Nelder-Mead", tol=1e-9).x
         assert np.argsort(-scores).tolist() == [1, 0, 2], name
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_aggregation_is_least_squares_on_the_edges(seed):
-    graph = random_graph(seed)
-    scores, disagreement = aggregate(graph)
-
-    def squares(s):
-        return graph.weights @ (1 - (s[graph.winner] - s[graph.loser])) ** 2
-
-    assert squares(scores) <= minimize(squares, np.zeros(len(graph)), tol=1e-12).fun + 1e-9
-    _, component = sp.csgraph.connected_components(graph.to_scipy(), directed=False)
-    np.testing.assert_allclose(np.bincount(component, scores), 0, atol=1e-7)
-    np.testing.assert_allclose(disagreement, 1 - agreement_score(graph, scores, per_query=True))

@@ -1,18 +1,19 @@
-"""`PreferenceGraph`: construction, slicing, disagreement, conflicts and errors."""
+"""`PreferenceGraph`: construction, slicing, disagreement, tables of pairs and errors."""
 
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from measure_definitions import FUNCTIONS
 from preference_graphs import edges, random_graph
 from sklearn.utils import _safe_indexing
 
-from boostrank.metrics import agreement_score
-from boostrank.preferences import PreferenceGraph, aggregate
+from boostrank.preferences import PreferenceGraph, from_pairs
 
 QID = ["b", "a", "b", "a", "b", "c"]
 
@@ -30,21 +31,17 @@ def disagreement_by_definition(graph, scores, tie):
 
 @given(
     labels=st.lists(st.integers(0, 3), min_size=1, max_size=12),
-    weight=st.sampled_from(["one", "labels", "gains"]),
-    threshold=st.sampled_from([None, 1, 2.5]),
     seed=st.integers(0, 100),
 )
-def test_grades_give_all_ordered_pairs(labels, weight, threshold, seed):
+def test_grades_give_all_ordered_pairs(labels, seed):
     qid = np.random.default_rng(seed).integers(0, 3, len(labels))
-    levels = labels if threshold is None else [float(label >= threshold) for label in labels]
-    worth = {"one": None, "labels": levels, "gains": [2.0**level - 1 for level in levels]}[weight]
     expected = sorted(
-        (i, j, 1.0 if worth is None else worth[i] - worth[j])
+        (i, j, 1.0)
         for i in range(len(labels))
         for j in range(len(labels))
-        if qid[i] == qid[j] and levels[i] > levels[j]
+        if qid[i] == qid[j] and labels[i] > labels[j]
     )
-    assert edges(PreferenceGraph.from_grades(labels, qid, weight=weight, threshold=threshold)) == expected
+    assert edges(PreferenceGraph.from_grades(labels, qid)) == expected
 
 
 @for_each(
@@ -58,9 +55,9 @@ def test_disagreement_is_the_weight_of_the_edges_in_the_wrong_order(ties, tie, s
     np.testing.assert_allclose(graph.disagreement(scores, ties), expected, atol=1e-12)
     total = graph.total()
     np.testing.assert_allclose(total, disagreement_by_definition(graph, np.zeros(len(graph)), 1.0), atol=1e-12)
-    agreement = agreement_score(graph, scores, ties=ties, per_query=True)
+    agreement = FUNCTIONS["agreement"](graph, scores, ties=ties, per_query=True)
     np.testing.assert_allclose(agreement, 1 - np.array(expected) / np.where(total > 0, total, np.nan), atol=1e-12)
-    assert agreement_score(graph, scores, ties=ties) == pytest.approx(np.nanmean(agreement))
+    assert FUNCTIONS["agreement"](graph, scores, ties=ties) == pytest.approx(np.nanmean(agreement))
 
 
 @given(seed=st.integers(0, 1000))
@@ -92,28 +89,12 @@ def test_grouping_only_permutes_the_rows():
     assert grouped.grouped is grouped
 
 
-def test_graphs_become_scipy_matrices_and_back():
+def test_graphs_become_scipy_matrices():
     matrix = sp.csr_array(np.array([[0, 2.0, 0], [0, 0, 0], [1, 0, 0]]))
-    graph = PreferenceGraph.from_scipy(matrix, qid=[1, 1, 1])
-    assert edges(graph) == [(0, 1, 2.0), (2, 0, 1.0)]
+    graph = PreferenceGraph([1, 1, 1], [0, 2], [1, 0], [2.0, 1.0])
     assert (graph.to_scipy() != matrix).nnz == 0
     twice = PreferenceGraph([1, 1, 1], [0, 0], [1, 1], [1, 2]).to_scipy()
     assert twice.toarray()[0, 1] == 3
-    with pytest.raises(ValueError, match=r"shape \(3, 3\)"):
-        PreferenceGraph.from_scipy(matrix[:2], qid=[1, 1, 1])
-    with pytest.raises(ValueError, match="ndarray"):
-        PreferenceGraph.from_scipy(matrix.toarray(), qid=[1, 1, 1])
-
-
-def test_conflicts_are_reported():
-    graph = PreferenceGraph(
-        ["x", "x", "x", "y", "y", "z", "z"], winner=[0, 1, 2, 3, 4, 3, 5], loser=[1, 2, 0, 4, 3, 4, 6]
-    )
-    contradictions, cyclic = graph.conflicts()
-    assert contradictions.tolist() == [[3, 4]]
-    assert cyclic.tolist() == ["x", "y"]
-    calm = PreferenceGraph.from_grades([0, 1, 2, 2], [1, 1, 1, 1]).conflicts()
-    assert len(calm.contradictions) == len(calm.cyclic_queries) == 0
 
 
 @pytest.mark.parametrize(
@@ -145,10 +126,10 @@ def test_bad_scores_are_errors(name):
     graph = PreferenceGraph(QID, winner=[0], loser=[2])
     calls = {
         "scores": lambda: graph.disagreement([np.nan, 0, 0, 0, 0, 0]),
-        "length": lambda: agreement_score(graph, [0.0, 1.0]),
+        "length": lambda: FUNCTIONS["agreement"](graph, [0.0, 1.0]),
         "ties": lambda: graph.disagreement(np.zeros(6), ties="half"),
-        "qid": lambda: agreement_score(graph, np.zeros(6), qid=[1, 1, 1, 1, 1, 1]),
-        "infinite": lambda: agreement_score(graph, [np.inf, 0, 0, 0, 0, 0]),
+        "qid": lambda: FUNCTIONS["agreement"](graph, np.zeros(6), qid=[1, 1, 1, 1, 1, 1]),
+        "infinite": lambda: FUNCTIONS["agreement"](graph, [np.inf, 0, 0, 0, 0, 0]),
     }
     with pytest.raises(ValueError, match=r"score|ties|qid"):
         calls[name]()
@@ -158,7 +139,41 @@ def test_graphs_without_edges():
     graph = PreferenceGraph([1, 1, 2], [], [])
     assert graph.n_edges == 0
     assert graph.disagreement([1.0, 2.0, 3.0]).tolist() == [0.0, 0.0]
-    assert aggregate(graph).scores.tolist() == [0.0, 0.0, 0.0]
     assert PreferenceGraph.from_grades([1, 1, 1], [1, 1, 2]).n_edges == 0
     with pytest.raises(ValueError, match="no query is left"):
-        agreement_score(graph, [1.0, 2.0, 3.0])
+        FUNCTIONS["agreement"](graph, [1.0, 2.0, 3.0])
+
+
+# Tables of pairs.
+
+
+def test_pairs_by_ids_of_documents():
+    pairs = pd.DataFrame({"qid": ["a", "b"], "winner": ["d2", "x"], "loser": ["d1", "d3"], "weight": [2, 0.5]})
+    qid, documents = ["a", "a", "b", "b", "b", "b"], ["d1", "d2", "d3", "d1", "d2", "x"]
+    assert edges(from_pairs(pairs, qid, documents)) == [(1, 0, 2.0), (5, 2, 0.5)]
+    assert edges(from_pairs({"winner": [7], "loser": [9]}, [1, 1, 1], [9, 8, 7])) == [(2, 0, 1.0)]
+    assert edges(from_pairs({"winner": [0], "loser": [2]}, [1, 1, 1])) == [(0, 2, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "documents", "message"),
+    [
+        ({"winner": ["d1"]}, ["d1", "d2"], "no column 'loser'; its columns are 'winner'"),
+        ({"winner": ["d1"], "loser": ["d7"]}, ["d1", "d2"], "no row of X has the document 'd7' of line 0"),
+        (
+            {"winner": ["d1"], "loser": ["d2"]},
+            ["d1", "d1"],
+            "several rows of X have the document 'd1': add a column qid",
+        ),
+        ({"winner": ["d1"], "loser": ["d2"]}, ["d1"], "documents has 1 values for the 2 rows of qid"),
+        ({"winner": ["d1"], "loser": ["d2"]}, None, "winner must be a one-dimensional array of row numbers"),
+        (
+            {"winner": ["d1"], "loser": ["d2"], "qid": [4]},
+            ["d1", "d2"],
+            "no row of X has the query '4' and the document 'd1'",
+        ),
+    ],
+)
+def test_bad_pairs_are_errors(pairs, documents, message):
+    with pytest.raises(ValueError, match=message):
+        from_pairs(pairs, [1, 1], documents)

@@ -265,11 +265,11 @@ def test_preferences(ranker_class, shuffled):
     names, scores = names_of_queries(qid), model.oob_prediction_
     is_known = ~np.isnan(scores)
     values = [
-        br.metrics.agreement_score(graph[rows], scores[rows], per_query=True)[0] if is_known[rows].all() else np.nan
+        br.get_measure("agreement")(graph[rows], scores[rows], per_query=True)[0] if is_known[rows].all() else np.nan
         for rows in (np.flatnonzero(qid == name) for name in names)
     ]
     np.testing.assert_allclose(model.oob_scores_, values)
-    assert model.score(X, graph) == br.metrics.agreement_score(graph, model.predict(X))
+    assert model.score(X, graph) == br.get_measure("agreement")(graph, model.predict(X))
 
 
 def test_positions_are_those_of_the_documents(data):

@@ -1,4 +1,4 @@
-"""The permutation test, the t-test and the correction of p-values, against enumeration, scipy and simulation."""
+"""The permutation test and the correction of p-values, against enumeration, scipy and simulation."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from boostrank.significance import PairedTest, holm, permutation_test, t_test
+from boostrank.significance import PairedTest, holm, permutation_test
 
 
 @pytest.mark.parametrize("n", [1, 8, 9])
@@ -45,16 +45,6 @@ def test_ties_are_counted_and_skipped_queries_are_not():
     assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
     seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
     assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
-
-
-def test_t_test_agrees_with_scipy(pair):
-    left, right = pair(25)
-    expected = stats.ttest_rel(left, right)
-    seen = t_test(left, right)
-    assert seen.statistic == pytest.approx(expected.statistic, rel=1e-12)
-    assert seen.p_value == pytest.approx(expected.pvalue, rel=1e-12)
-    assert seen.degrees == expected.df == 24
-    assert t_test(right, left) == (-seen.difference, -seen.statistic, 24, seen.p_value)
 
 
 def test_a_conclusion_names_the_direction_and_small_p_values():

@@ -12,7 +12,7 @@ import numpy as np
 import oracles
 import pytest
 from cases import for_each
-from oracles import Arc, SteepBowl
+from oracles import Arc
 from scipy.optimize import minimize
 
 from boostrank.core.dcg import DCG
@@ -31,7 +31,7 @@ from boostrank.surrogates import (
 )
 
 CONSISTENT_SURROGATES = [surrogate for surrogate in SURROGATES.values() if surrogate.consistent]
-OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), SteepBowl(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]
+OWN = [Profiled(Poisson()), Profiled(Arc()), Arc(), PNorm(q=3.5), NormalizedPNorm(q=2.5)]
 
 
 class Distribution(NamedTuple):

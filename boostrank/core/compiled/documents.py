@@ -81,23 +81,6 @@ def write_derivatives(
     return result == 0
 
 
-def exp_and_log(values: Floats) -> tuple[Floats, Floats]:
-    """The exponential function, for values of at most 709, and the logarithm of the absolute value, as losses use them.
-
-    Errors are below 1 unit in the last place. Results below 2.2e-308, the smallest normal number, are 0, and logarithms
-    of such numbers are minus infinity.
-
-    Examples
-    --------
-    >>> from boostrank.core.compiled import is_available
-    >>> bool(is_available() and abs(exp_and_log(np.array([0.0, 1.0]))[0][1] - np.e) > np.spacing(np.e))
-    False
-    """
-    results = np.empty(len(values)), np.empty(len(values))
-    call("elementary", np.ascontiguousarray(values, np.float64), len(values), *results)
-    return results
-
-
 def logistic_intercept(scores: Floats, goals: Floats, queries: Segments, *, tolerance: float) -> Floats:
     """The shift of each query with which the mean of ``1 / (1 + exp(-(score + shift)))`` is its goal.
 

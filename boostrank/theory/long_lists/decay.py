@@ -36,58 +36,29 @@ power 0.8, the ranker with the larger mean wins on about 64% of the lists, for a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.core.dcg import DCG, Discount
+from boostrank.core.dcg import Discount
 from boostrank.core.discounts import (
     Cutoff,
     checked_discount,
     cutoff_name,
     discount_name,
     is_constant,
-    ranks_kept,
     share_kept,
     sums_over_ranks,
 )
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Ints
 
-# Ranks at which the decay of a function is fitted: powers of 2 up to 2^52, which float64 represents exactly.
-RANKS = np.exp2(np.arange(8.0, 53.0))
-# Fitted powers that differ from 0 or 1 by less than this are replaced by 0 or 1.
-POWER_TOLERANCE = 0.02
-# Number of terms of a series that are added. The remainder is integrated, or computed from the decay.
+# Number of terms of a sum that are added. The remainder is integrated.
 MAX_SUMMED = 1_000_000
 
 
-class Decay(NamedTuple):
-    """The decay of a discount that is about ``r^-power (log r)^-log_power`` at large ranks ``r``.
-
-    Attributes
-    ----------
-    power : float
-        Infinite if the discount decays faster than any power.
-    log_power : float
-    numeric : bool
-        Whether the powers were fitted to values of a function. They are exact for discounts with a name.
-    """
-
-    power: float
-    log_power: float
-    numeric: bool
-
-    @property
-    def summable(self) -> bool:
-        """Whether the sum of the discounts of all ranks converges, as a Bertrand series."""
-        return self.power > 1 or (self.power == 1 and self.log_power > 1 + POWER_TOLERANCE)
-
-    @property
-    def flat(self) -> bool:
-        """Whether the discount does not decay to zero."""
-        return self.power == 0 and self.log_power == 0
+Verdict = Literal["feasible", "boundary", "too fast"]
 
 
 @dataclass(frozen=True)
@@ -98,21 +69,18 @@ class Feasibility:
     ----------
     discount, k : str
         Names by :func:`boostrank.core.discounts.discount_name` and :func:`boostrank.core.discounts.cutoff_name`.
-    verdict : {"feasible", "boundary", "too fast", "flat"}
-    decay : Decay
+    verdict : {"feasible", "boundary", "too fast"}
     reason : str
         Whole sentences that name theorems of the paper.
     """
 
     discount: str
     k: str
-    verdict: Literal["feasible", "boundary", "too fast", "flat"]
-    decay: Decay
+    verdict: Verdict
     reason: str
 
     def __str__(self) -> str:
-        how = " (decay found numerically)" if self.decay.numeric else ""
-        return f"{self.discount}, k = {self.k}: {self.verdict}{how}. {self.reason}"
+        return f"{self.discount}, k = {self.k}: {self.verdict}. {self.reason}"
 
 
 def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility:
@@ -123,12 +91,10 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
     - "feasible": the discount decays slower than ``1/r``, and all ranks or a fixed share of the ranks count.
     - "boundary": the sum of discounts diverges, but NDCG depends on a vanishing share of the ranks, as with ``1/r``.
     - "too fast": the sum of discounts is bounded, and NDCG does not converge.
-    - "flat": the discount does not decay, and NDCG without a cutoff tends to 1 for every ranking.
 
     Parameters
     ----------
-    discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
-        The decay of a callable is found numerically, from its values at ranks up to 2^52.
+    discount : {"log2", "zipf"}, ("power", beta) or ("exponential", base), default "log2"
     k : int, float, ("power", a) or None
         A number of ranks, a share of the ranks, ``n^a`` for lists of length n, or all ranks (None).
 
@@ -140,7 +106,7 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
     Raises
     ------
     ValueError
-        If the discount or the cutoff is invalid, or if a callable fails at ranks up to 2^52.
+        If the discount or the cutoff is invalid, or the discount is a function.
 
     References
     ----------
@@ -152,89 +118,33 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
     ('feasible', 'boundary', 'too fast')
     >>> feasibility("log2", k=10).verdict, feasibility("log2", k=0.2).verdict
     ('too fast', 'feasible')
-    >>> feasibility(lambda ranks: ranks**-1.5).decay.numeric
-    True
     """
-    decay, share = decay_of(discount), share_kept(k)
-    verdict, reason = _judge(decay, k, share)
-    return Feasibility(discount_name(discount), cutoff_name(k), verdict, decay, reason)
+    verdict, reason = _judge(decay_power(discount), k, share_kept(k))
+    return Feasibility(discount_name(discount), cutoff_name(k), verdict, reason)
 
 
-def decay_of(discount: Discount) -> Decay:
-    """The decay of a discount, which is exact for discounts with a name, and fitted for a callable.
-
-    The fit is least squares of ``log d(r)`` on 1, ``log r`` and ``log log r`` at the ranks ``r = 2^8, 2^9, ..., 2^52``.
-    Fitted powers that differ from 0 or 1 by less than 0.02 are replaced by 0 or 1.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable
+def decay_power(discount: Discount) -> float:
+    """The power ``beta`` of a discount that decays like ``r^-beta``: 0 for log2, and infinite for exponentials.
 
     Raises
     ------
     ValueError
-        If the discount is invalid, or if a callable fails at ranks up to 2^52.
+        If the discount is invalid, or if it is a function, whose decay is not known.
 
     Examples
     --------
-    >>> decay_of(("power", 0.5))
-    Decay(power=0.5, log_power=0.0, numeric=False)
+    >>> decay_power("log2"), decay_power("zipf"), decay_power(("power", 0.5))
+    (0.0, 1.0, 0.5)
     """
-    function = checked_discount(discount)
-    if not callable(discount):
-        if isinstance(discount, str):
-            return Decay(0.0, 1.0, False) if discount == "log2" else Decay(1.0, 0.0, False)
-        return Decay(float(discount[1]) if discount[0] == "power" else np.inf, 0.0, False)
-    values = np.asarray(function(RANKS), dtype=np.float64)
-    if values.shape != RANKS.shape or not np.isfinite(values).all() or (np.diff(values) > 0).any() or values[-1] < 0:
-        raise ValueError("discount must be finite, not negative and not increasing at ranks up to 2^52")
-    if values[-1] == 0:
-        return Decay(np.inf, 0.0, True)
-    logs = np.log(RANKS)
-    design = np.stack([np.ones_like(logs), -logs, -np.log(logs)], axis=1)
-    _, power, log_power = np.linalg.lstsq(design, np.log(values), rcond=None)[0]
-    near = min((0.0, 1.0), key=lambda exact: abs(power - exact))
-    if abs(power - near) < POWER_TOLERANCE:
-        # If the power is known, the power of the logarithm can be fitted more precisely.
-        power = near
-        slope = np.polyfit(np.log(logs), np.log(values) + near * logs, 1)[0]
-        log_power = -slope if abs(slope) > POWER_TOLERANCE else 0.0
-    return Decay(float(power), float(log_power), True)
-
-
-def effective_ranks(n: ArrayLike, *, discount: Discount = "log2", k: Cutoff = None) -> Floats:
-    """Effective number of ranks that NDCG averages over in lists of length `n`: ``(sum d)^2 / sum d^2``.
-
-    The sums are over the discounts ``d`` of the ranks that count.
-
-    Parameters
-    ----------
-    n : array-like of int
-        Lengths of lists, at least 1.
-    discount, k
-        As in :func:`feasibility`.
-
-    Returns
-    -------
-    ndarray, the shape of `n`
-
-    Raises
-    ------
-    ValueError
-        If a length is below 1, or the discount or cutoff is invalid.
-
-    Examples
-    --------
-    >>> effective_ranks([100, 10_000], discount=("exponential", 2)).round(2).tolist()
-    [3.0, 3.0]
-    >>> effective_ranks([100, 10_000], discount="zipf").round(1).tolist()
-    [16.5, 58.2]
-    >>> effective_ranks([100, 10_000]).round(1).tolist()
-    [78.8, 9495.1]
-    """
-    kept = ranks_kept(k, lengths_of_lists(n))
-    total, squares = _sums(discount, kept)
-    return total**2 / squares
+    checked_discount(discount)
+    if callable(discount):
+        raise ValueError(
+            f"discount must be 'log2', 'zipf', ('power', beta) or ('exponential', base), whose decay is known; got the "
+            f"function {discount!r}"
+        )
+    if isinstance(discount, str):
+        return 0.0 if discount == "log2" else 1.0
+    return float(discount[1]) if discount[0] == "power" else np.inf
 
 
 def lengths_of_lists(n: ArrayLike) -> Ints:
@@ -248,60 +158,41 @@ def lengths_of_lists(n: ArrayLike) -> Ints:
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
     if is_constant(k):
-        total, squares = _sums(discount, k)  # type: ignore[arg-type]
-        return float(total), float(squares)
-    if isinstance(discount, (tuple, list)):
-        name, parameter = discount
-        if name == "power":
-            return float(special.zeta(parameter)), float(special.zeta(2 * parameter))
-        return 1.0 / (parameter - 1.0), 1.0 / (parameter**2 - 1.0)
-    discounts = DCG(discount=discount).discounts(MAX_SUMMED)
-    decay, remainder = decay_of(discount), 0.0
-    if decay.power == 1:
-        # The integral of 1 / (r log(r)^q) from n on is log(n)^(1 - q) / (q - 1).
-        remainder = MAX_SUMMED * discounts[-1] * np.log(MAX_SUMMED) / (decay.log_power - 1.0)
-    elif decay.power < np.inf:
-        remainder = MAX_SUMMED * discounts[-1] / (decay.power - 1.0)
-    return float(discounts.sum() + remainder), float((discounts**2).sum())
+        function = checked_discount(discount)
+        squares = sums_over_ranks(lambda ranks: function(ranks) ** 2, k, MAX_SUMMED)  # type: ignore[arg-type]
+        return float(sums_over_ranks(function, k, MAX_SUMMED)), float(squares)  # type: ignore[arg-type]
+    pair: Any = discount
+    name, parameter = pair
+    if name == "power":
+        return float(special.zeta(parameter)), float(special.zeta(2 * parameter))
+    return 1.0 / (parameter - 1.0), 1.0 / (parameter**2 - 1.0)
 
 
-def _sums(discount: Discount, last: ArrayLike) -> tuple[Floats, Floats]:
-    """Sums of ``d`` and of ``d^2`` over the ranks 1 to `last`; raises ValueError for an invalid discount."""
-    DCG(discount=discount).discounts(int(min(np.max(last), MAX_SUMMED)))
-    function = checked_discount(discount)
-    return (
-        sums_over_ranks(function, last, MAX_SUMMED),
-        sums_over_ranks(lambda ranks: function(ranks) ** 2, last, MAX_SUMMED),
-    )
-
-
-def _judge(decay: Decay, k: Cutoff, share: float) -> tuple[Literal["feasible", "boundary", "too fast", "flat"], str]:
+def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
     """The verdict and its reason."""
     if is_constant(k):
         return "too fast", (
             f"With the constant cutoff k = {k} the sum of discounts is bounded. NDCG depends on at most {k} documents, "
             "does not converge, and does not distinguish any two rankers consistently (Theorem 10, Section 3.3)."
         )
-    if decay.summable:
+    if power > 1:
         return "too fast", (
             "The sum of discounts converges. NDCG depends on the first few ranks of lists of any length. It does not "
             "converge, and does not distinguish any two rankers consistently (Theorem 10)."
         )
-    if share == 0 or decay.power == 1:
+    if share == 0 or power == 1:
         theorem = "Theorem 9" if share > 0 else "Theorems 11 and 15"
         return "boundary", (
             "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it converges to the "
             f"expected gain at s = 1 divided by the largest gain ({theorem}). It distinguishes two rankers "
             "consistently only if their expected gains at s = 1 differ (the paper leaves this open)."
         )
-    if decay.flat and share == 1:
-        return "flat", "The discount does not decay. NDCG without a cutoff tends to 1 even for the worst ranking."
-    if decay.power == 0 and share == 1:
+    if power == 0 and share == 1:
         return "feasible", (
             "The discount decays slower than any power. NDCG tends to 1 for every ranker, with log2 at the rate "
             "1 / log n (Theorem 4), but distinguishes any two rankers with different curves consistently (Theorem 6)."
         )
-    theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get((decay.power == 0, share < 1), "7, 8 and 14")
+    theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get((power == 0, share < 1), "7, 8 and 14")
     return "feasible", (
         "The discount decays slower than 1/r. NDCG converges to a limit that depends on the ranker, and distinguishes "
         f"two rankers with different limits consistently (Theorems {theorems})."

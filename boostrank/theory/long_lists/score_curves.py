@@ -30,8 +30,6 @@ from boostrank.metrics import check_scores
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
 # Largest difference of probabilities and their sums from the range [0, 1] and from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9
-# Largest difference between the shares of a label in two curves of one population.
-SHARE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,19 +249,6 @@ def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Fl
         total = np.interp(parts, ends, np.concatenate([[0.0], np.cumsum(sums) / len(normalized)]))
         means[:, j] = np.diff(total) * n_bins
     return means
-
-
-def check_one_population(first: ScoreCurve, second: ScoreCurve) -> None:
-    """Raise ValueError for two curves with different labels or shares, which cannot be of one population."""
-    same_labels = np.array_equal(first.labels, second.labels)
-    if not same_labels or np.abs(first.shares - second.shares).max() > SHARE_TOLERANCE:
-        shares = (
-            dict(zip(each.labels.tolist(), each.shares.round(6).tolist(), strict=True)) for each in (first, second)
-        )
-        raise ValueError(
-            "the curves of two rankers of one population must have the same labels and the same shares of labels; got "
-            "the shares {} and {}".format(*shares)
-        )
 
 
 def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()) -> Any:

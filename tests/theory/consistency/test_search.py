@@ -4,7 +4,6 @@ import numpy as np
 import oracles
 import pytest
 from broken_surrogates import Descent, SignError, variant
-from oracles import FlatBowl
 from scipy import optimize
 
 from boostrank.core.dcg import DCG
@@ -99,7 +98,7 @@ def test_cutoffs_gains_and_discounts_keep_what_is_consistent(dcg):
     assert not check_consistency("poisson", "none", dcg, **FEW).consistent
 
 
-@pytest.mark.parametrize("surrogate", [FlatBowl(), NormalizedPNorm(q=9, epsilon=0.01)], ids=repr)
+@pytest.mark.parametrize("surrogate", [NormalizedPNorm(q=9, epsilon=0.01)], ids=repr)
 def test_users_own_consistent_surrogates_pass(surrogate):
     report = check_consistency(surrogate, **FEW)
     assert report.consistent, report

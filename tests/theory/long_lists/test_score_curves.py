@@ -25,8 +25,6 @@ def test_estimated_curves_keep_shares_and_approach_the_truth():
     np.testing.assert_allclose(curve.shares, np.bincount(y) / len(y), atol=1e-9)
     s = np.linspace(0.02, 0.98, 49)
     assert np.abs(curve.at(s) - GRADED.at(s)).max() < 0.05
-    rate, truth = theory.log_discount_rate(curve), theory.log_discount_rate(GRADED)
-    assert rate == pytest.approx(truth, rel=0.05)
     monotone = theory.estimate_curve(y, latent, qid).expected_gain(np.linspace(0, 1, 300))
     assert (np.diff(monotone) >= 0).all()
 
@@ -70,7 +68,6 @@ def test_estimates_without_query_ids_are_errors():
     y, scores = [0, 1], [0.1, 0.2]
     for estimate in (
         lambda: theory.estimate_curve(y, scores),
-        lambda: theory.CurvePair.estimate(y, scores, scores),
         lambda: theory.RankedData(y, scores, scores),
     ):
         with pytest.raises(ValueError, match="got no qid"):
