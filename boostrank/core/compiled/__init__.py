@@ -15,6 +15,7 @@ import ctypes
 import os
 from functools import lru_cache
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -50,7 +51,7 @@ class _Array:
 _FLOATS, _FLOAT32S, _INTS = _Array(np.float64), _Array(np.float32), _Array(np.int64)
 _INT32, _UINT64, _UINT8 = _Array(np.int32), _Array(np.uint64), _Array(np.uint8)
 _COUNT, _NUMBER = ctypes.c_int64, ctypes.c_double
-_ARGUMENTS = {
+_ARGUMENTS: dict[str, list[Any]] = {
     "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
@@ -90,7 +91,9 @@ def call(name: str, *arguments: object) -> int:
     library = _library()
     if library is None:
         raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
-    result = int(getattr(library, name)(*arguments))
+    # If ctypes converted them in the call, an interrupt of the conversion would become another error.
+    converted = [kind.from_param(argument) for kind, argument in zip(_ARGUMENTS[name], arguments, strict=True)]
+    result = int(getattr(library, name)(*converted))
     if result < 0:
         raise MemoryError(f"there is no memory for {name}")
     return result
@@ -108,9 +111,8 @@ def _load(path: str) -> ctypes.CDLL | None:
         library = ctypes.CDLL(path)
         library.boostrank_interface.restype = ctypes.c_int64
         fault = None if (found := library.boostrank_interface()) == INTERFACE else f"interface {found}, not {INTERFACE}"
-        for name, arguments in _ARGUMENTS.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = arguments, ctypes.c_int64
+        for name in _ARGUMENTS:
+            getattr(library, name).restype = ctypes.c_int64
     except (OSError, AttributeError) as error:
         fault = str(error)
     if fault is None:
