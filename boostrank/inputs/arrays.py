@@ -52,10 +52,15 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
         masked = int(np.argmax(np.ma.getmaskarray(values)))
         raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
     try:
-        is_list = isinstance(values, (Sequence, MappingView)) and not isinstance(values, (str, bytes))
-        array = _list_as_array(list(values), name) if is_list else np.asarray(values)
+        if isinstance(values, (Sequence, MappingView)) and not isinstance(values, (str, bytes)):
+            array = _list_as_array(list(values), name)
+        else:
+            array = np.asarray(values)
     except TypeError as error:
         raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
+    if array.dtype.kind == "T":
+        # pandas does not know the missing values of NumPy's texts of variable length.
+        array = array.astype(object)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     column = array.ndim == 2 and array.shape[1] == 1

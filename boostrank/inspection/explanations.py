@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from boostrank.inputs.arrays import as_array, check_lengths
+from boostrank.core.queries import Queries
+from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import check_count, is_count
 from boostrank.inputs.frames import find_qid, is_pandas, to_pandas
 from boostrank.tables.html import html_table
@@ -204,7 +205,7 @@ def explain(
     X = to_pandas(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
     n_rows = X.shape[0]
-    ids = np.zeros(n_rows, dtype=int) if qid is None else as_array(qid, "qid")
+    ids = np.zeros(n_rows, dtype=int) if qid is None else Queries.from_qid(qid).qid
     lengths = {"qid": len(ids)} | ({} if y is None else {"y": len(np.asarray(y))})
     check_lengths(X=n_rows, **lengths)
     query = _check_query(ids, query)

@@ -43,6 +43,16 @@ def test_numbers_that_numpy_converts_exactly_have_its_type(values, dtype):
     assert as_array(values, "y").dtype == dtype
 
 
+@pytest.mark.parametrize("missing", [None, NAN, pd.NA])
+def test_missing_texts_of_all_types_are_missing_ids(missing):
+    of_numpy = np.array(["a", missing, "b"], dtype=np.dtypes.StringDType(na_object=missing))
+    of_pandas = [pd.array(["a", missing, "b"], dtype=kind) for kind in ("string", "string[pyarrow]", "str")]
+    for ids in (of_numpy, *of_pandas, *map(pd.Series, of_pandas), ["a", missing, "b"]):
+        with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is"):
+            br.ndcg_score([1, 2, 0], [0, 1, 2], ids)
+    assert as_array(np.array(["a", "é" * 9], dtype=np.dtypes.StringDType()), "qid").tolist() == ["a", "é" * 9]
+
+
 def test_a_column_becomes_one_dimensional_and_other_shapes_stay():
     assert as_array(np.ones((3, 1)), "y").shape == (3,)
     assert as_array(pd.DataFrame({"y": [1, 2]}), "y").shape == (2,)

@@ -115,6 +115,8 @@ def test_an_id_and_its_text_are_two_queries(data):
     assert rows == [0, 1]
     with pytest.raises(ValueError, match="no query '12' among the 2 queries; near to it: 1, 1"):
         explain(ranker, X, qid, query="12")
+    with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is <NA>"):
+        explain(ranker, X, pd.Series(["a", pd.NA, *["b"] * (len(y) - 2)], dtype="string"), query="a")
 
 
 def test_a_query_of_one_document_is_explained_from_the_expected_score(data):
