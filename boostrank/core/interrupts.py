@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
@@ -41,24 +41,20 @@ def defer_interrupts() -> Iterator[None]:
     complete
     interrupted
     """
-    before, handlers = _waits.get(), {}
-    if _is_main_thread() and not before:
-        handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
-    # An exception of a handler may come as soon as handlers no longer wait, so that each step back has its own finally.
-    try:
+    before = _waits.get()
+    # An exception of a handler may come as soon as handlers no longer wait. The stack restores all of them even then.
+    with ExitStack() as restored:
+        for number in signal.valid_signals() if _is_main_thread() and not before else ():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                restored.callback(signal.signal, number, handler)
+                signal.signal(number, partial(_receive, handler))
         try:
-            for number, handler in handlers.items():
-                if callable(handler):
-                    signal.signal(number, partial(_receive, handler))
             _waits.set(True)
             yield
         finally:
             _waits.set(before)
             _handle_received()
-    finally:
-        for number, handler in handlers.items():
-            if callable(handler):
-                signal.signal(number, handler)
 
 
 def interruptible(function: Callable[..., T], *arguments: Any) -> T:

@@ -17,7 +17,7 @@ from boostrank.clicks import DocumentClicks
 from boostrank.clicks.labels import RECORD
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
-from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
 from boostrank.objectives.labels import Clicks, Labels, as_labels
@@ -78,13 +78,13 @@ class ClickRecords(Clicks):
 def as_rows(part: Sequence[Any]) -> Rows:
     """Rows from the features, labels, query ids and perhaps weights of one partition."""
     X, relevance, qid, *rest = part
-    weights = rest[0] if rest else None
-    return Rows(X, _one_dimensional(relevance), plain_ids(qid), None if weights is None else _one_dimensional(weights))
+    weights = as_array(rest[0], "sample_weight") if rest and rest[0] is not None else None
+    return Rows(X, as_array(relevance, "y"), plain_ids(qid), weights)
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
     """Query ids of one partition, converted such that equal ids have the same type in all partitions."""
-    ids = _one_dimensional(qid)
+    ids = as_array(qid, "qid")
     if ids.dtype.kind in "OUS":
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
     if ids.dtype.kind == "f":
@@ -180,12 +180,6 @@ def concatenate(pieces: list[Any]) -> Rows:
         np.concatenate(qid),
         None if weights[0] is None else np.concatenate(weights),
     )
-
-
-def _one_dimensional(values: Any) -> NDArray[Any]:
-    """An array of one value per row, from an array, a Series, or a DataFrame of one column."""
-    array = np.asarray(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _take(rows: Rows, taken: Ints) -> Rows:
