@@ -89,12 +89,14 @@ def test_every_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch):
 
 @pytest.mark.parametrize("call", range(1, 2 * N_PASSES + 1))
 @pytest.mark.parametrize("given", [X, pd.DataFrame(X, columns=list("abcd")), csr_array(X)])
-def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, call, monkeypatch):
+@pytest.mark.parametrize("n_estimators", [2, "auto"])
+def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, n_estimators, call, monkeypatch):
     # Each pass calls it for the block and at the end of the data.
     calls = act_at(monkeypatch, xgboost.DataIter, "_next_wrapper", call)
     with pytest.raises(KeyboardInterrupt):
-        br.XGBoostRanker(n_estimators=2).fit(given, y, qid)
-    assert len(calls) == 2 * N_PASSES or issubclass(type(given), csr_array)
+        br.XGBoostRanker(n_estimators=n_estimators).fit(given, y, qid)
+    # All passes have ended.
+    assert len(calls) >= 2 * N_PASSES
 
 
 @pytest.mark.parametrize(
@@ -117,13 +119,18 @@ def make_callback(ranker_class, function):
 
 
 @pytest.mark.parametrize("ranker_class", RANKERS)
-@pytest.mark.parametrize("options", [{}, {"n_estimators": "auto"}, {"validation_fraction": 0.3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_estimators": "auto"}, {"validation_fraction": 0.3}, {"objective": "native"}]
+)
 def test_a_signal_ends_the_training_after_the_round(ranker_class, options):
     rounds = []
+    if "objective" in options:
+        options = {"objective": "rank:ndcg" if ranker_class is br.XGBoostRanker else "lambdarank"}
 
     def act():
-        rounds.append(None)
         interrupt()
+        # The library, which calls this, is not interrupted.
+        rounds.append(None)
 
     with pytest.raises(KeyboardInterrupt):
         ranker_class(**options).fit(X, y, qid, callbacks=[make_callback(ranker_class, act)])
