@@ -95,8 +95,8 @@ def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, n_estima
     calls = act_at(monkeypatch, xgboost.DataIter, "_next_wrapper", call)
     with pytest.raises(KeyboardInterrupt):
         br.XGBoostRanker(n_estimators=n_estimators).fit(given, y, qid)
-    # All passes have ended.
-    assert len(calls) >= 2 * N_PASSES
+    # Without blocks that are read here, all passes end before.
+    assert len(calls) >= (call if isinstance(given, csr_array) else 2 * N_PASSES)
 
 
 @pytest.mark.parametrize(
