@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -17,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.custom_functions import BoundMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
 from boostrank.core.dcg import DCG
+from boostrank.core.interrupts import interruptible
 from boostrank.core.queries import Queries
 from boostrank.core.targets import Normalize
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
@@ -223,7 +225,8 @@ class Training:
         if isinstance(self.objective, BoundLoss):
             boost = with_reused_buffers(self.objective)
         share, seed = self.specification.query_share, self.specification.seed
-        return boost if share == 1 else QuerySample(self.objective, share, seed, boost)
+        # The library calls it while signals wait.
+        return partial(interruptible, boost if share == 1 else QuerySample(self.objective, share, seed, boost))
 
 
 class Trained(NamedTuple):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.core.interrupts import interruptible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -47,7 +49,7 @@ class History:
 
         Returns the name of each metric, its value, and whether higher is better.
         """
-        results = [result for metric in self._sets[i].metrics for result in metric.evaluate(scores)]
+        results = [result for metric in self._sets[i].metrics for result in interruptible(metric.evaluate, scores)]
         _check_names([name for name, _, _ in results], list(self._values[i]))
         for name, value, _ in results:
             self._values[i].setdefault(name, []).append(value)
@@ -163,7 +165,10 @@ class RoundsBar:
             self._progress.stop()
 
     def advance(self) -> None:
-        """Count one more round."""
+        """Count one more round; here, signals that wait are handled."""
+        interruptible(self._advance)
+
+    def _advance(self) -> None:
         if not self._shown:
             return
         self._n_trained += 1

@@ -120,7 +120,7 @@ class Queries(Segments):
 
     def check_qid(self, qid: ArrayLike, owner: str) -> None:
         """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
-        given, own = as_array(qid, "qid"), self.qid
+        given, own = _as_ids(qid), self.qid
         if given.shape != own.shape:
             raise ValueError(f"qid differs from the query ids of {owner}: it has shape {given.shape}. Leave qid out")
         if given.dtype != own.dtype:

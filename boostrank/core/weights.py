@@ -32,7 +32,8 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     Parameters
     ----------
     sample_weight : array-like, shape (n_queries,) or (n_documents,)
-        Weights of queries, or of documents. A pandas Series with the query ids as index is aligned by it.
+        Weights of queries, or of documents. A pandas Series with the query ids as index is aligned by it; see
+        :func:`index_has_ids`.
     queries : Queries
     may_differ : bool
         Whether the weights of documents may differ within a query, because the loss has a term for each document.
@@ -48,7 +49,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     ValueError
         If there is neither one weight per query nor one per document, if a weight is negative or not finite, if all
         weights are zero, if they differ within a query although `may_differ` is False, or if the index of a Series of
-        weights of queries is neither that of the query ids nor 0, 1, ...
+        weights of queries is neither that of the query ids nor 0, 1, ..., or may be both with different meanings.
 
     Examples
     --------
@@ -88,20 +89,39 @@ def check_weights(weights: Floats) -> Floats:
 
 def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
     """The weights of the queries in the sequence of `queries`, found by the query ids in the index of the Series."""
-    is_numbered = series.index.equals(pd.RangeIndex(len(series)))
-    if queries.n_documents == queries.n_queries and is_numbered:
-        # These may be weights of documents.
+    if not index_has_ids(series, queries, "sample_weight"):
         return weights
     rows = series.index.get_indexer(pd.Index(queries.ids)) if series.index.is_unique else np.array([-1])
-    if rows.min() >= 0:
-        return weights[rows]
-    if not is_numbered:
+    if rows.min() < 0:
         raise ValueError(
             f"sample_weight is a Series of one weight per query, but its index, {series.index[:3].tolist()}, does not "
             f"have the query ids, such as {queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
             "queries first appear, pass sample_weight.to_numpy()"
         )
-    return weights
+    return weights[rows]
+
+
+def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
+    """Whether the index of a Series of values of queries has the query ids, and not the numbers 0, 1, ... of rows.
+
+    Where 0, 1, ... are the query ids too, an index with a name has ids.
+
+    Raises
+    ------
+    ValueError
+        If an index without a name may be both, and the values of queries would differ. `name` is that of the argument.
+    """
+    if not series.index.equals(pd.RangeIndex(len(series))):
+        return True
+    rows = series.index.get_indexer(pd.Index(queries.ids))
+    is_ordered = len(rows) != len(series) or series.iloc[rows].reset_index(drop=True).equals(series)
+    if rows.min() >= 0 and series.index.name is None and not is_ordered:
+        raise ValueError(
+            f"{name} is a Series whose index 0, 1, ... may be the query ids, or the sequence in which queries first "
+            f"appear, {queries.ids[:_N_SHOWN].tolist()}, ...: pass {name}.rename_axis('qid') if it has the ids, and "
+            f"{name}.to_numpy() if the values are in this sequence"
+        )
+    return bool(rows.min() >= 0)
 
 
 def unit_mean(weights: Floats) -> Floats:

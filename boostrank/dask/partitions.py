@@ -194,7 +194,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     if local:
         futures |= _send(client, local, futures["X"], workers)
     parts = [[futures[name][i] for name in columns] for i in range(n_parts)]
-    summaries = client.gather([submit(client, worker, summarize, parts[i], i) for i, worker in enumerate(workers)])
+    dtype = getattr(qid, "dtype", object)
+    summaries = client.gather([submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)])
     sizes = np.concatenate([summary.sizes for summary in summaries])
     if len(sizes) == 0:
         raise ValueError("X has no rows")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pandas.api.types import is_numeric_dtype, is_object_dtype, is_string_dtype
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
@@ -16,7 +17,7 @@ from boostrank.clicks import DocumentClicks
 from boostrank.clicks.labels import RECORD
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
-from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
 from boostrank.objectives.labels import Clicks, Labels, as_labels
@@ -77,13 +78,13 @@ class ClickRecords(Clicks):
 def as_rows(part: Sequence[Any]) -> Rows:
     """Rows from the features, labels, query ids and perhaps weights of one partition."""
     X, relevance, qid, *rest = part
-    weights = rest[0] if rest else None
-    return Rows(X, _one_dimensional(relevance), plain_ids(qid), None if weights is None else _one_dimensional(weights))
+    weights = as_array(rest[0], "sample_weight") if rest and rest[0] is not None else None
+    return Rows(X, as_array(relevance, "y"), plain_ids(qid), weights)
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
     """Query ids of one partition, converted such that equal ids have the same type in all partitions."""
-    ids = _one_dimensional(qid)
+    ids = as_array(qid, "qid")
     if ids.dtype.kind in "OUS":
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
     if ids.dtype.kind == "f":
@@ -106,14 +107,15 @@ def stack(blocks: list[Any]) -> Any:
     return vstack(blocks, format="csr") if any(map(issparse, blocks)) else np.concatenate(blocks)
 
 
-def summarize(part: list[Any], number: int) -> PartitionSummary:
-    """Check partition `number`, and count its queries."""
+def summarize(part: list[Any], number: int, dtype: Any = object) -> PartitionSummary:
+    """Check partition `number`, whose collection of query ids has the type `dtype`, and count its queries."""
     with named_part(f"partition {number}"):
         rows = as_rows(part)
         weights = {} if rows.weights is None else {"sample_weight": len(rows.weights)}
         check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **weights)
         if len(rows.qid) == 0:
             return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
+        _check_type_of_ids(rows.qid, dtype)
         if rows.X.ndim == 2:
             TrainingFeatures().learn(rows.X)
         queries = Queries.from_qid(rows.qid)
@@ -122,6 +124,19 @@ def summarize(part: list[Any], number: int) -> PartitionSummary:
         if rows.weights is not None and rows.weights.any():
             document_weights(queries.group(rows.weights), queries, may_differ=True)
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, (labels.min(), labels.max()))
+
+
+def _check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
+    """Raise ValueError for numbers where Dask knows the ids as texts, or for others where it knows them as numbers.
+
+    The ids 1 and "1" of two partitions would be two queries.
+    """
+    is_text = is_string_dtype(dtype) and not is_object_dtype(dtype)
+    if (is_text or is_numeric_dtype(dtype)) and is_text == (ids.dtype == np.int64):
+        raise ValueError(
+            f"qid has the type {dtype} in its collection, but here it has ids such as {ids[0]!r}: convert the ids of "
+            "all partitions to one type, and give Dask this type as meta="
+        )
 
 
 def labels_of(rows: Rows) -> Labels:
@@ -165,12 +180,6 @@ def concatenate(pieces: list[Any]) -> Rows:
         np.concatenate(qid),
         None if weights[0] is None else np.concatenate(weights),
     )
-
-
-def _one_dimensional(values: Any) -> NDArray[Any]:
-    """An array of one value per row, from an array, a Series, or a DataFrame of one column."""
-    array = np.asarray(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _take(rows: Rows, taken: Ints) -> Rows:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, as_array
 from boostrank.tables.html import html_table, range_text
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Dataset(NamedTuple):
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
         # Preferences and clicks are no arrays, and take rows themselves.
         y = self.y if self._has_other_labels else np.asarray(self.y)
-        return Dataset(_safe_indexing(self.X, rows), y[rows], np.asarray(self.qid)[rows])
+        return Dataset(_safe_indexing(self.X, rows), y[rows], as_array(self.qid, "qid")[rows])
 
     @property
     def _has_other_labels(self) -> bool:

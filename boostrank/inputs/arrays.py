@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MappingView, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     """The values of an argument as an array, each of them as it was given.
 
     NumPy converts the elements of a list to one type: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
-    string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here.
+    string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here. So do
+    other sequences, such as a ``deque``, and the views of a dict. Iterators, which can be read only once, are refused.
 
     Parameters
     ----------
@@ -50,9 +52,15 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
         masked = int(np.argmax(np.ma.getmaskarray(values)))
         raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
     try:
-        array = _list_as_array(values, name) if isinstance(values, (list, tuple)) else np.asarray(values)
+        if isinstance(values, (Sequence, MappingView)) and not isinstance(values, (str, bytes)):
+            array = _list_as_array(list(values), name)
+        else:
+            array = np.asarray(values)
     except TypeError as error:
         raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
+    if array.dtype.kind == "T":
+        # pandas does not know the missing values of NumPy's texts of variable length.
+        array = array.astype(object)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     column = array.ndim == 2 and array.shape[1] == 1
@@ -153,7 +161,7 @@ def finite_numbers(values: ArrayLike, name: str, **rows: int) -> Floats:
     return numbers
 
 
-def _list_as_array(values: list[Any] | tuple[Any, ...], name: str) -> NDArray[Any]:
+def _list_as_array(values: list[Any], name: str) -> NDArray[Any]:
     types = set(map(type, values))
     try:
         array = np.asarray(values)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import check_count, is_count
 from boostrank.inputs.frames import find_qid, is_pandas, to_pandas
@@ -204,7 +205,7 @@ def explain(
     X = to_pandas(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
     n_rows = X.shape[0]
-    ids = np.zeros(n_rows, dtype=int) if qid is None else np.asarray(qid)
+    ids = np.zeros(n_rows, dtype=int) if qid is None else Queries.from_qid(qid).qid
     lengths = {"qid": len(ids)} | ({} if y is None else {"y": len(np.asarray(y))})
     check_lengths(X=n_rows, **lengths)
     query = _check_query(ids, query)
@@ -232,7 +233,7 @@ def near_ids(ids: ArrayLike, query: Any) -> list[str]:
     >>> near_ids([3, 10, 12, 99], 11), near_ids(["red shoe", "hat"], "red shoes")
     (['10', '12', '3'], ['red shoe'])
     """
-    known = np.unique(np.asarray(ids))
+    known = pd.unique(np.asarray(ids))
     if known.dtype.kind in "iuf":
         try:
             distance = np.abs(known.astype(np.float64) - float(query))
@@ -278,7 +279,7 @@ def feature_text(name: Any) -> str:
 
 
 def _check_query(ids: NDArray[Any], query: Any) -> Any:
-    known = np.unique(ids)
+    known = pd.unique(ids)
     if query is None and len(known) == 1:
         return known[0]
     if query is None:

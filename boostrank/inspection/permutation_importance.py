@@ -12,7 +12,7 @@ from scipy import sparse as sp
 from sklearn.utils import _safe_indexing
 
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import as_random_state, check_count
 from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
 from boostrank.metrics import Measure, get_measure
@@ -77,7 +77,7 @@ def feature_importance(
     check_count("n_repeats", n_repeats)
     chosen = get_measure(measure)
     X, qid = find_qid(X, qid, y)
-    X, qid = to_pandas(X), np.asarray(require_qid(qid, "feature_importance"))
+    X, qid = to_pandas(X), as_array(require_qid(qid, "feature_importance"), "qid")
     X = X if is_pandas(X) or sp.issparse(X) else np.asarray(X)
     wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
     result = cross_validate(ranker, X, y, qid, **wanted, **options)

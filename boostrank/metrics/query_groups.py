@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from boostrank.core.queries import Queries
-from boostrank.core.weights import align, by_id, is_by_id, refuse_unknown, weighted_means
+from boostrank.core.weights import align, by_id, index_has_ids, is_by_id, refuse_unknown, weighted_means
 from boostrank.inputs.arrays import Floats, Ints, as_array
 
 #: Name of the group of all queries in a table of means.
@@ -146,11 +146,8 @@ def add_groups(values: pd.DataFrame, groups: QueryGroups) -> pd.DataFrame:
 
 def _has_ids(by: pd.Series, queries: Queries) -> bool:
     """Whether the index of a Series has query ids, and not row numbers; as weights of queries in a Series."""
-    is_numbered = by.index.equals(pd.RangeIndex(len(by)))
-    if len(by) == queries.n_documents:
-        # Where each query has one document, an index other than 0, 1, ... has ids.
-        return queries.n_documents == queries.n_queries and not is_numbered
-    return not is_numbered or bool(pd.Index(queries.ids).isin(by.index).all())
+    of_queries = len(by) != queries.n_documents or queries.n_documents == queries.n_queries
+    return of_queries and index_has_ids(by, queries, "by")
 
 
 def _refuse_differences(values: pd.Series, queries: Queries) -> None:

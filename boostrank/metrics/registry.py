@@ -172,8 +172,8 @@ def evaluate(
     by : array-like, shape (n_documents,) or (n_queries,), Mapping, Series or DataFrame, optional
         Group of each query, such as its segment, its country or its length. An array has one value for each document,
         equal within a query, or one for each query in the sequence in which the queries first appear. A dict has the
-        group by query id, a Series has the query ids as index, and a DataFrame has two columns, one of them called
-        "query_id", "query", "qid" or "q_id".
+        group by query id, a Series has the query ids as index (with a name, if they are 0, 1, ... in another sequence),
+        and a DataFrame has two columns, one of them called "query_id", "query", "qid" or "q_id".
 
     Returns
     -------

@@ -229,7 +229,8 @@ class BoostedRanker(TrainedModel):
             Number of documents of each query, instead of `qid`; the rows must be sorted by query.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
-            query ids as index; or weights of documents. Weights of documents may differ within a query for surrogates
+            query ids as index (an index 0, 1, ... needs a name if it has ids that appear in another sequence); or
+            weights of documents. Weights of documents may differ within a query for surrogates
             that have a term for each document: "squared", "logistic", "poisson", where they multiply its loss, and
             "softmax", "power", "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain.
             Weights are relative: all of them times a constant give the same model, and they do not change the meaning

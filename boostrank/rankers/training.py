@@ -19,6 +19,7 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.progress import History
+from boostrank.core.interrupts import defer_interrupts
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
@@ -39,7 +40,9 @@ def train(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
 ) -> Trained:
     """Check the categorical features, bind the loss to the data, and train."""
-    return backend.train(bind_training(backend, specification, data, validation))
+    training = bind_training(backend, specification, data, validation)
+    with defer_interrupts():
+        return backend.train(training)
 
 
 def is_caused_by_data(error: Exception) -> bool:
@@ -126,7 +129,8 @@ class FoldTrainings:
             metrics = self._specification.bind_metrics(held_out)
         validation = ValidationSet(name, held_out, metrics)
         training = bind_training(self._backend, self._specification, data, [validation])
-        run = self._backend.start(training, binned)
+        with defer_interrupts():
+            run = self._backend.start(training, binned)
         self._folds.append(_Fold(validation, self._specification, run))
 
     def next_round(self) -> None:
@@ -211,7 +215,8 @@ class _Fold:
 
     def next_round(self) -> None:
         """Train one more round, and evaluate it."""
-        self.scores = self.run.next_round()
+        with defer_interrupts():
+            self.scores = self.run.next_round()
         self.history.record(0, self.scores)
         last = self.history.last()
         assert last is not None

@@ -1,5 +1,8 @@
 """The average of models against the mean of their predictions, and as a model: files, SHAP values, ONNX."""
 
+import json
+import re
+
 import lightgbm as lgb
 import numpy as np
 import onnxruntime
@@ -190,6 +193,43 @@ def test_base_scores_of_xgboost_are_averaged(data):
     average = br.XGBoostRanker._backend.average(boosters)
     scores = np.mean([one.predict(matrix, output_margin=True) for one in boosters], axis=0)
     np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"booster": "dart", "rate_drop": 0.5}, {"tree_method": "exact", "gamma": 1}]
+)
+def test_outputs_of_nodes_of_xgboost_are_divided_wherever_a_model_has_them(parameters, data, tmp_path):
+    def trees(booster):
+        model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
+        return model.get("gbtree", model)["model"]["trees"], model.get("weight_drop")
+
+    rankers = train(br.XGBoostRanker, data[0], data, **parameters)
+    found, members = trees(averaged(rankers, tmp_path / "m").booster_)[0], [trees(one.booster_) for one in rankers]
+    weighted = [pair for own, weights in members for pair in zip(own, weights or [1] * len(own), strict=True)]
+    for tree, (own, weight) in zip(found, weighted, strict=True):
+        factors = {"base_weights": weight / 3, "sum_hessian": 1, "loss_changes": 1}
+        for field, factor in factors.items():
+            np.testing.assert_allclose(tree[field], np.multiply(own[field], factor), rtol=1e-6)
+        leaves = np.equal(tree["left_children"], -1)
+        outputs = np.where(leaves, weight / 3, 1) * own["split_conditions"]
+        np.testing.assert_allclose(tree["split_conditions"], outputs, rtol=1e-6)
+
+
+def test_outputs_of_nodes_of_lightgbm_are_divided_wherever_a_model_has_them(data, tmp_path):
+    def trees(booster):
+        text = booster.model_to_string().partition("end of trees")[0]
+        return [dict(re.findall(r"^(\w+)=(.*)$", tree, re.MULTILINE)) for tree in text.split("\nTree=")[1:]]
+
+    def numbers(tree, field):
+        return np.array(tree[field].split(), dtype=float)
+
+    rankers = train(br.LightGBMRanker, data[0], data)
+    members = [tree for one in rankers for tree in trees(one.booster_)]
+    factors = dict.fromkeys(("leaf_weight", "leaf_count", "internal_weight", "split_gain", "threshold"), 1.0)
+    factors |= dict.fromkeys(("leaf_value", "internal_value", "shrinkage"), 1 / 3)
+    for tree, own in zip(trees(averaged(rankers, tmp_path / "m").booster_), members, strict=True):
+        for field, factor in factors.items():
+            np.testing.assert_allclose(numbers(tree, field), factor * numbers(own, field), rtol=1e-5)
 
 
 def test_attributes_of_one_model_of_xgboost_are_not_those_of_the_average(data):

@@ -129,3 +129,9 @@ def test_rows_keep_their_sequence_within_a_query():
     assert queries.ids.tolist() == [one for one, _ in by_id]
     np.testing.assert_array_equal(queries.permutation, np.concatenate([rows.to_numpy() for _, rows in by_id]))
     np.testing.assert_array_equal(queries.qid, qid)
+
+
+@pytest.mark.parametrize("dtype", ["string", "str", object])
+def test_missing_ids_are_found_before_they_are_compared(dtype):
+    with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is"):
+        Queries.from_qid(["a", "a", "b"]).check_qid(pd.Series(["a", pd.NA, "b"], dtype=dtype), "y")

@@ -10,6 +10,7 @@ import pytest
 import boostrank as br
 from boostrank.core.queries import Queries
 from boostrank.core.weights import align, by_id, document_weights, is_by_id, query_weights, refuse_unknown, unit_mean
+from boostrank.metrics.query_groups import query_groups
 
 QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 
@@ -93,6 +94,49 @@ def test_ids_are_numbers_or_become_text(ids):
     assert align(by_id(given, "by"), np.array([2**60 + 1, 7]), "by").tolist() == ["y", "x"]
     as_text = by_id(given, "by", ids_are_text=True)
     assert align(as_text, np.array([str(2**60 + 1), "7"], dtype=object), "by").tolist() == ["y", "x"]
+
+
+QUERIES_IN_OTHER_ORDER = Queries.from_qid([2, 2, 0, 1])
+NAMED = pd.RangeIndex(3, name="qid")
+
+
+@pytest.mark.parametrize(
+    ("series", "queries", "expected"),
+    [
+        (pd.Series([1.0, 2.0, 3.0], NAMED), QUERIES_IN_OTHER_ORDER, [3.0, 1.0, 2.0]),
+        (pd.Series([1.0, 2.0, 3.0], [2, 0, 1]), QUERIES_IN_OTHER_ORDER, [1.0, 2.0, 3.0]),
+        # Both readings mean the same.
+        (pd.Series([1.0, 2.0, 3.0]), Queries.from_qid([0, 0, 1, 2]), [1.0, 2.0, 3.0]),
+        (pd.Series([2.0, 2.0, 2.0]), QUERIES_IN_OTHER_ORDER, [2.0, 2.0, 2.0]),
+        # The index does not have the ids.
+        (pd.Series([1.0, 2.0, 3.0]), Queries.from_qid([2, 2, 1, 3]), [1.0, 2.0, 3.0]),
+        (pd.Series([1.0, 2.0, 3.0], NAMED), Queries.from_qid(list("bbac")), [1.0, 2.0, 3.0]),
+        # Each query has one document.
+        (pd.Series([1.0, 2.0, 3.0]), Queries.from_qid([0, 1, 2]), [1.0, 2.0, 3.0]),
+        (pd.Series([1.0, 2.0, 3.0], NAMED), Queries.from_qid([2, 0, 1]), [3.0, 1.0, 2.0]),
+    ],
+)
+def test_a_series_of_query_weights_has_ids_or_the_sequence_of_the_queries(series, queries, expected):
+    assert query_weights(series, queries).tolist() == expected
+    groups = query_groups(series.map(str), queries)
+    assert groups.of_queries.tolist() == list(map(str, expected))
+
+
+@pytest.mark.parametrize("qid", [[2, 2, 0, 1], [2, 0, 1]])
+def test_a_series_whose_index_may_be_ids_or_not_is_an_error(qid):
+    queries, series = Queries.from_qid(qid), pd.Series([1.0, 2.0, 3.0])
+    for name, call in (("sample_weight", query_weights), ("by", query_groups)):
+        with pytest.raises(ValueError, match=rf"{name} is a Series whose index .* pass {name}.rename_axis\('qid'\) if"):
+            call(series, queries)
+        call(series.rename_axis("qid"), queries)
+        call(series.to_numpy(), queries)
+    # Weights of documents are never found by an index.
+    assert document_weights(pd.Series([1.0, 2.0, 3.0, 4.0]), Queries.from_qid([2, 2, 0, 1]), True).tolist() == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_an_array_is_not_by_id():

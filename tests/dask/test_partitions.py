@@ -54,6 +54,16 @@ def test_query_ids_may_be_floats_or_strings(client, place, data, even_sizes, kin
         assert other[2].tolist() == ([f"q{i}" for i in integer[2]] if kind is str else integer[2].tolist())
 
 
+@pytest.mark.parametrize("meta", [np.int64, "U3"])
+def test_a_partition_with_ids_of_another_type_is_an_error(client, place, data, even_sizes, meta):
+    X, y, qid = place(data, even_sizes(len(data[1]), 2))
+    last = qid.blocks[1] if meta == "U3" else qid.blocks[1].map_blocks(lambda ids: ids.astype(str), dtype=np.int64)
+    first = qid.blocks[0].astype(str) if meta == "U3" else qid.blocks[0]
+    mixed = da.concatenate([first, last.map_blocks(lambda ids: ids, dtype=first.dtype)])
+    with pytest.raises(ValueError, match="partition 1: qid has the type"):
+        colocate_queries(client, X, y, mixed)
+
+
 def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data, aligned_sizes, small):
     X, y, qid = place(data, aligned_sizes(data[2], 4))
     before = client.who_has(X)

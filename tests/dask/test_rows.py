@@ -75,6 +75,32 @@ def test_faults_name_the_partition_and_the_argument(part, message):
         summarize(part, 7)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "ids", "is_valid"),
+    [
+        (np.int64, QID, True),
+        (np.float32, QID, True),
+        (pd.Int64Dtype(), QID, True),
+        (np.int64, QID.astype(str), False),
+        (pd.Int64Dtype(), pd.Series(QID.astype(str)), False),
+        (np.dtype("U3"), QID.astype(str), True),
+        (np.dtype("U3"), QID, False),
+        (pd.StringDtype(), pd.Series(QID.astype(str), dtype="string"), True),
+        (pd.StringDtype(), QID.astype(object), False),
+        (object, QID, True),
+        (object, QID.astype(str), True),
+        (pd.CategoricalDtype(), QID, True),
+        (pd.CategoricalDtype(), QID.astype(str), True),
+    ],
+)
+def test_ids_have_the_type_of_their_collection(dtype, ids, is_valid):
+    if is_valid:
+        assert summarize([X, Y, ids], 7, dtype).sizes.tolist() == [2, 1, 1]
+        return
+    with pytest.raises(ValueError, match=r"partition 7: qid has the type .* in its collection, but here it has ids"):
+        summarize([X, Y, ids], 7, dtype)
+
+
 @pytest.mark.parametrize("convert", [np.asarray, csr_matrix, pd.DataFrame])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_are_split_by_query_and_concatenated(convert, weighted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import enum
 import fractions
@@ -87,6 +88,8 @@ FAULTY = {
 #: Containers of the ids 1, 2 and 3, which mean three queries.
 CONTAINERS = {
     "tuple": tuple,
+    "deque": collections.deque,
+    "values-of-a-dict": lambda ids: dict(enumerate(ids)).values(),
     "big-endian": lambda ids: np.array(ids, ">i8"),
     "column-of-a-matrix": lambda ids: np.array(ids)[:, None],
     "strided": lambda ids: np.repeat(ids, 2)[::2],
@@ -110,6 +113,7 @@ def catalogue():
         codes = [row % len(values) for row in range(N_ROWS)]
         if not isinstance(values[0], tuple):
             entries[f"list-of-{name}"] = tiled(values), codes
+            entries[f"deque-of-{name}"] = collections.deque(tiled(values)), codes
         entries[f"objects-of-{name}"] = as_objects(tiled(values)), codes
     for name, values in EQUAL.items():
         # Beside another query, since some entry points need two of them.

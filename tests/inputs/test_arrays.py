@@ -1,5 +1,7 @@
 """Arrays from arguments: no conversion changes or merges values."""
 
+from collections import UserList, deque
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,8 +28,9 @@ NAN = float("nan")
     ],
 )
 @for_each("nested", [False, True])
-def test_each_element_of_a_list_keeps_its_value(values, nested):
-    array = as_array([[value] for value in values] if nested else values, "qid")
+@for_each("container", [list, tuple, deque, UserList, lambda values: dict(enumerate(values)).values()])
+def test_each_element_of_a_sequence_keeps_its_value(values, nested, container):
+    array = as_array(container([[value] for value in values] if nested else values), "qid")
     assert array.shape == (len(values),)
     assert array.tolist() == list(values)
 
@@ -38,6 +41,16 @@ def test_each_element_of_a_list_keeps_its_value(values, nested):
 )
 def test_numbers_that_numpy_converts_exactly_have_its_type(values, dtype):
     assert as_array(values, "y").dtype == dtype
+
+
+@pytest.mark.parametrize("missing", [None, NAN, pd.NA])
+def test_missing_texts_of_all_types_are_missing_ids(missing):
+    of_numpy = np.array(["a", missing, "b"], dtype=np.dtypes.StringDType(na_object=missing))
+    of_pandas = [pd.array(["a", missing, "b"], dtype=kind) for kind in ("string", "string[pyarrow]", "str")]
+    for ids in (of_numpy, *of_pandas, *map(pd.Series, of_pandas), ["a", missing, "b"]):
+        with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is"):
+            br.ndcg_score([1, 2, 0], [0, 1, 2], ids)
+    assert as_array(np.array(["a", "é" * 9], dtype=np.dtypes.StringDType()), "qid").tolist() == ["a", "é" * 9]
 
 
 def test_a_column_becomes_one_dimensional_and_other_shapes_stay():
@@ -66,6 +79,12 @@ def test_what_is_no_real_number_is_an_error_that_names_the_argument(values):
 def test_lists_of_unequal_rows_are_an_error_that_names_the_argument():
     with pytest.raises(ValueError, match="y must be an array with rows of equal length"):
         as_array([[1], [1, 2]], "y")
+
+
+@pytest.mark.parametrize("values", [iter([1, 2]), (i for i in (1, 2)), {1, 2}, "ab", b"ab", {"a": 1}])
+def test_what_is_no_sequence_of_values_is_an_error(values):
+    with pytest.raises(ValueError, match="qid must have one query id per row"):
+        br.ndcg_score([1, 2], [0, 1], values)
 
 
 def test_an_object_that_is_no_array_is_named():

@@ -98,6 +98,12 @@ def test_tables_of_runs_say_the_gain():
     ("name", "fault"),
     [
         ("nDCG@0", "must be like 'nDCG@10'"),
+        # Other digits than those of ASCII.
+        ("nDCG@٣", "must be like 'nDCG@10'"),
+        ("ndcg@٣", "measure must be a Measure"),
+        ("ndcg@１０", "measure must be a Measure"),
+        ("IPrec@٠.٥", "must be like 'IPrec@0.5'"),
+        ("P(rel=٢)@5", "must be like .rel=2."),
         ("P(2)@5", "must be like .rel=2."),
         ("P(rel=1, rel=2)@5", "each name once"),
         ("P(level=2)@5", "the parameter 'level', which is not known; known are rel"),

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import NameCode
+from boostrank.core.interrupts import interruptible
 from boostrank.datasets.feature_files import FeatureFiles
 
 #: Names of features with these characters are errors, or are written to model files as other names.
@@ -89,10 +90,10 @@ def _sequence_class() -> type[Any]:
         def __getitem__(self, rows: Any) -> NDArray[Any]:
             if isinstance(rows, slice):
                 self._block, self._start = self._features.read(0, 0), 0
-                return self._features.read(rows.start, rows.stop)
+                return interruptible(self._features.read, rows.start, rows.stop)
             if not 0 <= rows - self._start < len(self._block):
                 self._start = int(rows) - int(rows) % self.batch_size
-                self._block = self._features.read(self._start, self._start + self.batch_size)
+                self._block = interruptible(self._features.read, self._start, self._start + self.batch_size)
             # LightGBM takes sampled rows in float64 only.
             return self._block[rows - self._start].astype(np.float64)
 

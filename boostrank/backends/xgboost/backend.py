@@ -260,10 +260,9 @@ def _weights(learner: Object, n_trees: int) -> list[float]:
 
 
 def _scale(tree: Object, factor: float) -> Object:
-    """The tree with the outputs of its leaves multiplied by a factor."""
-    # The split condition of a leaf is its output.
-    tree["split_conditions"] = [
-        value * factor if child == _NO_CHILD else value
-        for value, child in zip(tree["split_conditions"], tree["left_children"], strict=True)
-    ]
+    """The tree with the outputs of its nodes multiplied by a factor."""
+    # The split condition of a leaf is its output, which some programs read from the weights of nodes instead.
+    tree["base_weights"] = np.multiply(tree["base_weights"], factor).tolist()
+    factors = np.where(np.equal(tree["left_children"], _NO_CHILD), factor, 1.0)
+    tree["split_conditions"] = np.multiply(tree["split_conditions"], factors).tolist()
     return tree

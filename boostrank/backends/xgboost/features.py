@@ -30,6 +30,7 @@ from scipy.sparse import issparse
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import Features, NameCode, check_codes, resolve_features
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
+from boostrank.core.interrupts import interruptible
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.frames import is_pandas, replace_columns
@@ -141,7 +142,7 @@ def _bins(
     make_blocks = partial(_iterate, ends, get_block, fields, weights, columns)
     if cache is not None:
         return _cached(make_blocks, cache, settings)
-    return xgb.QuantileDMatrix(make_blocks(), **settings)
+    return _matrix_of_blocks(xgb.QuantileDMatrix, make_blocks(), settings)
 
 
 def takes_bins(parameters: Mapping[str, Any]) -> bool:
@@ -233,11 +234,32 @@ def _iterate(
             number, rows = blocks[self.i]
             part = {name: values[rows] for name, values in fields.items()}
             weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
-            input_data(data=get_block(number, rows), weight=weight, **part, **columns)
+            try:
+                block = interruptible(get_block, number, rows)
+            except Exception:
+                raise
+            except BaseException as error:
+                raise _InterruptError(error) from None
+            input_data(data=block, weight=weight, **part, **columns)
             self.i += 1
             return True
 
     return Blocks(cache_prefix)
+
+
+class _InterruptError(Exception):
+    """Contains an exception that is no ``Exception``, such as KeyboardInterrupt.
+
+    XGBoost takes such an exception for the end of the data, goes on with the next pass over them, and crashes.
+    """
+
+
+def _matrix_of_blocks(kind: Callable[..., Any], blocks: Any, settings: dict[str, Any]) -> Any:
+    """The matrix that XGBoost makes of an iterator; an interrupt in the iterator is raised after it."""
+    try:
+        return kind(blocks, **settings)
+    except _InterruptError as error:
+        raise error.args[0] from None
 
 
 def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, Any]) -> Any:
@@ -245,7 +267,7 @@ def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, A
     folder = tempfile.mkdtemp(prefix="boostrank-", dir=cache)
     try:
         blocks = make_blocks(os.path.join(folder, "bins"))
-        matrix = import_backend("xgboost").ExtMemQuantileDMatrix(blocks, **settings)
+        matrix = _matrix_of_blocks(import_backend("xgboost").ExtMemQuantileDMatrix, blocks, settings)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -15,9 +15,9 @@ import ctypes
 import os
 from functools import lru_cache
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from boostrank.inputs.warnings import warn
 
@@ -25,32 +25,10 @@ from boostrank.inputs.warnings import warn
 INTERFACE = 2
 
 
-class _Array:
-    """The type of an argument that is a contiguous array of one dimension, for ctypes.
-
-    It does the same as ``np.ctypeslib.ndpointer``, but makes no reference cycles. Python would search for the cycles of
-    many calls, which takes several milliseconds each time.
-    """
-
-    def __init__(self, dtype: DTypeLike) -> None:
-        self._dtype = np.dtype(dtype)
-
-    def from_param(self, array: object) -> ctypes.c_void_p:
-        """The address of an array; raises TypeError for another type or layout, which the library would misread."""
-        if (
-            not isinstance(array, np.ndarray)
-            or array.dtype != self._dtype
-            or array.ndim != 1
-            or not array.flags.c_contiguous
-        ):
-            raise TypeError(f"an argument must be a contiguous array of {self._dtype} with one dimension")
-        return ctypes.c_void_p(array.ctypes.data)
-
-
-_FLOATS, _FLOAT32S, _INTS = _Array(np.float64), _Array(np.float32), _Array(np.int64)
-_INT32, _UINT64, _UINT8 = _Array(np.int32), _Array(np.uint64), _Array(np.uint8)
+_FLOATS, _FLOAT32S, _INTS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)
+_INT32, _UINT64, _UINT8 = np.dtype(np.int32), np.dtype(np.uint64), np.dtype(np.uint8)
 _COUNT, _NUMBER = ctypes.c_int64, ctypes.c_double
-_ARGUMENTS = {
+_ARGUMENTS: dict[str, list[Any]] = {
     "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
@@ -90,10 +68,26 @@ def call(name: str, *arguments: object) -> int:
     library = _library()
     if library is None:
         raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
-    result = int(getattr(library, name)(*arguments))
+    # If ctypes converted them in the call, an interrupt of the conversion would become another error.
+    converted = [_converted(argument, kind) for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True)]
+    result = int(getattr(library, name)(*converted))
     if result < 0:
         raise MemoryError(f"there is no memory for {name}")
     return result
+
+
+def _converted(argument: Any, kind: Any) -> Any:
+    """An argument as ctypes takes it; for an array, of which `kind` is the dtype, its address.
+
+    Raises TypeError for an array of another type or layout, which the library would misread. ``np.ctypeslib.ndpointer``
+    does the same, but makes reference cycles, in whose search Python would need several milliseconds each time.
+    """
+    if not isinstance(kind, np.dtype):
+        return kind(argument)
+    is_array = isinstance(argument, np.ndarray) and argument.dtype == kind and argument.ndim == 1
+    if not (is_array and argument.flags.c_contiguous):
+        raise TypeError(f"an argument must be a contiguous array of {kind} with one dimension")
+    return ctypes.c_void_p(argument.ctypes.data)
 
 
 @lru_cache(maxsize=1)
@@ -108,9 +102,8 @@ def _load(path: str) -> ctypes.CDLL | None:
         library = ctypes.CDLL(path)
         library.boostrank_interface.restype = ctypes.c_int64
         fault = None if (found := library.boostrank_interface()) == INTERFACE else f"interface {found}, not {INTERFACE}"
-        for name, arguments in _ARGUMENTS.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = arguments, ctypes.c_int64
+        for name in _ARGUMENTS:
+            getattr(library, name).restype = ctypes.c_int64
     except (OSError, AttributeError) as error:
         fault = str(error)
     if fault is None:
