@@ -49,8 +49,7 @@ def main() -> None:
 
 def line_of_user(error: BaseException) -> str:
     """The line of a user's Python file in which an error occurred, such as "own.py, line 3: "; or an empty text."""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith(USER_MODULE)]
-    files = {getattr(module, "__file__", None) for module in modules}
+    files = {getattr(module, "__file__", "") for name, module in [*sys.modules.items()] if name.startswith(USER_MODULE)}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
 

@@ -203,6 +203,8 @@ def _print_reconciliation(found: Reconciliation) -> None:
         "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
         "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
         "rule for ties, the lowest and the highest possible value are shown."
+        + " Libraries that take arrays get only the retrieved documents of a run."
+        * (found.settings.documents is not None)
     )
 
 
@@ -246,10 +248,6 @@ def _evaluate_run(
         files.write_per_query(values.reset_index())
     if explained is not None:
         _print_reconciliation(reconcile_run(judgments, table, explained, **settings))
-        reports.show_text(
-            "Libraries that take arrays get the retrieved documents only, as after a left merge of the run with the "
-            "judgments: relevant documents that were not retrieved are lost."
-        )
 
 
 def _show_values(

@@ -203,7 +203,7 @@ def test_other_libraries_are_explained_for_a_run(run, trec, settings):
         (line,) = (line for line in lines if line.split()[: len(start)] == start)
         assert line.endswith(because)
     assert found.table["from_documents"].abs().max() > 0.001
-    assert "documents that were not retrieved are lost" in " ".join(" ".join(lines).split())
+    assert "Libraries that take arrays get only the retrieved documents" in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,9 @@ def judgments_and_run():
     lost = sum(qrels[query][name] > 0 for query in run for name in qrels[query].keys() - run[query].keys())
     assert lost > 50
     del qrels["105"], run["107"]
+    # One query has no relevant document, and one of which none was retrieved.
+    qrels["110"] = dict.fromkeys(qrels["110"], 0)
+    qrels["111"] = {"x": 2} | dict.fromkeys(run["111"], 0)
     return qrels, run
 
 
@@ -259,7 +262,7 @@ def test_each_library_computes_of_a_run_what_reconcile_run_says(library, measure
     for queries in (None, "common"):
         found = br.reconcile_run(qrels, run, measure, queries=queries)
         assert found.value == pytest.approx(br.evaluate_run(qrels, run, measure, queries=queries)[measure], abs=1e-15)
-        assert found.n_queries == (24 if queries is None else 23)
+        assert (found.n_queries, found.n_empty) == (24 if queries is None else 23, 1)
         rows = found.table[(found.table["library"] == library) & found.table["value"].notna()]
         for row in rows.itertuples():
             if library in libraries.CALLS_OF_RUNS:

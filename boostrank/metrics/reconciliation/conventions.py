@@ -100,8 +100,8 @@ class Settings:
     empty: Empty
     queries: RunQueries | None = None
     documents: RunDocuments | None = None
-    labels: Literal["given", "truncated"] = "given"
-    threshold: float | None = None
+    labels: Labels = "given"
+    threshold: Any = None
     gain: Any = None
     max_grade: float | None = None
     discount: Any = None
@@ -158,8 +158,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convention:
-    """The conventions of one metric of a library.
+class Convention(Settings):
+    """The conventions of one metric of a library: its settings, and what else one has to know to call it.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Convention:
         Larger labels, and queries of more documents, are errors in the library.
     max_value : float
         A larger mean is an error in the library.
-    uncut_k : int, optional
+    k : int, optional
         Cutoff that the metric has if none is given.
     takes_k : bool
         False if the metric of the library has no cutoff.
@@ -198,29 +198,19 @@ class Convention:
     library: str
     measure: str
     metric: str
-    ties: TieRule
-    empty: Empty
     uncut: str = ""
-    gain: Literal["linear", "exp2", "probability"] | None = None
+    queries: RunQueries = "common"
+    documents: RunDocuments = "retrieved"
+    threshold: Any = "level"
     discount: str = "log2"
-    threshold: float | Literal["level", "border"] = "level"
-    level: str = ""
-    denominator: Denominator | None = None
-    depth: Depth | None = None
-    max_grade: float | None = None
-    decimals: int | None = None
     scores: Scores = "float64"
-    relevant_scores: RelevantScores = "any"
     weights: Weights = "ignored"
-    labels: Labels = "given"
+    level: str = ""
     max_label: float = np.inf
     max_query: float = np.inf
     max_value: float = np.inf
-    uncut_k: int | None = None
     takes_k: bool = True
     unstable_above: int | None = None
-    queries: RunQueries = "common"
-    documents: RunDocuments = "retrieved"
 
     def settings(self, ours: Settings) -> Settings:
         """Settings of the metric, for the cutoff and the threshold of `ours`."""
@@ -231,7 +221,7 @@ class Convention:
         if "threshold" in theirs and isinstance(self.threshold, str):
             level = _level(ours)
             theirs["threshold"] = Above(level - 0.5) if self.threshold == "border" else level
-        k = None if not self.takes_k else self.uncut_k if ours.k is None else ours.k
+        k = None if not self.takes_k else self.k if ours.k is None else ours.k
         return replace(ours, k=k, **theirs)
 
     def name(self, ours: Settings, longest: int) -> str:
@@ -298,7 +288,7 @@ _XGBOOST: dict[str, Any] = {
     "weights": "queries",
     "labels": "whole",
     "max_label": 31,
-    "uncut_k": 32,
+    "k": 32,
 }
 _XGBOOST_BINARY: dict[str, Any] = _XGBOOST | {"max_label": 1, "threshold": 1.0}
 _CATBOOST: dict[str, Any] = {

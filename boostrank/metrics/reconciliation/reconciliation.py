@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import TIES
 from boostrank.core.weights import query_weights
 from boostrank.datasets.trec_tables import as_qrels, as_run
 from boostrank.inputs.arrays import Floats
@@ -20,7 +19,7 @@ from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.reconciliation.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
 from boostrank.metrics.reconciliation.values import ReconciledValues
 from boostrank.metrics.registry import get_measure, named_measures
-from boostrank.metrics.runs.evaluation import SUBTOPICS, TREC_EVAL, UNJUDGED, for_runs, join
+from boostrank.metrics.runs.evaluation import SUBTOPICS, TREC_EVAL, for_runs, join
 from boostrank.tables.html import html_table
 from boostrank.tables.text import text_lines
 
@@ -259,34 +258,23 @@ def reconcile_run(
     pytrec_eval   0.7015
     scikit-learn  0.8155  retrieved documents only +0.1139
     """
-    check_choice("ties", ties, (TREC_EVAL, *TIES))
-    check_choice("unjudged", unjudged, UNJUDGED)
     check_choice("subtopics", subtopics, SUBTOPICS)
     ((name, named),) = named_measures([measure], "runs").items()
     chosen = for_runs(name, get_measure(named, **settings), ties, unjudged)
     kind = _kind_of(chosen, measure)
     kind = replace(kind, own=(*kind.own, "queries", "documents"))
     # ir_measures and ranx count the queries that are not in the run.
-    judged = join(
-        as_qrels(qrels),
-        as_run(run),
-        trec_ties=False,
-        queries="judged" if queries == "common" else queries,
-        refuse_subtopics=subtopics == "refuse",
-    )
+    asked, refuse = "judged" if queries == "common" else queries, subtopics == "refuse"
+    judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries=asked, refuse_subtopics=refuse)
+    assert judged.ranking is not None
     scores = np.zeros(len(judged.labels))
-    if judged.ranking is not None:
-        scores[judged.ranking.rows] = judged.ranking.scores
-    qid, names = judged.queries.qid, judged.documents[judged.document]
-    data = ReconciledValues(kind, judged.labels, scores, qid, names, judged)
-    ours = replace(
-        _settings_of(chosen, kind, data),
-        queries="common" if queries == "common" else "judged",
-        documents="judged" if chosen.judged_only else "all",
-    )
+    scores[judged.ranking.rows] = judged.ranking.scores
+    names = judged.documents[judged.document]
+    data = ReconciledValues(kind, judged.labels, scores, judged.queries.qid, names, judged)
+    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "judged" if chosen.judged_only else "all"}
     if ties == TREC_EVAL:
-        ours = replace(ours, ties="names", scores="float32")
-    return _reconciliation(data, ours, None)
+        of_run |= {"ties": "names", "scores": "float32"}
+    return _reconciliation(data, replace(_settings_of(chosen, kind, data), **of_run), None)
 
 
 def _kind_of(chosen: Measure, given: object) -> Kind:
@@ -308,7 +296,7 @@ def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | No
     import pandas as pd
 
     kind, value = data.kind, data.mean(ours, weights)
-    rows = [_row(convention, kind, ours, data, weights) for convention in CONVENTIONS[kind.measure.name]]
+    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[kind.measure.name]]
     counted = data.counted(ours)
     n_empty, n_single = np.isnan(data.per_query(ours)[counted]).sum(), (data.sizes[counted] == 1).sum()
     return Reconciliation(kind, value, ours, int(counted.sum()), int(n_empty), int(n_single), pd.DataFrame(rows))
@@ -328,11 +316,9 @@ def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> S
     return Settings(**own)
 
 
-def _row(
-    convention: Convention, kind: Kind, ours: Settings, data: ReconciledValues, weights: Floats | None
-) -> dict[str, Any]:
+def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None) -> dict[str, Any]:
     """The row of a metric in the table of a :class:`Reconciliation`."""
-    theirs, steps = convention.settings(ours), kind.steps
+    theirs, steps = convention.settings(ours), data.kind.steps
     row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, data.sizes.max())}
     row.update({step: getattr(theirs, step) for step in steps})
     row["labels"] = convention.labels

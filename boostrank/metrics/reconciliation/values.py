@@ -14,7 +14,7 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.base import QueryMean, QueryMeasure, values_of_measures
+from boostrank.metrics.base import QueryMean, QueryMeasure
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.reconciliation.conventions import Kind, Settings
@@ -80,15 +80,10 @@ class ReconciledValues:
         ranked = self.retrieved & self.judged if settings.documents == "judged" else self.retrieved
         rows = self.by_name.get(settings.ties, slice(None))
         labels, scores, ranked = labels[rows], scores[rows], ranked[rows]
-        measure = _measure(self.kind, settings)
-        if ranked.all():
-            prepared = measure.prepare(GroupedLabels(labels, queries))
-            (values,) = values_of_measures([prepared], scores, queries)
-            values = np.where(prepared.undefined, np.nan, values)
-        else:
-            rows = queries.sort(scores)
-            prepared = measure.prepare(GroupedLabels(labels[rows], queries))
-            values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
+        rows = queries.sort(scores)
+        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels[rows], queries))
+        values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
+        values = np.where(prepared.undefined, np.nan, values)
         if settings.depth == "documents" and settings.k is not None:
             # Divided by the number of documents of the query, if it has fewer than the cutoff.
             values = np.minimum(values * (settings.k / np.clip(self.sizes, 1, settings.k)), 1.0)

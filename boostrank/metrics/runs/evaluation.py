@@ -129,8 +129,6 @@ def evaluate_run(
     0        short     AP        1  0.1667
     1  all queries     AP        1  0.1667
     """
-    check_choice("ties", ties, (TREC_EVAL, *TIES))
-    check_choice("unjudged", unjudged, UNJUDGED)
     check_choice("subtopics", subtopics, SUBTOPICS)
     check_flag("per_query", per_query)
     checks = {
@@ -168,7 +166,9 @@ def evaluate_run(
 
 
 def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
-    """The measure with the rules of a run; raise ValueError if it is not defined for runs."""
+    """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
+    check_choice("ties", ties, (TREC_EVAL, *TIES))
+    check_choice("unjudged", unjudged, UNJUDGED)
     if not isinstance(measure, QueryMeasure):
         raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
     k: Any = getattr(measure, "k", None)
