@@ -145,9 +145,10 @@ def regression_em_propensities(
     >>> random = np.random.default_rng(0)
     >>> X, qid = random.standard_normal((1000, 2)), np.repeat(np.arange(200), 5)
     >>> y = (X[:, 0] + random.standard_normal(1000) > 0.5).astype(int)
-    >>> log = br.simulate_clicks(y, X.sum(axis=1), qid, n_sessions=20_000, noise=0.1, random_state=0).log
+    >>> scores = X[:, 0] + 2.0 * random.standard_normal(1000)
+    >>> log = br.simulate_clicks(y, scores, qid, n_sessions=20_000, noise=0.1, random_state=0).log
     >>> regression_em_propensities(log, X, LogisticRegression(), random_state=0)  # doctest: +ELLIPSIS
-    Propensities(1: 1, 2: 0.483, 3: 0.308, 4: 0.24, 5: 0.2; method='regression EM', ...)
+    Propensities(1: 1, 2: 0.509, 3: 0.356, 4: 0.273, 5: 0.215; method='regression EM', ...)
     """
     check_count("n_folds", n_folds)
     check_count("max_iterations", max_iterations)
