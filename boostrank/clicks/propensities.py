@@ -234,18 +234,9 @@ class Propensities:
             "extrapolated" if position in self.extrapolated else self.not_estimated.get(position, self.method)
             for position in self.positions.tolist()
         ]
-        return pd.DataFrame(
-            {
-                "position": self.positions,
-                "propensity": self.values,
-                "standard_error": self.standard_errors,
-                "low": low,
-                "high": high,
-                "clicks": self.clicks,
-                "impressions": self.impressions,
-                "source": source,
-            }
-        )
+        columns = {"position": self.positions, "propensity": self.values, "standard_error": self.standard_errors}
+        columns |= {"low": low, "high": high, "clicks": self.clicks, "impressions": self.impressions}
+        return pd.DataFrame({**columns, "source": source})
 
     def __repr__(self) -> str:
         known = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]

@@ -87,14 +87,9 @@ class Reconciliation:
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Library, metric, value, difference and reasons of each row of the printed table, as text."""
-        known = self.table["value"].notna()
-        columns = (
-            self.table["library"],
-            self.table["metric"],
-            self.table["value"].map("{:.4f}".format).where(known, "-"),
-            self.table["difference"].map("{:+.4f}".format).where(known, "-"),
-            self.table["because"],
-        )
+        known, forms = self.table["value"].notna(), {"value": "{:.4f}", "difference": "{:+.4f}"}
+        numbers = [self.table[name].map(form.format).where(known, "-") for name, form in forms.items()]
+        columns = (self.table["library"], self.table["metric"], *numbers, self.table["because"])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def __repr__(self) -> str:

@@ -97,8 +97,7 @@ class ReconciledValues:
         """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
         values = self.per_query(settings) if values is None else values
         queries, counted = self.queries, self.counted(settings)
-        if not counted.all():
-            values, queries = values[counted], Queries.from_sizes(queries.sizes[counted], queries.ids[counted])
+        values, queries = values[counted], Queries.from_sizes(queries.sizes[counted], queries.ids[counted])
         undefined = np.isnan(values)
         if settings.weights == "ignored":
             weights = None
