@@ -77,35 +77,48 @@ def by_query(values, qid, digits=0, prefix="q"):
     return nested
 
 
-def pytrec_eval(metric, y, scores, qid):
-    """Measures of trec_eval; the name of a document is its row."""
+def pytrec_eval_of_run(metric, qrels, run):
+    """Measures of trec_eval."""
     import pytrec_eval
 
     metric, _, level = metric.rstrip(")").partition(" (relevance_level=")
     name = re.sub("_([0-9]+)$", r".\1", metric)
-    evaluator = pytrec_eval.RelevanceEvaluator(by_query(y, qid), {name}, relevance_level=int(level or 1))
-    return np.mean([values[metric] for values in evaluator.evaluate(by_query(scores, qid)).values()])
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {name}, relevance_level=int(level or 1))
+    return np.mean([values[metric] for values in evaluator.evaluate(run).values()])
+
+
+def pytrec_eval(metric, y, scores, qid):
+    """Measures of trec_eval; the name of a document is its row."""
+    return pytrec_eval_of_run(metric, by_query(y, qid), by_query(scores, qid))
+
+
+def ranx_of_run(metric, qrels, run):
+    """Evaluation of Qrels and Run that are made of dictionaries of floats."""
+    import ranx
+
+    return float(ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), metric, make_comparable=True))
 
 
 def ranx(metric, y, scores, qid):
-    """Evaluation of Qrels and Run that are made of dictionaries of floats.
+    """Measures of ranx.
 
-    ranx compiles its functions for each type of the values and for each length of the names, so these are always the
+    It compiles its functions for each type of the values and for each length of the names, so these are always the
     same.
     """
-    import ranx
-
-    judged, run = (by_query(values.astype(float), qid, digits=8) for values in (y, scores))
-    return float(ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), metric))
+    return ranx_of_run(metric, *(by_query(values.astype(float), qid, digits=8) for values in (y, scores)))
 
 
-def ir_measures(metric, y, scores, qid):
-    """Measures by their names; queries have numbers, because gdeval takes nothing else."""
+def ir_measures_of_run(metric, qrels, run):
+    """Measures by their names."""
     import ir_measures
 
     measure = ir_measures.parse_measure(metric)
-    judged, run = (by_query(values, qid, prefix="") for values in (y, scores))
-    return ir_measures.calc_aggregate([measure], judged, run)[measure]
+    return ir_measures.calc_aggregate([measure], qrels, run)[measure]
+
+
+def ir_measures(metric, y, scores, qid):
+    """Measures of ir_measures; queries have numbers, because gdeval takes nothing else."""
+    return ir_measures_of_run(metric, *(by_query(values, qid, prefix="") for values in (y, scores)))
 
 
 def tf_ranking(metric, y, scores, qid, weights=None):
@@ -145,3 +158,5 @@ CALLS = {
     "TF-Ranking": tf_ranking,
     "torchmetrics": torchmetrics,
 }
+# Those that take judgments and a run: relevance and score by document by query.
+CALLS_OF_RUNS = {"pytrec_eval": pytrec_eval_of_run, "ranx": ranx_of_run, "ir_measures": ir_measures_of_run}

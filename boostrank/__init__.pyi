@@ -38,6 +38,7 @@ from .metrics import make_scorer as make_scorer
 from .metrics import ndcg_score as ndcg_score
 from .metrics.ndcg_analysis import expected_ndcg as expected_ndcg
 from .metrics.reconciliation.reconciliation import reconcile as reconcile
+from .metrics.reconciliation.reconciliation import reconcile_run as reconcile_run
 from .metrics.runs import evaluate_run as evaluate_run
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import cross_validate as cross_validate

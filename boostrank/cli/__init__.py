@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -11,10 +12,16 @@ from boostrank.core import compiled
 
 #: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal.
 INTERRUPTED = 130
+#: Exit code of a command whose output is read no further, as after ``| head -1``.
+BROKEN_PIPE = 141
+#: Begin of the names of modules that are made from Python files of users.
+USER_MODULE = "boostrank_file_"
+# Errors whose messages say what is wrong. After others, the traceback is printed too.
+EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, RuntimeError)
 
 
 def main() -> None:
-    """Run the command line; after an error print one line that says what is wrong, and exit with code 2."""
+    """Run the command line; after an error print a line that says what is wrong, and exit with code 2."""
     if sys.argv[1:] == ["--version"]:
         # The commands, whose import takes more than a second, are not needed.
         sys.stdout.write(f"{versions()}\n")
@@ -29,9 +36,22 @@ def main() -> None:
         # While the libraries are imported; afterwards typer and the commands handle it.
         print_to_stderr("stopped:", "bold yellow", "before the command began")
         sys.exit(INTERRUPTED)
-    except (ValueError, OSError, ImportError, FloatingPointError) as error:
-        print_to_stderr("error:", "bold red", _message(error))
+    except Exception as error:
+        text, line = _message(error), line_of_user(error)
+        if not isinstance(error, EXPLAINED) and not line:
+            traceback.print_exc()
+        if not isinstance(error, EXPLAINED) or line:
+            text = f"{line}{type(error).__name__}: {text}"
+        print_to_stderr("error:", "bold red", text)
+        # Python's own exit code, 1, would mean that `check` has found a counterexample.
         sys.exit(2)
+
+
+def line_of_user(error: BaseException) -> str:
+    """The line of a user's Python file in which an error occurred, such as "own.py, line 3: "; or an empty text."""
+    files = {getattr(module, "__file__", "") for name, module in [*sys.modules.items()] if name.startswith(USER_MODULE)}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
 
 
 def versions() -> str:
@@ -47,7 +67,7 @@ def versions() -> str:
 
 def _message(error: Exception) -> str:
     """The message of an error with its notes; that of the operating system without its number."""
-    text = str(error)
+    text = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     elif isinstance(error, OSError) and error.strerror:

@@ -8,7 +8,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from boostrank.cli import INTERRUPTED, print_to_stderr, versions
+from boostrank.cli import BROKEN_PIPE, INTERRUPTED, print_to_stderr, versions
 from boostrank.cli.check import check
 from boostrank.cli.compare import compare, default_text
 from boostrank.cli.evaluate import evaluate
@@ -24,7 +24,7 @@ app = typer.Typer(
 
 
 def stoppable(command: Callable[P, None]) -> Callable[P, None]:
-    """A command that prints one line when Ctrl-C stops it, and ends with the exit code of that."""
+    """A command that prints one line when Ctrl-C stops it, and ends with the exit code of what has stopped it."""
 
     @functools.wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> None:
@@ -33,6 +33,9 @@ def stoppable(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             print_to_stderr("stopped:", "bold yellow", "before the command ended")
             raise typer.Exit(INTERRUPTED) from None
+        except (BrokenPipeError, SystemExit):
+            # rich raises SystemExit(1) for a broken pipe.
+            raise typer.Exit(BROKEN_PIPE) from None
 
     return run
 

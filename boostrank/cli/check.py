@@ -61,8 +61,8 @@ def check(
 
     On such a distribution the scores that minimize the expected loss do not
     maximize the expected NDCG. The worst one that is found is printed. The
-    exit code is 0 if none is found, 1 if one is found, and 2 if the input is
-    invalid. With --clicks, labels are 0 and 1, the relevances of a session, and
+    exit code is 0 if none is found, 1 if one is found, and 2 after an error,
+    as where the loss has no minimum. With --clicks, labels are 0 and 1, the relevances of a session, and
     the loss gets targets that are made from the clicks on the documents, which
     are shown in the sequence of the columns.
     """

@@ -33,7 +33,7 @@ from boostrank.comparison import compare_runs
 from boostrank.core.queries import Queries
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
-from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile
+from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile, reconcile_run
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import GROUP
@@ -116,7 +116,7 @@ def evaluate(
         typer.Option(
             "--explain",
             metavar="",
-            help="Also print what other libraries compute for these scores, and why it differs, for the last of "
+            help="Also print what other libraries compute for these scores or this run, and why, for the last of "
             f"--measures that is one of {', '.join(CONVENTIONS)}.",
         ),
     ] = False,
@@ -132,7 +132,9 @@ def evaluate(
         raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
     of_runs = all(of_trec)
     if of_runs:
-        refuse_unused("DATA and SCORES", explain=explain, qid=qid, label=label)
+        refuse_unused("DATA and SCORES", qid=qid, label=label)
+        if run and len(run) > 1:
+            refuse_unused("DATA and SCORES, or one --run", explain=explain)
     else:
         refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics)
     if not run or len(run) < 2:
@@ -144,17 +146,21 @@ def evaluate(
     settings = given(gain=gain, empty=empty, ties=None if of_runs else ties)
     default = RUN_MEASURES if of_runs else DEFAULT_MEASURES
     chosen = parse_measures(default if measures is None else measures, settings, "runs" if of_runs else "arrays")
+    known = [measure for measure in chosen.values() if getattr(measure, "name", None) in CONVENTIONS]
+    if explain and not known:
+        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
+    explained = known[-1] if explain else None
     groups = None if by is None else read_groups(by)
     with named_option(by):
         if qrels is None or not run:
             assert data is not None
             assert scores is not None
-            _evaluate_scores(data, ColumnOptions(qid, label), scores, chosen, groups, files, explain)
+            _evaluate_scores(data, ColumnOptions(qid, label), scores, chosen, groups, files, explained)
             return
         of_trec_eval = {"ties": TREC_EVAL, "queries": None}
         options = of_trec_eval | given(ties=ties, unjudged=unjudged, queries=queries, subtopics=subtopics)
         if len(run) == 1:
-            _evaluate_run(qrels, run[0], chosen, options, groups, files)
+            _evaluate_run(qrels, run[0], chosen, options, groups, files, explained)
         else:
             _compare_runs(qrels, run, chosen, options, groups, files, baseline, seed or 0)
 
@@ -166,12 +172,9 @@ def _evaluate_scores(
     measures: dict[str, Measure],
     groups: Any,
     files: OutputFiles,
-    explain: bool,
+    explained: Measure | None,
 ) -> None:
     y, qid = read_judged(data, columns)
-    explained = [measure for measure in measures.values() if getattr(measure, "name", None) in CONVENTIONS]
-    if explain and not explained:
-        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
     values = read_scores(scores, qid)
     if len(values) != len(y):
         raise ValueError(f"{scores} has {len(values)} scores for the {len(y)} documents of {data}")
@@ -184,8 +187,8 @@ def _evaluate_scores(
     if files.per_query is not None:
         table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
         files.write_per_query(table.rename_axis("query_id").reset_index())
-    if explain:
-        _print_reconciliation(reconcile(y, values, qid, explained[-1]))
+    if explained is not None:
+        _print_reconciliation(reconcile(y, values, qid, explained))
 
 
 def _print_reconciliation(found: Reconciliation) -> None:
@@ -200,6 +203,8 @@ def _print_reconciliation(found: Reconciliation) -> None:
         "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
         "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
         "rule for ties, the lowest and the highest possible value are shown."
+        + " Libraries that take arrays get only the retrieved documents of a run."
+        * (found.settings.documents is not None)
     )
 
 
@@ -225,6 +230,7 @@ def _evaluate_run(
     settings: dict[str, Any],
     by: pd.Series | None,
     files: OutputFiles,
+    explained: Measure | None,
 ) -> None:
     """Print measures of a run, and write them to files."""
     judgments, table = read_qrels(qrels), read_run(run)
@@ -235,11 +241,13 @@ def _evaluate_run(
     n_documents = int(table[QUERY].isin(ids).sum())
     console.print(f"{len(ids)} queries, {n_documents} documents retrieved")
     _show_values(measures, result, files, {"ties": settings["ties"]})
+    # The warning about queries, if there is one, was given above.
+    settings = {**settings, "queries": settings["queries"] or "judged"}
     if files.per_query is not None:
-        # The warning about queries, if there is one, was given above.
-        settings = {**settings, "queries": settings["queries"] or "judged"}
         values: Any = evaluate_run(judgments, table, measures, **settings, by=by, per_query=True)
         files.write_per_query(values.reset_index())
+    if explained is not None:
+        _print_reconciliation(reconcile_run(judgments, table, explained, **settings))
 
 
 def _show_values(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from boostrank.cli import USER_MODULE, line_of_user
 from boostrank.surrogates import Surrogate
 
 
@@ -101,7 +101,7 @@ def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(f"no file {str(path)!r}")
     # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
-    name = f"boostrank_file_{path.stem}"
+    name = f"{USER_MODULE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -112,11 +112,9 @@ def _import_file(path: Path) -> ModuleType:
         sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if Path(frame.filename) == path.absolute()]
-        where = f"{path}, line {lines[-1]}" if lines else str(path)
-        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        where = line_of_user(error) or f"{path}: "
+        raise ValueError(f"{where}{type(error).__name__}: {error}") from error
     _pickle_by_value(module)
     return module
 

@@ -137,7 +137,7 @@ def evaluate(
         interval of this difference: one of the rankers is better if the interval does not contain 0.
     measure : str, default "dcg@10"
         "dcg" or "ndcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. NDCG needs a log of
-        sessions.
+        sessions, and propensities that are not relative to position 1, as those estimated from clicks are.
     self_normalized : bool, default True
         Whether DCG is divided by the estimated number of relevant documents, which gives the mean discount of a
         relevant document, and NDCG by the estimated probability of a session with a relevant document. Both are in

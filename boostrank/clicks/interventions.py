@@ -33,7 +33,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from boostrank.clicks.log import ClickLog, whole_numbers
-from boostrank.clicks.propensities import Propensities, Shown
+from boostrank.clicks.propensities import Propensities, Shown, reasons_without_value
 from boostrank.inputs.arrays import Bools, Floats, Ints
 
 MAX_STEPS = 200
@@ -95,7 +95,14 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
     ------
     ValueError
         If nothing was shown at position 1; if position 1 cannot be compared with any other position, as in a log of
-        one ranker without randomization; or if there are too many positions.
+        one ranker without randomization; if all impressions were clicked, so that those without a click are missing; or
+        if there are too many positions.
+
+    Warns
+    -----
+    UserWarning
+        If nine in ten sessions with a click end with a click, so that lists seem to be cut there, and if a propensity
+        is above 1 by more than four standard errors.
 
     References
     ----------
@@ -165,7 +172,13 @@ def swap_propensities(log: ClickLog, ranks: ArrayLike) -> Propensities:
     ------
     ValueError
         If a row was shown at a position to which no swap with position 1 moves it; if two rows of a query that were
-        shown have the same rank; or if no position has clicks on the same documents as position 1.
+        shown have the same rank; if no position has clicks on the same documents as position 1; or if all impressions
+        were clicked.
+
+    Warns
+    -----
+    UserWarning
+        As :func:`harvest_propensities`.
 
     References
     ----------
@@ -288,17 +301,13 @@ class _PairSums:
         impressions = np.bincount(shown.position - 1, minlength=shown.n_positions)
         ends, at_both = np.append(self.first, self.second), np.append(self.clicks_first, self.clicks_second)
         pairs, clicks = (np.bincount(ends, weights, shown.n_positions) for weights in (None, at_both))
-        reasons = {}
-        for k in np.flatnonzero(~supported).tolist():
-            if not impressions[k]:
-                reasons[k + 1] = "nothing was shown there"
-            elif not pairs[k]:
-                reasons[k + 1] = "no document there was shown at another position that it could be compared with"
-            elif not clicks[k]:
-                reasons[k + 1] = "no clicks there on documents that were also shown at other positions"
-            else:
-                reasons[k + 1] = "not connected with position 1 by clicks on documents that were shown at both"
-        return reasons
+        cases = [
+            (impressions == 0, "nothing was shown there"),
+            (pairs == 0, "no document there was shown at another position that it could be compared with"),
+            (clicks == 0, "no clicks there on documents that were also shown at other positions"),
+        ]
+        otherwise = "not connected with position 1 by clicks on documents that were shown at both"
+        return reasons_without_value(supported, cases, otherwise)
 
 
 def _pairs(shown: Shown) -> Iterator[tuple[Ints, Ints]]:
@@ -480,12 +489,9 @@ def _check_swaps(log: ClickLog, shown: Shown, rank: Ints) -> None:
 def _reasons_of_swaps(shown: Shown, supported: Bools, clicks: Floats) -> dict[int, str]:
     """Why each position without an estimate has none."""
     shown_at = np.bincount(shown.position - 1, minlength=len(supported))
-    reasons = {}
-    for k in np.flatnonzero(~supported).tolist():
-        if not shown_at[k]:
-            reasons[k + 1] = "nothing was shown there"
-        elif clicks[k]:
-            reasons[k + 1] = "no clicks at position 1 on documents that swaps moved between both positions"
-        else:
-            reasons[k + 1] = "no clicks there on documents that swaps moved between this position and position 1"
-    return reasons
+    cases = [
+        (shown_at == 0, "nothing was shown there"),
+        (clicks > 0, "no clicks at position 1 on documents that swaps moved between both positions"),
+    ]
+    otherwise = "no clicks there on documents that swaps moved between this position and position 1"
+    return reasons_without_value(supported, cases, otherwise)

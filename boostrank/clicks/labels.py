@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks.counterfactual import Unit, session_weights
 from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.models import get_click_model
+from boostrank.clicks.models import get_click_model, require_absolute
 from boostrank.clicks.relevance import (
     NOT_SHOWN_OR_DROP,
     Method,
@@ -90,8 +90,9 @@ class ClickLabels:
     Raises
     ------
     ValueError
-        If an argument is invalid, if the model has no propensity for a position of the log, or if a propensity is not
-        in (0, 1]. Rows without support are found by :meth:`targets`, so by ``fit``.
+        If an argument is invalid, if the model has no propensity for a position of the log, if a propensity is not in
+        (0, 1], or if it is relative to position 1 and `normalize` is ``"sessions"``. Rows
+        without support are found by :meth:`targets`, so by ``fit``.
 
     Examples
     --------
@@ -118,6 +119,8 @@ class ClickLabels:
         check_choice("not_shown", self.not_shown, NOT_SHOWN_OR_DROP)
         check_choice("average", self.average, ("sessions", "queries"))
         object.__setattr__(self, "model", get_click_model(self.model))
+        if self.normalize == "sessions":
+            require_absolute(self.model)
         # This checks the other settings, and whether the model fits the log.
         entry_weights(self.log, self.model, self.method, self.clip)
 

@@ -32,6 +32,9 @@ class ClickLog:
     used in place of the labels `y`. So it also has the query id of every row, and its length is the number of rows.
     Indexing it by rows, as cross-validation does, keeps the entries of these rows.
 
+    A log needs every document that was shown, also those without clicks and those below the last click: what was shown
+    and not clicked tells propensity from relevance.
+
     There are two kinds of logs.
 
     - A log of **sessions**: each entry belongs to a session, the display of one result list of one query. Every number

@@ -20,7 +20,7 @@ on the position only. They are the two numbers of the affine correction, see :me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,9 @@ class PositionBased(ClickModel):
         ``p_r = r^-eta``, or the propensities of the positions 1, 2, ... in (0, 1]. A position beyond those given is an
         error when it is used. Also ``("power", eta, first)`` for ``first r^-eta``, or one number for all positions. The
         default ``1 / r`` is an assumption that many papers make for simulations; for real logs, use estimates.
+    relative : bool, default False
+        Whether they are known only up to a common factor, as estimates from clicks are. Such models are refused where
+        the factor matters: for NDCG, and for targets with ``normalize="sessions"``.
 
     Raises
     ------
@@ -117,6 +120,7 @@ class PositionBased(ClickModel):
     """
 
     propensities: Any = ("power", 1.0)
+    relative: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
@@ -315,6 +319,16 @@ def get_click_model(model: Any) -> ClickModel:
         found: ClickModel = model.click_model()
         return found
     return PositionBased(model)
+
+
+def require_absolute(model: ClickModel) -> None:
+    """Raise ValueError if a model has propensities that are known only up to a common factor."""
+    if isinstance(model, PositionBased) and model.relative:
+        raise ValueError(
+            "NDCG and normalize='sessions' need the probability that a position is examined, but estimates of it are "
+            "relative to position 1: pass p * propensities.values with the probability p that position 1 is "
+            "examined, which may be 1; or use 'dcg' and normalize='independent', which do not need p"
+        )
 
 
 def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:

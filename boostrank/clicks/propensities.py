@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from boostrank.clicks.diagnosis import require_impressions_without_click, warn_of_cut_lists, warn_of_values_above_one
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
 from boostrank.core.segments import Segments
@@ -40,7 +41,8 @@ class Propensities:
     :func:`boostrank.clicks.regression_em_propensities` and :meth:`given`.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
-    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1.
+    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1. For NDCG and
+    ``normalize="sessions"``, which need the factor, multiply `values` by the probability that position 1 is examined.
 
     Functions that take a click model take propensities in its place (:func:`boostrank.clicks.get_click_model`).
 
@@ -123,6 +125,7 @@ class Propensities:
         cls, values: Floats, standard_errors: Floats, method: str, used: Shown, reasons: dict[int, str]
     ) -> Propensities:
         """Propensities with the numbers of clicks, impressions and queries of the entries that an estimate uses."""
+        warn_of_values_above_one(values, standard_errors)
         clicks, impressions = (
             np.bincount(used.position - 1, counts, len(values)).astype(np.int64)
             for counts in (used.clicks, used.impressions)
@@ -140,7 +143,7 @@ class Propensities:
         return np.arange(1, self.n_positions + 1)
 
     def click_model(self) -> PositionBased:
-        """The position-based click model with these propensities.
+        """The position-based click model with these propensities, which are `relative` unless they were given.
 
         Its propensities must not be above 1. If an estimate is, all of them are divided by the largest.
 
@@ -156,7 +159,8 @@ class Propensities:
                 f"there is no propensity for the positions {_named(gaps)} ({reasons}); leave out these positions, or "
                 "extrapolate with extended(n_positions)"
             )
-        return PositionBased(self.values / max(1.0, float(self.values.max())))
+        values = self.values / max(1.0, float(self.values.max()))
+        return PositionBased(values, relative=self.method != "given")
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """The ends of a confidence interval of each propensity, each of shape (n_positions,).
@@ -230,18 +234,9 @@ class Propensities:
             "extrapolated" if position in self.extrapolated else self.not_estimated.get(position, self.method)
             for position in self.positions.tolist()
         ]
-        return pd.DataFrame(
-            {
-                "position": self.positions,
-                "propensity": self.values,
-                "standard_error": self.standard_errors,
-                "low": low,
-                "high": high,
-                "clicks": self.clicks,
-                "impressions": self.impressions,
-                "source": source,
-            }
-        )
+        columns = {"position": self.positions, "propensity": self.values, "standard_error": self.standard_errors}
+        columns |= {"low": low, "high": high, "clicks": self.clicks, "impressions": self.impressions}
+        return pd.DataFrame({**columns, "source": source})
 
     def __repr__(self) -> str:
         known = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]
@@ -257,6 +252,12 @@ class Propensities:
         weight = relative**-2.0 if np.isfinite(relative).all() and (relative > 0).all() else np.ones(len(known))
         x = np.log(known + 1.0)
         return float(-(weight * x * np.log(self.values[known] / self.values[0])).sum() / (weight * x * x).sum())
+
+
+def reasons_without_value(supported: Bools, cases: list[tuple[Bools, str]], otherwise: str) -> dict[int, str]:
+    """The text of the first case that is true for each position without support, by position."""
+    texts = np.select([case for case, _ in cases], [text for _, text in cases], otherwise)
+    return {k + 1: str(texts[k]) for k in np.flatnonzero(~supported).tolist()}
 
 
 def _named(positions: list[int]) -> str:
@@ -283,8 +284,10 @@ class Shown:
 
     @classmethod
     def of_log(cls, log: ClickLog, max_position: int | None) -> Shown:
-        """The entries of a log at the positions up to `max_position`."""
+        """The entries of a log at the positions up to `max_position`, of which some have no click."""
         check_log(log)
+        require_impressions_without_click(log)
+        warn_of_cut_lists(log)
         counts = log.aggregate()
         kept: Bools | slice = slice(None)
         largest = counts.n_positions

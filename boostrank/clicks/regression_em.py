@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from boostrank.clicks.diagnosis import warn_of_predicted_positions
 from boostrank.clicks.log import ClickLog
-from boostrank.clicks.propensities import Propensities, Shown
+from boostrank.clicks.propensities import Propensities, Shown, reasons_without_value
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_generator, check_count, check_number
 from boostrank.inputs.warnings import warn
@@ -17,8 +18,7 @@ from boostrank.inputs.warnings import warn
 # Limits of predicted relevance, so that its logarithms are finite and there is no certainty.
 MIN_RELEVANCE, MAX_RELEVANCE = 1e-6, 0.999
 MIN_PROPENSITY = 1e-12
-# The relevance at the start, and the propensities of all positions but the first in the second start.
-MAX_START, SECOND_START = 0.9, 0.8
+MAX_START = 0.9
 # The bound of 1 may limit propensities above the first number. A new start lowers these to the second number.
 NEAR_ONE, BELOW_ONE = 0.999, 0.99
 MIN_BOOTSTRAP = 20
@@ -28,9 +28,6 @@ BOOTSTRAP_ACCURACY = 4.0
 NEWTON_STEPS = 50
 # The largest factor by which an extrapolation prolongs the change of two EM steps.
 MAX_EXTRAPOLATION = 32.0
-# A difference of results from two starts that is above this, relative to the propensity, is reported. EM takes small
-# steps, so that both starts end some tolerances before the same point.
-MAX_START_DIFFERENCE, MAX_START_TOLERANCES = 0.1, 20.0
 
 
 def regression_em_propensities(
@@ -56,8 +53,7 @@ def regression_em_propensities(
         sum c / p_k = sum (n - c) g / (1 - p_k g)
 
     over the entries at position ``k``, with ``c`` clicks in ``n`` impressions. Steps are extrapolated (SQUAREM). They
-    start once from ``1 / k`` and once from propensities that are nearly equal, and end when an extrapolated step
-    changes no propensity by more than `tolerance`.
+    start from ``1 / k``, and end when an extrapolated step changes no propensity by more than `tolerance`.
 
     *What identifies propensities.* Documents with similar features at different positions, of the same query or of
     others. No document needs to be shown twice, so that the log may be that of one deterministic ranker. But the
@@ -70,8 +66,24 @@ def regression_em_propensities(
     *The classifier* should have enough trees to follow relevance, since propensities of low positions are too small
     otherwise, and `n_folds` of at least 2: with one part, trees that fit the clicks of single rows make them too large.
 
-    *If features determine the position*, nothing can be estimated, and results of both starts differ. That gives a
-    warning.
+    *If features predict the position well*, as those of one good ranker do, errors of the classifier become errors of
+    the propensities, and if they determine it, nothing can be estimated. So there is a warning if the classifier,
+    fitted to predict whether an impression is at the first half of the positions, explains more than 20% of the
+    variance of that (the squared correlation). In simulations with ten positions, propensities ``1 / k`` and features
+    that determine relevance, but not in the form that the classifier has, estimates at position 10 were
+
+    =============================================== ============ ==============
+    result lists                                    explained    estimate of .1
+    =============================================== ============ ==============
+    sorted by relevance                             .33 to .48   .034 to .041
+    with noise of 0.4 times its standard deviation  .24 to .31   .038 to .046
+    with noise of 0.6                               .18 to .20   .050 to .059
+    with noise of 0.8                               .13          .060 to .066
+    with noise of 1.1                               .10          .067 to .074
+    random                                          .00          .102 to .106
+    =============================================== ============ ==============
+
+    The warning is given too where the classifier happens to have the right form.
 
     Parameters
     ----------
@@ -91,9 +103,9 @@ def regression_em_propensities(
         in the paper.
     n_bootstrap : int, default 0
         Number of bootstrap samples of queries for standard errors: 0 for none, or at least 20. Each takes about as long
-        as one start.
+        as the estimate.
     max_iterations : int, default 200
-        Maximal number of EM steps of each start.
+        Maximal number of EM steps.
     tolerance : float, default 0.002
         See above; relative to the propensity.
     random_state : int, Generator or None
@@ -116,8 +128,7 @@ def regression_em_propensities(
     ConvergenceWarning
         If EM did not converge in `max_iterations` steps.
     UserWarning
-        If the results of both starts differ by more than a tenth, and by more than 20 times `tolerance`, so that the
-        log does not identify the propensities.
+        If features predict the position, and as :func:`harvest_propensities`.
 
     References
     ----------
@@ -134,9 +145,10 @@ def regression_em_propensities(
     >>> random = np.random.default_rng(0)
     >>> X, qid = random.standard_normal((1000, 2)), np.repeat(np.arange(200), 5)
     >>> y = (X[:, 0] + random.standard_normal(1000) > 0.5).astype(int)
-    >>> log = br.simulate_clicks(y, X.sum(axis=1), qid, n_sessions=20_000, noise=0.1, random_state=0).log
+    >>> scores = X[:, 0] + 2.0 * random.standard_normal(1000)
+    >>> log = br.simulate_clicks(y, scores, qid, n_sessions=20_000, noise=0.1, random_state=0).log
     >>> regression_em_propensities(log, X, LogisticRegression(), random_state=0)  # doctest: +ELLIPSIS
-    Propensities(1: 1, 2: 0.483, 3: 0.308, 4: 0.24, 5: 0.2; method='regression EM', ...)
+    Propensities(1: 1, 2: 0.509, 3: 0.356, 4: 0.273, 5: 0.215; method='regression EM', ...)
     """
     check_count("n_folds", n_folds)
     check_count("max_iterations", max_iterations)
@@ -148,7 +160,17 @@ def regression_em_propensities(
     supported, reasons = _with_clicks(shown)
     random = as_generator(random_state)
     problem = _Problem.of_entries(shown.at_positions(supported), X, classifier, n_folds, random)
-    found = _from_two_starts(problem, max_iterations, tolerance)
+    warn_of_predicted_positions(problem.shown, problem.predict)
+    start = problem.start(1.0 / np.arange(1.0, problem.shown.n_positions + 1.0))
+    found, converged = _run(problem, start, max_iterations, tolerance)
+    if not converged:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warn(
+            f"regression EM did not converge in {max_iterations} steps: increase max_iterations or tolerance, or give "
+            "the classifier fewer or smaller trees",
+            ConvergenceWarning,
+        )
     values, errors = np.full((2, len(supported)), np.nan)
     values[supported] = found.relative
     if n_bootstrap:
@@ -173,10 +195,8 @@ def _with_clicks(shown: Shown) -> tuple[Bools, dict[int, str]]:
         raise ValueError(
             f"the log has no clicks {where}, and propensities are ratios to position 1: collect more clicks"
         )
-    return supported, {
-        k + 1: "no clicks there" if impressions[k] else "nothing was shown there"
-        for k in np.flatnonzero(~supported).tolist()
-    }
+    not_shown = [(impressions == 0, "nothing was shown there")]
+    return supported, reasons_without_value(supported, not_shown, "no clicks there")
 
 
 class _State(NamedTuple):
@@ -245,14 +265,14 @@ class _Problem:
         p, g = state.propensity[shown.position - 1], rows.repeat(state.relevance)
         without = shown.impressions - shown.clicks
         relevant = rows.sum(shown.clicks + without * g * (1.0 - p) / (1.0 - p * g))
-        relevance = self._predict(relevant, rows.sum(shown.impressions).astype(np.float64))
+        relevance = self.predict(relevant, rows.sum(shown.impressions).astype(np.float64))
         g, weight = rows.repeat(relevance), rows.repeat(self.weight)
         propensity = _likeliest(shown, g, weight, state.propensity, fixed)
         rate = propensity[shown.position - 1] * g
         value = (weight * (shown.clicks * np.log(rate) + without * np.log1p(-rate))).sum()
         return _State(propensity, relevance, float(value))
 
-    def _predict(self, relevant: Floats, impressions: Floats) -> Floats:
+    def predict(self, relevant: Floats, impressions: Floats) -> Floats:
         """Relevance of each row, by classifiers that are fitted to the expected numbers of relevant impressions."""
         from sklearn.base import clone
         from sklearn.utils import _safe_indexing
@@ -270,36 +290,6 @@ class _Problem:
             only_class = probabilities.shape[1] < 2
             found[predicted] = float(model.classes_[0]) if only_class else probabilities[:, 1]
         return np.clip(found, MIN_RELEVANCE, MAX_RELEVANCE)
-
-
-def _from_two_starts(problem: _Problem, max_iterations: int, tolerance: float) -> _State:
-    """The result of the first start; warn if it did not converge, or if that of the second start differs."""
-    n_positions = problem.shown.n_positions
-    nearly_equal = np.full(n_positions, SECOND_START)
-    nearly_equal[0] = 1.0
-    (one, converged), (other, converged_too) = (
-        _run(problem, problem.start(start), max_iterations, tolerance)
-        for start in (1.0 / np.arange(1.0, n_positions + 1.0), nearly_equal)
-    )
-    if not (converged and converged_too):
-        from sklearn.exceptions import ConvergenceWarning
-
-        warn(
-            f"regression EM did not converge in {max_iterations} steps: increase max_iterations or tolerance, or give "
-            "the classifier fewer or smaller trees",
-            ConvergenceWarning,
-        )
-        return one
-    difference = np.abs(np.log(one.relative / other.relative))
-    if difference.max() > max(MAX_START_DIFFERENCE, MAX_START_TOLERANCES * tolerance):
-        k = int(np.argmax(difference))
-        warn(
-            f"the propensity of position {k + 1} of the positions with clicks is {one.relative[k]:.3g} or "
-            f"{other.relative[k]:.3g}, depending on the start: the log does not tell propensity from relevance where "
-            "features determine the position, as scores of the ranker do. Leave out such features, or use "
-            "harvest_propensities on a log in which documents were shown at several positions"
-        )
-    return one
 
 
 def _run(problem: _Problem, state: _State, max_iterations: int, tolerance: float) -> tuple[_State, bool]:

@@ -106,7 +106,7 @@ of :class:`boostrank.clicks.Propensities` are, then ``E[t_j | r] = p_1 r_j``, an
 ``"independent"`` are those of relevances that are thinned with the probability ``p_1``. With ``"none"`` and
 ``"independent"``, the documents of a query are still sorted as before. With ``"sessions"`` they may not be: in the
 example of 2, ``p_1 = 1/2`` gives ``(0.2, 0.202, 0.202, 0.202)``. So ``"sessions"`` needs the assumption that position 1
-is always examined, or propensities that are known absolutely.
+is always examined, or propensities that are known absolutely, and refuses estimates until one of both is said.
 
 **7. How many other documents are relevant.** Let the documents of a list be relevant independently with the
 probabilities ``t_j``. The number of relevant documents other than ``i`` then has a Poisson binomial distribution, and
@@ -141,7 +141,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.models import Cascade, get_click_model
+from boostrank.clicks.models import Cascade, get_click_model, require_absolute
 from boostrank.clicks.relevance import NOT_SHOWN, Method, NotShown, estimate_relevance
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments
@@ -246,6 +246,7 @@ def session_targets(
     check_choice("not_shown", not_shown, NOT_SHOWN)
     check_number("clip", clip, smallest=0, below=1)
     chosen, dcg, sessions = get_click_model(model), DCG() if dcg is None else dcg, log.sessions
+    require_absolute(chosen)
     if sessions is None:
         raise ValueError(
             "NDCG, normalize='sessions' and session_targets need a log of sessions: counts do not say which documents "

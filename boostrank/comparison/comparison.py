@@ -168,7 +168,7 @@ class Comparison:
     def to_markdown(self, *, by_group: bool = False) -> str:
         """Return a Markdown table with one row per ranker or run.
 
-        It has columns for each measure; wins, ties and losses are those of the last measure.
+        Each measure has columns for the mean, the difference, the p-value, and the wins, ties and losses.
 
         Parameters
         ----------
@@ -190,15 +190,12 @@ class Comparison:
         """The rows of the table of :meth:`to_markdown`, below the head, and how many of the first columns are texts."""
         if by_group:
             return self._group_rows(self.measures), 4
-        head = [self.kind]
-        for measure in self.measures:
-            head += [printed_name(measure), "diff", "p (Holm)"]
-        rows = [[*head, "win/tie/loss", *self.heads[4:]]]
+        columns = ["diff", "p (Holm)", "win/tie/loss"]
+        head = [text for measure in self.measures for text in (printed_name(measure), *columns)]
+        rows = [[self.kind, *head, *self.heads[4:]]]
         for name in self.names:
-            row = [name]
-            for measure in self.measures:
-                row += self.cells(name, measure)[:3]
-            rows.append([*row, *self.cells(name, self.measures[-1])[3:]])
+            cells = [self.cells(name, measure) for measure in self.measures]
+            rows.append([name, *(text for row in cells for text in row[:4]), *cells[-1][4:]])
         return rows, 1
 
     def plot(self, measure: Any = None, ax: Any = None) -> ComparisonDisplay:

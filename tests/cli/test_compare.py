@@ -30,7 +30,8 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypat
     run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost")
     assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
     run("compare", folder / "all.txt", *quick, "--output", tmp_path / "t.md", "--folds", 3, "--backend", "lightgbm")
-    assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | diff | p (Holm) | ndcg | diff | p (Holm) |")
+    columns = "diff | p (Holm) | win/tie/loss"
+    assert (tmp_path / "t.md").read_text().startswith(f"| ranker | ndcg@1 | {columns} | ndcg | {columns} | rounds |")
 
 
 def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):

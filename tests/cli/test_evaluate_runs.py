@@ -188,6 +188,25 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
 
 
 @pytest.mark.parametrize(
+    "settings",
+    [{"queries": "judged"}, {"ties": "average", "unjudged": "remove", "queries": "common", "subtopics": "max"}],
+)
+def test_other_libraries_are_explained_for_a_run(run, trec, settings):
+    options = [f"--{name}={value}" for name, value in settings.items()]
+    paths = ["--qrels", trec / "qrels.txt", "--run", trec / "few"]
+    lines = run("evaluate", *paths, "--measures", "AP,nDCG@3,Judged@5", "--explain", *options).splitlines()
+    found = br.reconcile_run(br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "few"), "nDCG@3", **settings)
+    assert any(line.startswith(f"nDCG@3 (linear gain)  {found.value:.6f}") for line in lines)
+    assert found.head in " ".join(" ".join(lines).split())
+    for library, metric, value, difference, because in found.rows:
+        start = [*library.split(), *metric.split(), value, difference]
+        (line,) = (line for line in lines if line.split()[: len(start)] == start)
+        assert line.endswith(because)
+    assert found.table["from_documents"].abs().max() > 0.001
+    assert "Libraries that take arrays get only the retrieved documents" in " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("", "give either DATA and SCORES, or --qrels and one --run or several"),
@@ -199,7 +218,8 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
         (f"{RUN} --measures AP,foo", "--measures: unknown measure 'foo'; use a name such as ndcg@10,"),
         (f"{RUN} --baseline BM25", "--baseline needs several runs"),
         (f"{RUN} --plot TMP/p.png", "needs several runs"),
-        (f"{RUN} --explain", "--explain needs DATA and SCORES"),
+        (f"{RUN} --run TREC/few --explain", "--explain needs DATA and SCORES, or one --run"),
+        (f"{RUN} --measures Judged@5 --explain", "--explain needs one of ndcg, map, mrr, err, precision, such as"),
         (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
         (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
         ("DATA TMP/scores --queries common", "--queries needs --qrels and --run"),

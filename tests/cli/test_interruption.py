@@ -88,7 +88,7 @@ def test_an_error_names_the_training_and_keeps_the_others(compare, folder, tmp_p
     assert lines[2:] == [
         f"3 trainings are kept in {file}. To go on:",
         f"  {command(folder, tmp_path)} --results '{file}'",
-        "error: a short message (while Stopping was trained on Fold2)",
+        f"error: {tmp_path / 'own.py'}, line 15: ValueError: a short message (while Stopping was trained on Fold2)",
     ]
     assert temporary_files(tmp_path) == []
 

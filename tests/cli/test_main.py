@@ -1,8 +1,10 @@
 """All commands: help, errors, and `python -m boostrank`."""
 
 import io
+import os
 import re
 import runpy
+import subprocess
 import sys
 from importlib.metadata import version
 
@@ -73,6 +75,25 @@ def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments,
     names = {"FOLDER": folder, "TMP": tmp_path, "DATA": folder / "all.txt"}
     error = run(*re.sub("|".join(names), lambda found: str(names[found[0]]), arguments).split(), code=2)
     assert message in " ".join(error.split())
+
+
+def test_a_fault_of_the_program_is_not_exit_code_1(run, monkeypatch):
+    def fail(*arguments, **settings):
+        raise KeyError("absent")
+
+    monkeypatch.setattr("boostrank.theory.check_consistency", fail)
+    error = run("check", "softmax", code=2)
+    assert error.startswith("Traceback")
+    assert error.endswith("error: KeyError: 'absent'\n")
+
+
+def test_output_that_is_read_no_further_is_not_exit_code_1():
+    command = [sys.executable, "-m", "boostrank", "check", "squared", "--distributions", "5"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_python_m_boostrank_has_the_same_output_and_exit_code(run, monkeypatch, capsys):

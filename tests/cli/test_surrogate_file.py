@@ -66,6 +66,37 @@ def test_check_of_a_file(run, path):
     assert "not consistent" in run("check", f"{path}:Cosine", "--normalize", "none", "--distributions", 40, code=1)
 
 
+BROKEN = """
+import numpy as np
+from boostrank.surrogates import Separable
+
+
+class Loss(Separable):
+    def potential(self, scores):
+        return POTENTIAL
+
+    def slope_curvature(self, scores):
+        return -np.ones_like(scores), np.zeros_like(scores)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-scores", "could be minimized: the loss may be unbounded below"),
+        ("{} + 1", "broken.py, line 8: TypeError: unsupported operand"),
+        ("float('a')", "broken.py, line 8: ValueError: could not convert string to float: 'a'"),
+        ("[][0]", "broken.py, line 8: IndexError: list index out of range"),
+        ("exec('raise NotImplementedError')", "broken.py, line 8: NotImplementedError: NotImplementedError"),
+    ],
+)
+def test_a_failed_check_does_not_look_like_a_counterexample(tmp_path, run, text, message):
+    (tmp_path / "broken.py").write_text(BROKEN.replace("POTENTIAL", text))
+    error = run("check", f"{tmp_path}/broken.py:Loss", "--distributions", 10, code=2)
+    assert message in error
+    assert "Traceback" not in error
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -85,6 +116,7 @@ def test_what_is_no_surrogate_is_named(path, name, message):
     [
         ("x = 1\ny = x / 0\n", r"bad\.py, line 2: ZeroDivisionError: division by zero"),
         ("x = (\n", r"bad\.py: SyntaxError: .*line 1"),
+        ("raise SystemExit(1)", r"bad\.py, line 1: SystemExit: 1"),
         ("x = 1\n", "has no 'Mine'; it defines no surrogates"),
     ],
 )

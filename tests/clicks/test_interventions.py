@@ -185,13 +185,13 @@ def test_errors_of_logs():
     with pytest.raises(ValueError, match="randomized result lists, or result lists of several rankers"):
         harvest_propensities(one_ranker)
     with pytest.raises(ValueError, match="position 1 cannot be compared"):
-        harvest_propensities(ClickLog([1], [0, 0], [2, 3], [1, 1]))
+        harvest_propensities(ClickLog([1], [0, 0], [2, 3], [1, 0]))
     with pytest.raises(ValueError, match=r"by clicks \(position 2: no clicks there on documents"):
         harvest_propensities(ClickLog([1], [0, 0], [1, 2], [1, 0]))
     with pytest.raises(ValueError, match="position 1 cannot be compared"):
         harvest_propensities(ClickLog([1], [0, 0], [1, 2], [0, 1]))
     with pytest.raises(ValueError, match=r"the log has 1000 positions, .* \(max_position\)"):
-        harvest_propensities(ClickLog([1], [0, 0], [1, 1000], [1, 1]))
+        harvest_propensities(ClickLog([1], [0, 0], [1, 1000], [1, 0]))
     with pytest.raises(ValueError, match="max_position must be an integer of at least 2"):
         harvest_propensities(one_ranker, max_position=1)
     with pytest.raises(TypeError, match="log must be a ClickLog; got ndarray"):
@@ -298,4 +298,4 @@ def test_swaps_errors_of_logs():
     with pytest.raises(ValueError, match=r"no position can be compared with position 1 \(position 2: no clicks there"):
         swap_propensities(without, RANKS)
     with pytest.raises(ValueError, match="nothing was shown elsewhere"):
-        swap_propensities(ClickLog([1], [0], [1], [1]), [1])
+        swap_propensities(ClickLog([1], [0], [1], [0]), [1])

@@ -18,6 +18,7 @@ spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parent
 libraries = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(libraries)
 libraries.CALLS["ranx"] = interpreted_ranx()(libraries.ranx)
+libraries.CALLS_OF_RUNS["ranx"] = interpreted_ranx()(libraries.ranx_of_run)
 
 MODULES = {"scikit-learn": "sklearn", "TF-Ranking": "tensorflow_ranking"}
 BINARY = ("map", "mrr", "precision")
@@ -226,3 +227,59 @@ def test_other_measures_of_the_libraries_equal_ours_without_ties(library, metric
     labels = (y > 0).astype(int) if metric == "QueryAUC" else y
     theirs = libraries.CALLS[library](metric, labels, scores, qid)
     assert get_measure(name, **settings)(y, scores, qid) == pytest.approx(theirs, abs=1e-6)
+
+
+def judgments_and_run():
+    """Judgments and a run of dictionaries: documents that only one of them has, ties, and queries of only one."""
+    random, names = np.random.default_rng(3), [f"{i:08}" for i in range(40)]
+    qrels, run = {}, {}
+    for query in map(str, range(100, 125)):
+        judged, found = random.permutation(names)[:12], random.permutation(names)[: random.integers(2, 15)]
+        qrels[query] = dict(zip(judged.tolist(), random.choice([0, 0, 1, 2, 4], 12).tolist(), strict=True))
+        run[query] = dict(zip(found.tolist(), (random.integers(0, 6, len(found)) / 4).tolist(), strict=True))
+    lost = sum(qrels[query][name] > 0 for query in run for name in qrels[query].keys() - run[query].keys())
+    assert lost > 50
+    del qrels["105"], run["107"]
+    # One query has no relevant document, and one of which none was retrieved.
+    qrels["110"] = dict.fromkeys(qrels["110"], 0)
+    qrels["111"] = {"x": 2} | dict.fromkeys(run["111"], 0)
+    return qrels, run
+
+
+@pytest.mark.filterwarnings("ignore:1 of 24 queries")
+@pytest.mark.parametrize("measure", ["nDCG@5", "AP", "P(rel=2)@10", "RR", "ERR@10"])
+@pytest.mark.parametrize("library", ["pytrec_eval", "ranx", "ir_measures", "scikit-learn", "LightGBM", "CatBoost"])
+def test_each_library_computes_of_a_run_what_reconcile_run_says(library, measure):
+    need(library)
+    qrels, run = judgments_and_run()
+    merged = [
+        (qrels[query].get(name, 0), score, int(query))
+        for query in sorted(run.keys() & qrels.keys())
+        for name, score in run[query].items()
+    ]
+    arrays = [np.array(column) for column in zip(*merged, strict=True)]
+    floats = {query: {name: float(y) for name, y in labels.items()} for query, labels in qrels.items()}
+    for queries in (None, "common"):
+        found = br.reconcile_run(qrels, run, measure, queries=queries)
+        assert found.value == pytest.approx(br.evaluate_run(qrels, run, measure, queries=queries)[measure], abs=1e-15)
+        assert (found.n_queries, found.n_empty) == (24 if queries is None else 23, 1)
+        rows = found.table[(found.table["library"] == library) & found.table["value"].notna()]
+        for row in rows.itertuples():
+            if library in libraries.CALLS_OF_RUNS:
+                given = floats if library == "ranx" else qrels
+                theirs = libraries.CALLS_OF_RUNS[library](row.metric, given, run)
+            else:
+                theirs = libraries.CALLS[library](row.metric, *arrays)
+            assert row.low - 1e-6 <= theirs <= row.high + 1e-6, row.metric
+            # No list has more than 15 documents, which ranx sorts by a stable method.
+            assert row.low == row.high
+            parts = [getattr(row, f"from_{step}") for step in found.kind.steps]
+            assert sum(parts) == pytest.approx(row.value - found.value, abs=1e-12)
+        if library == "pytrec_eval":
+            settings = {"queries": queries, "unjudged": "remove", "ties": "average"}
+            value = br.evaluate_run(qrels, run, measure, **settings)[measure]
+            assert br.reconcile_run(qrels, run, measure, **settings).value == pytest.approx(value, abs=1e-15)
+            assert abs(value - found.value) > 0.005
+        if library == "pytrec_eval" and measure == "nDCG@5":
+            # Documents that were not retrieved are lost in a merge, and change the value.
+            assert br.reconcile(*arrays, gain="linear", k=5).value > rows["value"].item() + 0.01

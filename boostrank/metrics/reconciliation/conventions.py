@@ -21,7 +21,6 @@ from typing import Any, Literal
 import numpy as np
 
 from boostrank.core.discounts import discount_name
-from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.average_precision import AveragePrecision, Denominator
 from boostrank.metrics.base import Empty, QueryMeasure
@@ -35,6 +34,8 @@ RelevantScores = Literal["any", "above 0"]
 TieRule = Literal["average", "stable", "best", "worst", "names", "names ascending", "last rank"]
 Weights = Literal["queries", "not of empty queries", "mean for empty queries", "ignored"]
 Depth = Literal["cutoff", "documents"]
+RunQueries = Literal["judged", "common"]
+RunDocuments = Literal["all", "judged", "retrieved"]
 
 
 class Above(float):
@@ -57,7 +58,7 @@ class Above(float):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of one measure; those that it does not have are None.
+    """The settings of one measure; those that it does not have are None, and of arrays also those of runs.
 
     :func:`boostrank.reconcile` changes them from ours to those of a library, one after the other as they are listed
     here. The value of empty queries is the first, so that the means after it are over the same queries.
@@ -67,6 +68,12 @@ class Settings:
     empty, gain, discount, max_grade, denominator
         As in the functions of our metrics. For ERR, the gain ``"probability"`` means that a label is itself the
         probability to be satisfied.
+    queries : {"judged", "common"}
+        Of a run: queries that have judgments, with the value 0 if the run misses them; or those that the run has too.
+    documents : {"all", "judged", "retrieved"}
+        Of a run: all documents that were judged or retrieved, where those without judgment are irrelevant; without
+        those that were retrieved and not judged; or only the retrieved ones, so that relevant documents that were not
+        retrieved are lost, as if the query did not have them.
     labels : {"given", "truncated"}
         Labels are used as they are, or are truncated to whole numbers.
     threshold : float
@@ -91,8 +98,10 @@ class Settings:
     """
 
     empty: Empty
-    labels: Literal["given", "truncated"] = "given"
-    threshold: float | None = None
+    queries: RunQueries | None = None
+    documents: RunDocuments | None = None
+    labels: Labels = "given"
+    threshold: Any = None
     gain: Any = None
     max_grade: float | None = None
     discount: Any = None
@@ -149,8 +158,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convention:
-    """The conventions of one metric of a library.
+class Convention(Settings):
+    """The conventions of one metric of a library: its settings, and what else one has to know to call it.
 
     Attributes
     ----------
@@ -163,6 +172,9 @@ class Convention:
         query, and ``{level}`` the text of `level`.
     gain, discount, max_grade, denominator, depth, scores, relevant_scores, ties, empty, decimals, weights
         As in :class:`Settings`.
+    queries, documents
+        As in :class:`Settings`, for a run. Libraries that take arrays get the documents of the run, with their
+        judgments.
     labels : {"given", "truncated", "whole"}
         Labels are used as they are, are truncated to whole numbers, or are an error unless they are whole.
     threshold : float or {"level", "border"}, optional
@@ -175,7 +187,7 @@ class Convention:
         Larger labels, and queries of more documents, are errors in the library.
     max_value : float
         A larger mean is an error in the library.
-    uncut_k : int, optional
+    k : int, optional
         Cutoff that the metric has if none is given.
     takes_k : bool
         False if the metric of the library has no cutoff.
@@ -186,36 +198,30 @@ class Convention:
     library: str
     measure: str
     metric: str
-    ties: TieRule
-    empty: Empty
     uncut: str = ""
-    gain: Literal["linear", "exp2", "probability"] | None = None
+    queries: RunQueries = "common"
+    documents: RunDocuments = "retrieved"
+    threshold: Any = "level"
     discount: str = "log2"
-    threshold: float | Literal["level", "border"] = "level"
-    level: str = ""
-    denominator: Denominator | None = None
-    depth: Depth | None = None
-    max_grade: float | None = None
-    decimals: int | None = None
     scores: Scores = "float64"
-    relevant_scores: RelevantScores = "any"
     weights: Weights = "ignored"
-    labels: Labels = "given"
+    level: str = ""
     max_label: float = np.inf
     max_query: float = np.inf
     max_value: float = np.inf
-    uncut_k: int | None = None
     takes_k: bool = True
     unstable_above: int | None = None
 
     def settings(self, ours: Settings) -> Settings:
         """Settings of the metric, for the cutoff and the threshold of `ours`."""
         theirs = {step: getattr(self, step) for step in KINDS[self.measure].steps if step != "k"}
+        if ours.documents is not None:
+            theirs |= {"queries": self.queries, "documents": self.documents}
         theirs["labels"] = "truncated" if self.labels == "truncated" else "given"
         if "threshold" in theirs and isinstance(self.threshold, str):
             level = _level(ours)
             theirs["threshold"] = Above(level - 0.5) if self.threshold == "border" else level
-        k = None if not self.takes_k else self.uncut_k if ours.k is None else ours.k
+        k = None if not self.takes_k else self.k if ours.k is None else ours.k
         return replace(ours, k=k, **theirs)
 
     def name(self, ours: Settings, longest: int) -> str:
@@ -228,10 +234,10 @@ class Convention:
             name = self.metric.replace("[", "").replace("]", "")
         return name.format(k=ours.k, longest=longest, level=text)
 
-    def refuses(self, labels: Floats, queries: Queries, threshold: float | None = None) -> str:
+    def refuses(self, labels: Floats, longest: int, threshold: float | None = None) -> str:
         """The reason why the library does not take these data; an empty string if it does.
 
-        Labels of at least `threshold` are relevant for us.
+        The longest query has `longest` documents. Labels of at least `threshold` are relevant for us.
         """
         whole = self.labels == "whole"
         if labels.max() > self.max_label or (whole and (labels != np.floor(labels)).any()):
@@ -242,7 +248,7 @@ class Convention:
             kind = "whole numbers" if whole else "numbers"
             limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
             return f"takes only labels that are {kind}{limit}"
-        if queries.sizes.max() > self.max_query:
+        if longest > self.max_query:
             return f"takes only queries of at most {self.max_query:g} documents"
         return ""
 
@@ -282,7 +288,7 @@ _XGBOOST: dict[str, Any] = {
     "weights": "queries",
     "labels": "whole",
     "max_label": 31,
-    "uncut_k": 32,
+    "k": 32,
 }
 _XGBOOST_BINARY: dict[str, Any] = _XGBOOST | {"max_label": 1, "threshold": 1.0}
 _CATBOOST: dict[str, Any] = {
@@ -299,6 +305,7 @@ _PYTREC_EVAL: dict[str, Any] = {
     "scores": "float32",
     "labels": "whole",
     "level": " (relevance_level={level})",
+    "documents": "all",
 }
 _RANX: dict[str, Any] = {
     "library": "ranx",
@@ -307,9 +314,11 @@ _RANX: dict[str, Any] = {
     "labels": "truncated",
     "unstable_above": 15,
     "level": "-l{level}",
+    "queries": "judged",
+    "documents": "all",
 }
 # ir_measures calls other programs: trec_eval, gdeval and the script of MS MARCO.
-_IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})"}
+_IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})", "queries": "judged"}
 _GDEVAL: dict[str, Any] = _IR_MEASURES | {"scores": "float64", "max_label": 4, "decimals": 5}
 _MS_MARCO: dict[str, Any] = _IR_MEASURES | {"ties": "names ascending", "scores": "float64", "labels": "given"}
 _TF_RANKING: dict[str, Any] = {
@@ -335,12 +344,7 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_SCIKIT_LEARN, metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
         dict(_LIGHTGBM, metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights="not of empty queries"),
         dict(
-            _XGBOOST,
-            metric="ndcg[@{k}]",
-            gain="exp2",
-            empty="one",
-            weights="not of empty queries",
-            max_value=1.0 + 1e-6,
+            _XGBOOST, metric="ndcg[@{k}]", gain="exp2", empty="one", weights="not of empty queries", max_value=1 + 1e-6
         ),
         dict(_XGBOOST, metric="ndcg[@{k}]-", gain="exp2", empty="zero"),
         dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
@@ -413,6 +417,8 @@ CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
 
 _TEXTS: dict[str, dict[Any, str]] = {
     "empty": {"zero": "empty 0", "one": "empty 1", "skip": "empty skipped"},
+    "queries": {"judged": "missing queries 0", "common": "missing queries skipped"},
+    "documents": {"all": "unjudged count as 0", "judged": "unjudged removed", "retrieved": "retrieved documents only"},
     "gain": {"probability": "labels as probabilities"},
     "k": {None: "all ranks"},
     "denominator": {"all": "divided by R", "possible": "divided by min(R, k)", "found": "divided by R within k"},

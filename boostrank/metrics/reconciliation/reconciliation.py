@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.core.weights import query_weights
+from boostrank.datasets.trec_tables import as_qrels, as_run
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import is_count
+from boostrank.inputs.checks import check_choice, is_count
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.reconciliation.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
 from boostrank.metrics.reconciliation.values import ReconciledValues
-from boostrank.metrics.registry import get_measure
+from boostrank.metrics.registry import get_measure, named_measures
+from boostrank.metrics.runs.evaluation import SUBTOPICS, TREC_EVAL, for_runs, join
 from boostrank.tables.html import html_table
 from boostrank.tables.text import text_lines
 
@@ -32,7 +34,7 @@ MIN_SHOWN_PART = 5e-5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconciliation:
-    """Result of :func:`reconcile`; if it is printed, it shows a table with the reasons of each difference.
+    """Result of :func:`reconcile` and :func:`reconcile_run`; printed, it shows a table with reasons of differences.
 
     Attributes
     ----------
@@ -85,14 +87,9 @@ class Reconciliation:
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Library, metric, value, difference and reasons of each row of the printed table, as text."""
-        known = self.table["value"].notna()
-        columns = (
-            self.table["library"],
-            self.table["metric"],
-            self.table["value"].map("{:.4f}".format).where(known, "-"),
-            self.table["difference"].map("{:+.4f}".format).where(known, "-"),
-            self.table["because"],
-        )
+        known, forms = self.table["value"].notna(), {"value": "{:.4f}", "difference": "{:+.4f}"}
+        numbers = [self.table[name].map(form.format).where(known, "-") for name, form in forms.items()]
+        columns = (self.table["library"], self.table["metric"], *numbers, self.table["because"])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def __repr__(self) -> str:
@@ -199,25 +196,105 @@ def reconcile(
     torchmetrics  RetrievalMRR(top_k=3)  0.3750  +0.0000  ties: 0.2500 to 0.5000
     """
     chosen = get_measure(measure, **settings)
-    kind = KINDS.get(getattr(chosen, "name", ""))
-    if not isinstance(chosen, QueryMeasure) or kind is None or type(chosen) is not kind.measure:
-        known = ", ".join(KINDS)
-        raise ValueError(f"measure must be one of {known}, such as 'ndcg@10' or 'map'; got {measure!r}")
+    kind = _kind_of(chosen, measure)
+    assert isinstance(chosen, QueryMeasure)
     chosen.check_domain("arrays")
+    data = ReconciledValues(kind, y_true, y_score, qid, documents)
+    weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
+    return _reconciliation(data, _settings_of(chosen, kind, data), weights)
+
+
+def reconcile_run(
+    qrels: Any,
+    run: Any,
+    measure: str | Measure = "nDCG@10",
+    *,
+    ties: str = TREC_EVAL,
+    unjudged: str = "zero",
+    queries: str | None = None,
+    subtopics: str = "refuse",
+    **settings: Any,
+) -> Reconciliation:
+    """Compute what other libraries give for a measure of a run, and explain how it differs from our value.
+
+    pytrec_eval, ir_measures and ranx get the judgments and the run. So relevant documents that were not retrieved count
+    in the ideal DCG and in the number of relevant documents. ranx is called with ``make_comparable=True``. The other
+    libraries take arrays, and their values are those for a left merge of the run with the judgments, in which such
+    documents are lost, documents without a judgment are irrelevant, and queries that only one of both has are left out.
+    Of the conventions of :func:`boostrank.reconcile`, the queries and the documents that count come after the value of
+    empty queries.
+
+    Parameters
+    ----------
+    qrels, run, ties, unjudged, queries, subtopics
+        As in :func:`boostrank.evaluate_run`, which gives our value. Judgments below 0 count as 0 for all libraries.
+    measure, **settings
+        As in :func:`boostrank.reconcile`; names of ir_measures have its conventions.
+
+    Returns
+    -------
+    Reconciliation
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`boostrank.evaluate_run` and :func:`boostrank.reconcile`.
+
+    Examples
+    --------
+    >>> qrels = {"301": {"a": 2, "b": 1, "c": 0, "d": 1}, "302": {"a": 1}}
+    >>> run = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}, "302": {"a": 2.0, "b": 1.0}}
+    >>> found = reconcile_run(qrels, run, "nDCG@10")
+    >>> print(found.head)
+    NDCG@10 = 0.7015 (linear gain, log2 discount, ties by name, empty 0): 2 queries, 0 of them empty, 0 of one document
+    >>> found.table.set_index("library").loc[["pytrec_eval", "scikit-learn"], ["value", "because"]].round(4)
+                   value                                  because
+    library
+    pytrec_eval   0.7015
+    scikit-learn  0.8155  retrieved documents only +0.1139
+    """
+    check_choice("subtopics", subtopics, SUBTOPICS)
+    ((name, named),) = named_measures([measure], "runs").items()
+    chosen = for_runs(name, get_measure(named, **settings), ties, unjudged)
+    kind = _kind_of(chosen, measure)
+    kind = replace(kind, own=(*kind.own, "queries", "documents"))
+    # ir_measures and ranx count the queries that are not in the run.
+    asked, refuse = "judged" if queries == "common" else queries, subtopics == "refuse"
+    judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries=asked, refuse_subtopics=refuse)
+    assert judged.ranking is not None
+    scores = np.zeros(len(judged.labels))
+    scores[judged.ranking.rows] = judged.ranking.scores
+    names = judged.documents[judged.document]
+    data = ReconciledValues(kind, judged.labels, scores, judged.queries.qid, names, judged)
+    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "judged" if chosen.judged_only else "all"}
+    if ties == TREC_EVAL:
+        of_run |= {"ties": "names", "scores": "float32"}
+    return _reconciliation(data, replace(_settings_of(chosen, kind, data), **of_run), None)
+
+
+def _kind_of(chosen: Measure, given: object) -> Kind:
+    """The kind of a measure; raise ValueError if it is not known, or if its cutoff is a fraction."""
+    kind = KINDS.get(getattr(chosen, "name", ""))
+    if kind is None or type(chosen) is not kind.measure:
+        known = ", ".join(KINDS)
+        raise ValueError(f"measure must be one of {known}, such as 'ndcg@10' or 'map'; got {given!r}")
     k = getattr(chosen, "k", None)
     if k is not None and not is_count(k):
         raise ValueError(
             f"k must be None or an integer of at least 1, because other libraries have no other cutoffs; got {k!r}"
         )
+    return kind
+
+
+def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | None) -> Reconciliation:
+    """The values of all libraries, compared with our measure with the settings `ours`."""
     import pandas as pd
 
-    data = ReconciledValues(kind, y_true, y_score, qid, documents)
-    weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
-    ours = _settings_of(chosen, kind, data)
-    value, sizes = data.mean(ours, weights), data.queries.sizes
-    rows = [_row(convention, kind, ours, data, weights) for convention in CONVENTIONS[chosen.name]]
-    n_empty, n_single = int(np.isnan(data.per_query(ours)).sum()), int((sizes == 1).sum())
-    return Reconciliation(kind, value, ours, len(sizes), n_empty, n_single, pd.DataFrame(rows))
+    kind, value = data.kind, data.mean(ours, weights)
+    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[kind.measure.name]]
+    counted = data.counted(ours)
+    n_empty, n_single = np.isnan(data.per_query(ours)[counted]).sum(), (data.sizes[counted] == 1).sum()
+    return Reconciliation(kind, value, ours, int(counted.sum()), int(n_empty), int(n_single), pd.DataFrame(rows))
 
 
 def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> Settings:
@@ -234,16 +311,15 @@ def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> S
     return Settings(**own)
 
 
-def _row(
-    convention: Convention, kind: Kind, ours: Settings, data: ReconciledValues, weights: Floats | None
-) -> dict[str, Any]:
+def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None) -> dict[str, Any]:
     """The row of a metric in the table of a :class:`Reconciliation`."""
-    theirs, steps = convention.settings(ours), kind.steps
-    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, data.queries.sizes.max())}
+    theirs, steps = convention.settings(ours), data.kind.steps
+    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, data.sizes.max())}
     row.update({step: getattr(theirs, step) for step in steps})
     row["labels"] = convention.labels
     values = [data.mean(ours, weights)]
-    refused = convention.refuses(data.labels["given"], data.queries, ours.threshold)
+    labels = data.labels["given"][data.retrieved] if theirs.documents == "retrieved" else data.labels["given"]
+    refused = convention.refuses(labels, data.sizes.max(), ours.threshold)
     if not refused:
         for step in steps:
             ours = replace(ours, **{step: getattr(theirs, step)})
@@ -275,7 +351,7 @@ def _bounds(
 ) -> tuple[float, float]:
     """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
     max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
-    unstable, values = data.queries.sizes > max_stable, data.per_query(theirs)
+    unstable, values = data.sizes > max_stable, data.per_query(theirs)
     value = data.mean(theirs, weights)
     if not unstable.any():
         return value, value

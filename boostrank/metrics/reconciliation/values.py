@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Bools, Floats
 from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.base import QueryMean, QueryMeasure, values_of_measures
+from boostrank.metrics.base import QueryMean, QueryMeasure
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.reconciliation.conventions import Kind, Settings
+from boostrank.metrics.runs.evaluation import JudgedRun, ranking_of, values_of_ranking
 
 
 class ReconciledValues:
@@ -29,10 +30,18 @@ class ReconciledValues:
         The kind of measure.
     y_true, y_score, qid, documents
         As in :func:`boostrank.reconcile`.
+    run : JudgedRun, optional
+        The judgments and the ranking of these documents, which are grouped, if they are those of a run.
     """
 
     def __init__(
-        self, kind: Kind, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, documents: ArrayLike | None
+        self,
+        kind: Kind,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        documents: ArrayLike | None,
+        run: JudgedRun | None = None,
     ) -> None:
         labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
         self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}
@@ -44,6 +53,12 @@ class ReconciledValues:
         codes = _name_codes(documents, self.queries)
         # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
         self.by_name: dict[str, Any] = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
+        self.retrieved = self.judged = np.ones(len(labels), dtype=bool)
+        if run is not None and run.ranking is not None:
+            self.retrieved, self.judged = np.zeros(len(labels), dtype=bool), run.judgments >= 0.0
+            self.retrieved[run.ranking.rows] = True
+        #: Number of ranked documents of each query, shape (n_queries,).
+        self.sizes = self.queries.sum(self.retrieved.astype(np.int64))
         self._known: dict[Settings, Floats] = {}
 
     def per_query(self, settings: Settings) -> Floats:
@@ -51,7 +66,7 @@ class ReconciledValues:
 
         Documents of scores that relevant documents cannot have are irrelevant.
         """
-        key = replace(settings, empty="skip", weights="queries")
+        key = replace(settings, empty="skip", weights="queries", queries=None)
         if key not in self._known:
             self._known[key] = self._compute(key)
         return self._known[key]
@@ -60,19 +75,29 @@ class ReconciledValues:
         labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
         if settings.relevant_scores == "above 0":
             labels = np.where(scores > 0, labels, 0.0)
+        if settings.documents == "retrieved":
+            labels = np.where(self.retrieved, labels, 0.0)
+        ranked = self.retrieved & self.judged if settings.documents == "judged" else self.retrieved
         rows = self.by_name.get(settings.ties, slice(None))
-        labels, scores = labels[rows], scores[rows]
-        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels, queries))
-        (values,) = values_of_measures([prepared], scores, queries)
+        labels, scores, ranked = labels[rows], scores[rows], ranked[rows]
+        rows = queries.sort(scores)
+        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels[rows], queries))
+        values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
         values = np.where(prepared.undefined, np.nan, values)
         if settings.depth == "documents" and settings.k is not None:
             # Divided by the number of documents of the query, if it has fewer than the cutoff.
-            values = np.minimum(values * (settings.k / np.minimum(settings.k, queries.sizes)), 1.0)
+            values = np.minimum(values * (settings.k / np.clip(self.sizes, 1, settings.k)), 1.0)
         return values if settings.decimals is None else np.round(values, settings.decimals)
+
+    def counted(self, settings: Settings) -> Bools:
+        """Whether each query counts in the mean, shape (n_queries,)."""
+        return (self.sizes > 0) | (settings.queries != "common")
 
     def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
         """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
         values = self.per_query(settings) if values is None else values
+        queries, counted = self.queries, self.counted(settings)
+        values, queries = values[counted], Queries.from_sizes(queries.sizes[counted], queries.ids[counted])
         undefined = np.isnan(values)
         if settings.weights == "ignored":
             weights = None
@@ -80,7 +105,7 @@ class ReconciledValues:
             others = ~undefined & (weights > 0)
             average = weights[others].mean() if others.any() else 1.0
             weights = np.where(undefined & (weights > 0), average, weights)
-        mean = QueryMean(undefined, self.queries, settings.empty, weights)
+        mean = QueryMean(undefined, queries, settings.empty, weights)
         if weights is None or settings.weights != "not of empty queries":
             return mean(values)
         return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())

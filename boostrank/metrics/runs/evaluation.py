@@ -17,7 +17,7 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.core.weights import align, by_id, query_weights, refuse_unknown, shown
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
@@ -129,12 +129,10 @@ def evaluate_run(
     0        short     AP        1  0.1667
     1  all queries     AP        1  0.1667
     """
-    check_choice("ties", ties, (TREC_EVAL, *TIES))
-    check_choice("unjudged", unjudged, UNJUDGED)
     check_choice("subtopics", subtopics, SUBTOPICS)
     check_flag("per_query", per_query)
     checks = {
-        name: _for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
+        name: for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
     }
     of_subtopics = [measure.of_subtopics for measure in checks.values()]
     judgments, retrieved = as_qrels(qrels), as_run(run)
@@ -156,7 +154,7 @@ def evaluate_run(
         prepared = checked.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
-        values = _values(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
+        values = values_of_ranking(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
@@ -167,8 +165,10 @@ def evaluate_run(
     return add_groups(table, groups) if per_query else group_means(table, groups, weights, sums)
 
 
-def _for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
-    """The measure with the rules of a run; raise ValueError if it is not defined for runs."""
+def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
+    """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
+    check_choice("ties", ties, (TREC_EVAL, *TIES))
+    check_choice("unjudged", unjudged, UNJUDGED)
     if not isinstance(measure, QueryMeasure):
         raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
     k: Any = getattr(measure, "k", None)
@@ -181,7 +181,7 @@ def _for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMea
     return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
 
 
-def _values(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
+def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
     """Value of each query: NaN for those where the measure is undefined."""
     values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
     if ranking is not None:
@@ -212,12 +212,18 @@ class JudgedRun:
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
     subtopics : SubtopicJudgments or None
         Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
+    documents : Index
+        Ids of documents, each once.
+    document : ndarray of int64, shape (n_documents,)
+        Position of the id of each document in `documents`.
     """
 
     queries: Queries
     judgments: Floats
     ranking: RankedBlock | None
-    subtopics: SubtopicJudgments | None = None
+    subtopics: SubtopicJudgments | None
+    documents: pd.Index
+    document: Ints
 
     @property
     def labels(self) -> Floats:
@@ -294,9 +300,8 @@ def join(
         _sort_ties(permutation, query, score, document, documents)
     grouped = Queries.from_sizes(np.bincount(query, minlength=len(ids)), ids.to_numpy(dtype=object))
     was_retrieved = permutation < len(found)
-    n_retrieved = grouped.sum(was_retrieved.astype(np.int64))
     ranks = -grouped.positions if trec_ties else score[permutation]
-    ranking = _ranking(was_retrieved, ranks.astype(np.float64), n_retrieved)
+    ranking = ranking_of(was_retrieved, ranks.astype(np.float64), grouped)
     subtopics = None
     if with_subtopics:
         subtopics = SubtopicJudgments(
@@ -305,7 +310,7 @@ def join(
             judgments[RELEVANCE].to_numpy(dtype=np.float64),
             _places(documents)[document[permutation]],
         )
-    return JudgedRun(grouped, relevance[permutation], ranking, subtopics)
+    return JudgedRun(grouped, relevance[permutation], ranking, subtopics, documents, document[permutation])
 
 
 def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Index, Ints, Ints]:
@@ -363,7 +368,9 @@ def _places(ids: pd.Index) -> Ints:
     return places
 
 
-def _ranking(was_retrieved: Any, score: Floats, n_retrieved: Ints) -> RankedBlock | None:
+def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedBlock | None:
+    """The ranking of the documents that were retrieved, from documents that are sorted by score in each query."""
+    n_retrieved = queries.sum(was_retrieved.astype(np.int64))
     rows, found = np.flatnonzero(was_retrieved), n_retrieved[n_retrieved > 0]
     if len(found) == 0:
         return None
