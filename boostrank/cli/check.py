@@ -12,15 +12,19 @@ from boostrank.cli.python_files import load_surrogate
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import check_choice
-from boostrank.surrogates import SURROGATES, Surrogate
+from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
+
+#: Name of LightGBM's objective, which is no surrogate to train with.
+LAMBDAMART = "lambdarank"
 
 
 def check(
     surrogate: Annotated[
         str,
         typer.Argument(
-            help="Name of a surrogate (softmax); or FILE.py:NAME for a class or an instance in a file of your own. "
-            "Either may be followed by /NORMALIZE for other targets: softmax/softmax is ListNet."
+            help="Name of a surrogate (softmax), or lambdarank for LambdaMART as LightGBM computes it; or FILE.py:NAME "
+            "for a class or an instance in a file of your own. Each may be followed by /NORMALIZE for other targets: "
+            "softmax/softmax is ListNet."
         ),
     ],
     normalize: Annotated[
@@ -96,6 +100,8 @@ def _parse(text: str) -> tuple[str | Surrogate, str | None]:
     name, slash, targets = (rest if colon else text).partition("/")
     if colon:
         return load_surrogate(Path(f"{file}.py"), name), targets if slash else None
+    if name == LAMBDAMART:
+        return LambdaMART(), targets if slash else None
     if name not in SURROGATES:
         raise ValueError(
             f"unknown surrogate {name!r}; use one of {', '.join(SURROGATES)}, or FILE.py:NAME for your own"
