@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_there_is_code_to_run():
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
 
 
 @pytest.mark.filterwarnings("error")
@@ -28,7 +28,10 @@ def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
     with sklearn.config_context():
         for block in BLOCKS:
             exec(block, names)
-    assert "'ndcg@10'" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    # The first block prints what is below it.
+    assert printed.startswith("".join(re.findall(r"^# (.*\n)", BLOCKS[0], re.MULTILINE)[-2:]))
+    assert "'ndcg@10'" in printed
     assert Path("model.txt").read_text(encoding="utf-8").startswith("tree\n")
     assert not sklearn.get_config()["enable_metadata_routing"]
 
