@@ -6,7 +6,6 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -21,6 +20,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.targets import Normalize
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import did_you_mean
 from boostrank.objectives.labels import Labels
 from boostrank.objectives.losses import Loss
 from boostrank.objectives.objective import BoostingFunction, BoundLoss, QuerySample, bind, with_reused_buffers
@@ -338,11 +338,9 @@ class KnownParameters:
         if canonical is None and name in self.refused:
             canonical = name
         if canonical is None:
-            nearest = [
-                self.canonical.get(found, found) for found in get_close_matches(name, {**values, **self.canonical})
-            ]
-            hint = f"; did you mean {self.explicit.get(nearest[0], nearest[0])!r}?" if nearest else ""
-            raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{hint}")
+            own = {alias: self.explicit.get(found, found) for alias, found in self.canonical.items()}
+            near = did_you_mean(name, {**own, **values}, own)
+            raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{near}")
         if canonical in self.refused:
             alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
             raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {self.refused[canonical]}")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.inputs.checks import did_you_mean
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -58,7 +60,7 @@ class History:
             if self._metric not in better:
                 raise ValueError(
                     f"early_stopping_metric must be one of {', '.join(better)}, the metrics of eval_metric; got "
-                    f"{self._metric!r}"
+                    f"{self._metric!r}{did_you_mean(self._metric, better)}"
                 )
             self._sign = 1.0 if better[self._metric] else -1.0
         return results

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_flag
+from boostrank.inputs.checks import check_flag, did_you_mean
 from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import ALL_MEASURES, base_name, name_in_other_case, parse_name, refuse_two_conventions
+from boostrank.metrics.names import ALL_MEASURES, base_name, parse_name, refuse_two_conventions, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 
@@ -91,8 +91,8 @@ def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -
     parsed = parse_name(given, of_runs=of_runs) if isinstance(given, str) else None
     if parsed is None:
         raise ValueError(
-            f"measure must be a Measure, a function, one of {', '.join(ALL_MEASURES)}, with a cutoff as in 'ndcg@10', "
-            f"or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{name_in_other_case(given)}"
+            "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a cutoff as in "
+            f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{similar_name(given)}"
         )
     kind = ALL_MEASURES[parsed.name]
     twice = [setting for setting in settings if setting in parsed.settings]
@@ -330,7 +330,8 @@ def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, 
     for name in settings:
         if name not in known:
             raise TypeError(
-                f"the measure {measure.name!r} has no setting {name!r}; its settings are {', '.join(known)}"
+                f"the measure {measure.name!r} has no setting {name!r}{did_you_mean(name, known)}; its settings are "
+                f"{', '.join(known)}"
             )
 
 

@@ -83,7 +83,8 @@ class BoostedRanker(TrainedModel):
         Share of the features that is drawn for each tree, and share of these that is drawn for each of its nodes, which
         is then split by one of them. By default 0.8 and 0.5 for the losses of boostrank, but at least 8 features for a
         node if there are as many. If only `colsample_bytree` is given, nodes draw as many features as by default; if
-        only `colsample_bynode` is given, trees draw all. By default both are 1 for other objectives. ``tree_method="exact"`` of XGBoost does not have `colsample_bynode`.
+        only `colsample_bynode` is given, trees draw all. By default both are 1 for other objectives.
+        ``tree_method="exact"`` of XGBoost does not have `colsample_bynode`.
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps

@@ -15,7 +15,7 @@ from boostrank.backends.custom_functions import CustomObjective, as_metrics
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
-from boostrank.inputs.checks import as_random_state, is_count, is_number
+from boostrank.inputs.checks import as_random_state, did_you_mean, is_count, is_number
 from boostrank.model_selection import split_queries
 from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures
@@ -388,10 +388,13 @@ class Settings:
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    known, custom = (*LOSSES, *backend.NATIVE_OBJECTIVES, AUTO), is_function(objective)
+    own, custom = (*backend.NATIVE_OBJECTIVES, AUTO), is_function(objective)
+    known = (*LOSSES, *own)
     if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
         raise ValueError(
-            f"objective must be a Surrogate, an EdgeLoss, a function or one of {', '.join(known)}; got {objective!r}"
+            f"objective must be a Surrogate, an EdgeLoss, a function, one of {', '.join(own)}, or a name in "
+            "boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
+            f"{objective!r}{did_you_mean(objective, known)}"
         )
     if (custom or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from boostrank.core.compiled.documents import LossForm
 from boostrank.core.targets import CONSISTENT_NORMALIZATION
+from boostrank.inputs.checks import did_you_mean
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
 from boostrank.surrogates.pairs import PairwiseHinge, PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
@@ -83,7 +84,8 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     if isinstance(surrogate, str) and surrogate in SURROGATES:
         return SURROGATES[surrogate]
     raise ValueError(
-        f"unknown surrogate {surrogate!r}; use one of {', '.join(SURROGATES)}, or an instance of Surrogate"
+        f"unknown surrogate {surrogate!r}{did_you_mean(surrogate, SURROGATES)}; boostrank.surrogates.SURROGATES "
+        "has all names; or give an instance of Surrogate"
     )
 
 

@@ -79,9 +79,14 @@ def test_settings_can_be_replaced():
         measure.k = 3
 
 
-@pytest.mark.parametrize("name", ["", "ndgc", "ndcg@", "ndcg@1e3", "ndcg@.5", "@10", 3])
-def test_unknown_names_are_errors(name):
-    with pytest.raises(ValueError, match=r"measure must be a Measure, a function, one of ndcg, dcg, .*agreement"):
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("", None), ("ndgc", "ndcg"), ("ndgc@5", "ndcg@5"), ("ndcg@", "ndcg"), ("ndcg@.5", "ndcg"), ("@10", None), (3, None)],
+)
+def test_unknown_names_are_errors(name, near):
+    end = rf" \(did you mean '{near}'\?\)" if near else ""
+    pattern = rf"measure must be a Measure, a function, a name in boostrank.metrics.MEASURES.*got {name!r}{end}$"
+    with pytest.raises(ValueError, match=pattern):
         get_measure(name)
 
 
