@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.custom_functions import BoundMetric, CustomObjective, Metric
+from boostrank.backends.custom_functions import BoundMetric, CustomMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
@@ -173,9 +173,17 @@ class TrainingSpecification:
         return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
 
     def bind_metrics(self, data: GroupedData, weights: Floats | None = None) -> list[BoundMetric]:
-        """Bind the metrics to validation data; `weights` of shape (n_documents,) must be equal within a query."""
-        metrics = self.metrics or (data.labels.default_measure(self.dcg),)
-        return [metric.bind(data.labels.values, data.queries, weights) for metric in metrics]
+        """Bind the metrics to validation data.
+
+        Functions of the user get the `weights`, shape (n_documents,), as they are. The weight of a query in the mean of
+        a measure is the mean of those of its documents, as in LightGBM.
+        """
+        metrics, queries = self.metrics or (data.labels.default_measure(self.dcg),), data.queries
+        means = None if weights is None else queries.sum(weights) / queries.sizes
+        return [
+            metric.bind(data.labels.values, queries, weights if isinstance(metric, CustomMetric) else means)
+            for metric in metrics
+        ]
 
 
 @dataclass
@@ -283,12 +291,15 @@ class KnownParameters:
     refused : mapping of str to str
         Parameters that would have no effect or a wrong one in a ranker, by canonical name: the reason, and what to use
         instead.
+    neutral : mapping of str to object
+        The value of such a parameter that asks for what a ranker does anyway, by canonical name. So does None.
     """
 
     library: str
     canonical: Mapping[str, str]
     explicit: Mapping[str, str]
     refused: Mapping[str, str]
+    neutral: Mapping[str, Any]
 
     def translate(
         self, values: Mapping[str, Any], native: Mapping[str, Any], defaults: Mapping[str, Any]
@@ -319,7 +330,9 @@ class KnownParameters:
         resolved, handed_on = dict(values), {}
         given = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
         for name, value in native.items():
-            canonical = self._find(name, values)
+            canonical = self._find(name, value, values)
+            if value is None or canonical in self.refused:
+                continue
             own = self.explicit.get(canonical, canonical)
             other, previous = given.setdefault(own, (name, value))
             if not _equal(value, previous):
@@ -332,8 +345,8 @@ class KnownParameters:
                 handed_on[canonical] = value
         return resolved, handed_on
 
-    def _find(self, name: str, values: Mapping[str, Any]) -> str:
-        """The canonical name of a parameter; ValueError if it is unknown or refused."""
+    def _find(self, name: str, value: Any, values: Mapping[str, Any]) -> str:
+        """The canonical name of a parameter; ValueError if it is unknown, or refused with this value."""
         canonical = self.canonical.get(name)
         if canonical is None and name in self.refused:
             canonical = name
@@ -341,7 +354,7 @@ class KnownParameters:
             own = {alias: self.explicit.get(found, found) for alias, found in self.canonical.items()}
             near = did_you_mean(name, {**own, **values}, own)
             raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{near}")
-        if canonical in self.refused:
+        if canonical in self.refused and not (value is None or _equal(value, self.neutral.get(canonical))):
             alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
             raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {self.refused[canonical]}")
         return canonical
@@ -354,8 +367,14 @@ def _equal(first: Any, second: Any) -> bool:
 class Backend(Protocol):
     """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
-    #: Names of the ranking objectives that the library has itself.
+    #: Names of the ranking objectives that the library has itself; the first one is the default of its own ranker.
     NATIVE_OBJECTIVES: tuple[str, ...]
+    #: Other names that the library has for them.
+    OBJECTIVE_ALIASES: Mapping[str, str]
+    #: Index of the metric that decides on early stopping, of those that are a parameter of the library's own ranker.
+    DECIDING_METRIC: int
+    #: Name of validation set i in results of the library's own ranker.
+    VALIDATION_NAME: str
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,

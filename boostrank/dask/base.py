@@ -184,7 +184,7 @@ class DaskRanker(BaseEstimator):
             to_train, sets = present.copy(), [y]
             to_train[present] = kept
             validation = [_selections(data, present & ~to_train)]
-        options = FitOptions(eval_metric, early_stopping_metric)
+        options = FitOptions(eval_metric, early_stopping_metric=early_stopping_metric)
         specification = settings.for_features(features).specification(random_state, options)
         _check_metrics(specification.metrics)
         if is_clicks(y) and specification.native_objective is not None:

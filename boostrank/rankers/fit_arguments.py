@@ -1,10 +1,12 @@
-"""The arguments of ``fit``: data and their queries, validation sets, and arguments that do not exist."""
+"""The arguments of ``fit``: data and their queries, validation sets, and other names of arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +19,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
 from boostrank.datasets import FeatureFiles
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, as_floats, check_lengths
-from boostrank.inputs.checks import named_part
+from boostrank.inputs.checks import did_you_mean, named_part
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, QID, find_qid, require_qid, without_column
 from boostrank.objectives.labels import Labels, as_labels
 from boostrank.rankers.features import TrainingFeatures, check_features
@@ -28,37 +30,65 @@ EvalSet = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
 _EVAL_ADVICE = (
     "Give the set as (X, y, qid), or give eval_qid or eval_group; a DataFrame X may have a column or index 'qid'."
 )
-#: What to use instead of an argument that `fit` of LGBMRanker or XGBRanker has, by its name.
+#: Our names of arguments of LGBMRanker and XGBRanker that have others.
+_OTHER_NAMES = {
+    "xgb_model": "init_model",
+    "base_margin": "init_score",
+    "base_margin_eval_set": "eval_init_score",
+    "sample_weight_eval_set": "eval_sample_weight",
+}
+#: Values of arguments of theirs that ask for what our methods do anyway. So does None.
+_NEUTRAL: Mapping[str, Sequence[Any]] = {
+    "feature_name": ("auto",),
+    "categorical_feature": ("auto",),
+    # Scores of rankers are never transformed.
+    "raw_score": (True, False),
+    "output_margin": (True, False),
+}
+#: What to use instead of an argument that LGBMRanker or XGBRanker has, by its name.
 _INSTEAD = {
-    "eval_at": 'give the cutoffs in eval_metric, such as eval_metric=["ndcg@5", "ndcg@10"]',
     "eval_X": "give eval_set=[(X, y, qid)]",
     "eval_y": "give eval_set=[(X, y, qid)]",
     "feature_name": "give X as a DataFrame whose columns have these names",
     "categorical_feature": "give X as a DataFrame with columns of a categorical type, or set the parameter "
     "categorical_feature of LightGBMRanker or feature_types of XGBoostRanker",
     "feature_weights": "set the parameter feature_weights of XGBoostRanker",
-    "xgb_model": "give init_model",
-    "base_margin": "give init_score",
-    "base_margin_eval_set": "give eval_init_score",
-    "sample_weight_eval_set": "give eval_sample_weight",
+    "base_margin": "add it to the scores",
 }
+P, T = ParamSpec("P"), TypeVar("T")
 
 
-def refuse_arguments(receiver: str, given: Iterable[str], parameters: Collection[str]) -> None:
-    """Raise TypeError for the first of the arguments `given` that the method `receiver` does not have.
+def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
+    """Let a method of a ranker take arguments by the names that LGBMRanker and XGBRanker have for them.
 
-    Examples
-    --------
-    >>> refuse_arguments("XGBoostRanker.fit", ["xgb_model"], [])
-    Traceback (most recent call last):
-    ...
-    TypeError: XGBoostRanker.fit has no argument 'xgb_model': give init_model
+    The method raises TypeError for an argument that it does not have under any name, and says what to use instead.
     """
-    name = next(iter(given))
-    advice = _INSTEAD.get(name, "its help lists those that it has")
-    if name in parameters:
-        advice = f"it is a parameter of the ranker, {receiver.partition('.')[0]}({name}=...)"
-    raise TypeError(f"{receiver} has no argument {name!r}: {advice}")
+    known = inspect.signature(method).parameters
+
+    @functools.wraps(method)
+    def translated(*args: P.args, **kwargs: P.kwargs) -> T:
+        own: dict[str, Any] = {name: value for name, value in kwargs.items() if name in known}
+        for name, value in kwargs.items():
+            target = _OTHER_NAMES.get(name, name)
+            if name in known or value is None or any(np.array_equal(value, each) for each in _NEUTRAL.get(name, ())):
+                continue
+            if target not in known or own.get(target) is not None:
+                _refuse_argument(args[0], method.__name__, name, target if target in known else "", known)
+            own[target] = value
+        return method(*args, **own)
+
+    return translated
+
+
+def _refuse_argument(ranker: Any, method: str, name: str, own_name: str, known: Iterable[str]) -> NoReturn:
+    """Raise TypeError for an argument that the method does not have, or has under its own name and got twice."""
+    kind = type(ranker).__name__
+    if own_name:
+        raise TypeError(f"{kind}.{method} got {own_name} and {name}, its other name: give only {own_name}")
+    advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, known)}")
+    if name in ranker.get_params():
+        advice = f"it is a parameter of the ranker, {kind}({name}=...)"
+    raise TypeError(f"{kind}.{method} has no argument {name!r}: {advice}")
 
 
 def features_and_qid(
@@ -94,6 +124,9 @@ def features_and_qid(
         raise ValueError(f"{receiver} got both qid and group; give only one of them")
     X, _ = find_qid(X, None)
     sizes, n_documents = as_array(group, "group"), _num_samples(X)
+    if sizes.dtype.kind == "f" and (sizes % 1 == 0).all():
+        # numpy.loadtxt reads floats.
+        sizes = sizes.astype(np.int64)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
         raise ValueError(
             f"group must have the number of documents of each query: integers of at least 1 whose sum is the number of "

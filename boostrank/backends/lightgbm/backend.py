@@ -13,10 +13,13 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, import_onnx_converter
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
+from boostrank.backends.lightgbm.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
+from boostrank.backends.lightgbm.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.lightgbm.parameters import VALIDATION_NAME as VALIDATION_NAME
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
 from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters

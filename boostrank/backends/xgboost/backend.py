@@ -22,10 +22,13 @@ from boostrank.backends.models import (
 )
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
+from boostrank.backends.xgboost.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
+from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.xgboost.parameters import VALIDATION_NAME as VALIDATION_NAME
 from boostrank.backends.xgboost.parameters import known_parameters as known_parameters
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
 from boostrank.backends.xgboost.parameters import tree_shape as tree_shape
