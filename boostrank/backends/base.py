@@ -373,8 +373,6 @@ class Backend(Protocol):
     OBJECTIVE_ALIASES: Mapping[str, str]
     #: Index of the metric that decides on early stopping, of those that are a parameter of the library's own ranker.
     DECIDING_METRIC: int
-    #: Name of validation set i in results of the library's own ranker.
-    VALIDATION_NAME: str
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
@@ -400,6 +398,9 @@ class Backend(Protocol):
 
         Raises ValueError for labels and gains that the objective does not take.
         """
+
+    def takes_infinity(self, model: Any) -> bool:
+        """Whether features may be infinite; `model` is a booster, or the native parameters of its training."""
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
@@ -434,6 +435,12 @@ class Backend(Protocol):
 
     def base_score(self, booster: Any) -> float:
         """The score that every prediction contains beside the trees of its rounds."""
+
+    def prediction_threads(self, number: int) -> dict[str, int]:
+        """Further arguments of the three functions above for this number of threads; ValueError if they take none."""
+
+    def named_results(self, evals_result: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
+        """Metrics by validation set, with the names that the library's own ranker has for sets without names."""
 
     def importances(self, booster: Any, kind: str) -> NDArray[Any]:
         """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of importance."""

@@ -73,7 +73,10 @@ def _as_metric(given: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
     name, at, cutoff = given.removesuffix("-").partition("@")
     name = _OTHER_NAMES.get(name, name)
     measure = get_measure(name + at + cutoff)
-    if not cutoffs or getattr(measure, "k", 0) is not None:
+    if name in ("lightgbm:ndcg", "xgboost:ndcg"):
+        # The libraries' metrics have the gain of the training.
+        measure = get_measure(measure, gain=dcg.gain)
+    if at or not cutoffs or not hasattr(measure, "k"):
         return [measure]
     own = {"gain": dcg.gain, "discount": dcg.discount} if name == "ndcg" else {}
     return [get_measure(measure, k=k, **own) for k in cutoffs]
@@ -101,14 +104,15 @@ class CustomFunction:
         Those of the data; only after binding.
     """
 
-    #: Name of the ranker's argument that takes the function, for messages.
+    #: Name of the ranker's argument that takes the function, and what the function returns, for messages.
     argument: ClassVar[str]
+    returns: ClassVar[str]
     queries: Queries
     _labels: Any
     _weights: Floats | None
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self._n_arguments = function, _n_arguments(function, self.argument)
+        self.function, self._n_arguments = function, _n_arguments(function, self.argument, self.returns)
         self._name = _name(function)
 
     def _with_data(self, labels: Any, queries: Queries, weights: Floats | None) -> Self:
@@ -128,7 +132,7 @@ class CustomMetric(CustomFunction):
     It may return a list of such triples.
     """
 
-    argument = "eval_metric"
+    argument, returns = "eval_metric", "(name, value, is_higher_better)"
 
     def bind(
         self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: Floats | None = None
@@ -169,7 +173,7 @@ class CustomObjective(CustomFunction):
     It returns two arrays of shape (n_documents,), and has to apply the weights itself.
     """
 
-    argument = "objective"
+    argument, returns = "objective", "(gradient, hessian)"
 
     def __repr__(self) -> str:
         return f"objective={self._name}"
@@ -212,15 +216,21 @@ def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _n_arguments(function: Callable[..., Any], argument: str) -> int:
+def _n_arguments(function: Callable[..., Any], argument: str, returns: str) -> int:
     """Number of arguments to pass to a function: that of its positional parameters, or all that there are."""
-    parameters = list(inspect.signature(function).parameters.values())
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        # Functions that are not written in Python may have none.
+        signature = inspect.Signature()
+    parameters = list(signature.parameters.values())
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return MAX_ARGUMENTS
     positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
-    if not MIN_ARGUMENTS <= len(positional) <= MAX_ARGUMENTS:
+    others = any(part.kind is part.KEYWORD_ONLY and part.default is part.empty for part in parameters)
+    if others or not MIN_ARGUMENTS <= len(positional) <= MAX_ARGUMENTS:
         raise ValueError(
-            f"{argument}={_name(function)} must be a function of (y, scores), (y, scores, weight) or "
-            f"(y, scores, weight, group); it takes {len(positional)} arguments"
+            f"{argument}={_name(function)} must be a function (y, scores), (y, scores, weight) or "
+            f"(y, scores, weight, group) -> {returns}; its arguments are {signature}"
         )
     return len(positional)

@@ -48,6 +48,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or
         ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
         changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
+        With "lightgbm:" or "xgboost:" before it, "ndcg" or "map" has the conventions of this library: ties are ranked
+        by row, and a query without a relevant document counts 1.
     **settings
         Settings of the measure, which are arguments of the function of the metric. For instance those of
         ``get_measure("ndcg")`` are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
@@ -88,6 +90,9 @@ def _made(measure: Any, needed: str | None) -> Measure:
 
 
 def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -> Measure:
+    library, colon, rest = str(given).partition(":")
+    if colon and library in ("lightgbm", "xgboost"):
+        return _changed(_of_library(library, _from_name(rest, {})), settings)
     parsed = parse_name(given, of_runs=of_runs) if isinstance(given, str) else None
     if parsed is None:
         raise ValueError(
@@ -101,6 +106,21 @@ def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -
     made = {**parsed.settings, **settings}
     _check_names(kind, made)
     return kind(**made)
+
+
+def _of_library(library: str, measure: Any) -> Measure:
+    """A measure with the conventions that LightGBM or XGBoost has for it."""
+    from boostrank.metrics.reconciliation.conventions import CONVENTIONS
+
+    found = [one for one in CONVENTIONS.get(measure.name, ()) if one.library.lower() == library and not one.depth]
+    if not found:
+        raise ValueError(
+            f"boostrank knows ndcg and map of {library}, with a cutoff as in '{library}:ndcg@10'; got {measure}"
+        )
+    first = found[0]
+    theirs = {"ties": first.ties, "empty": first.empty, "threshold": first.threshold, "denominator": first.denominator}
+    k = first.uncut_k if measure.k is None else measure.k
+    return _changed(measure, {"k": k, **{name: value for name, value in theirs.items() if hasattr(measure, name)}})
 
 
 def named_measures(
@@ -266,7 +286,12 @@ class FunctionMeasure(Measure):
         except ValueError:
             # Functions that are not written in Python may have no signature.
             return
-        signature.bind("y_true", "y_score", "qid", **self.settings)
+        try:
+            signature.bind("y_true", "y_score", "qid", **self.settings)
+        except TypeError as error:
+            raise TypeError(
+                f"a measure must be a function (y_true, y_score, qid, **settings) -> value; {self}{signature}: {error}"
+            ) from error
 
     def __str__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)

@@ -10,7 +10,6 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -186,7 +185,7 @@ def group_data(
 
 
 def training_data(
-    ranker: BaseEstimator, X: Any, y: Any, qid: Any, group: ArrayLike | None, sample_weight: Any, **per_row: Any
+    ranker: Any, X: Any, y: Any, qid: Any, group: ArrayLike | None, sample_weight: Any, **per_row: Any
 ) -> tuple[GroupedData, TrainingFeatures, GivenRows]:
     """Find the queries of the data to train `ranker` on, check all values, and group them by query.
 
@@ -196,7 +195,8 @@ def training_data(
     name = type(ranker).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
-    features = TrainingFeatures()
+    features, own = TrainingFeatures(), ranker._parameters
+    features._takes_infinity = own._backend.takes_infinity(own._native)
     if isinstance(qid, str):
         features.qid_column = qid
     X, ids = features_and_qid(X, y, qid, group, f"{name}.fit")

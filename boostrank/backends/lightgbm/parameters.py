@@ -26,7 +26,7 @@ NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
 OBJECTIVE_ALIASES: Mapping[str, str] = dict.fromkeys(
     ("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"
 )
-DECIDING_METRIC, VALIDATION_NAME = 0, "valid_{}"
+DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",
