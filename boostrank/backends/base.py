@@ -367,12 +367,12 @@ def _equal(first: Any, second: Any) -> bool:
 class Backend(Protocol):
     """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
-    #: Names of the ranking objectives that the library has itself; the first one is the default of its own ranker.
+    #: Names of the ranking objectives that the library has itself.
     NATIVE_OBJECTIVES: tuple[str, ...]
-    #: Other names that the library has for them.
-    OBJECTIVE_ALIASES: Mapping[str, str]
-    #: Index of the metric that decides on early stopping, of those that are a parameter of the library's own ranker.
-    DECIDING_METRIC: int
+    #: Other names that the library has for them; None stands for the default of its own ranker.
+    OBJECTIVE_ALIASES: Mapping[str | None, str]
+    #: -1 if the last one of the metrics that are a parameter of the library's own ranker decides; 1 for the first one.
+    METRIC_ORDER: int
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
@@ -438,9 +438,6 @@ class Backend(Protocol):
 
     def prediction_threads(self, number: int) -> dict[str, int]:
         """Further arguments of the three functions above for this number of threads; ValueError if they take none."""
-
-    def named_results(self, evals_result: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
-        """Metrics by validation set, with the names that the library's own ranker has for sets without names."""
 
     def importances(self, booster: Any, kind: str) -> NDArray[Any]:
         """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of importance."""

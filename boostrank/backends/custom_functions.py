@@ -154,8 +154,8 @@ class CustomMetric(CustomFunction):
     def _checked(self, result: Any) -> tuple[str, float, bool]:
         if not (isinstance(result, tuple) and len(result) == 3 and isinstance(result[0], str)):
             raise ValueError(
-                f"the metric {self._name} returned {result!r}; it must return (name, value, is_higher_better), such as "
-                f"('{self._name}', 0.5, True)"
+                f"the metric {self._name} returned {result!r}; it gets all queries at once, and not one after another "
+                f"as in XGBRanker, and must return {self.returns}, such as ('{self._name}', 0.5, True)"
             )
         if not is_number(result[1]):
             raise ValueError(f"the metric {self._name} returned the value {result[1]!r}; it must be a finite number")

@@ -168,6 +168,13 @@ class BoostedRanker(TrainedModel):
     # sets only its parameters.
     _native: Any = MappingProxyType({})
 
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Set the parameters; `given` are all local variables of ``__init__``."""
+        for name, value in given.items():
+            if name not in ("self", "native"):
+                setattr(self, name, value)
+        self._set_native(given["native"])
+
     def _set_native(self, native: dict[str, Any]) -> None:
         if native:
             self._native = native
@@ -311,18 +318,8 @@ class BoostedRanker(TrainedModel):
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         options = FitOptions(eval_metric, eval_at, early_stopping_metric, callbacks, verbose, model)
         candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
-        parts = eval_parts(
-            eval_set,
-            eval_names,
-            X,
-            y,
-            qid,
-            group,
-            eval_qid=eval_qid,
-            eval_group=eval_group,
-            eval_sample_weight=eval_sample_weight,
-            eval_init_score=eval_init_score,
-        )
+        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
+        parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
             trained, specification, choice = choose_and_train(

@@ -17,7 +17,7 @@ from boostrank.backends.base import GroupedData, TrainingSpecification, Validati
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
 from boostrank.datasets import FeatureFiles
-from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, as_floats, check_lengths
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import did_you_mean, named_part
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, QID, find_qid, require_qid, without_column
 from boostrank.objectives.labels import Labels, as_labels
@@ -37,7 +37,8 @@ _OTHER_NAMES = {
     "sample_weight_eval_set": "eval_sample_weight",
 }
 #: Values of arguments of theirs that ask for what our methods do anyway. So does None.
-_NEUTRAL: Mapping[str, Sequence[Any]] = {
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "verbose": (False,),
     "feature_name": ("auto",),
     "categorical_feature": ("auto",),
     # Scores of rankers are never transformed.
@@ -54,7 +55,8 @@ _INSTEAD = {
     "feature_weights": "set the parameter feature_weights of XGBoostRanker",
     "base_margin": "add it to the scores",
 }
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
@@ -69,7 +71,8 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
         own: dict[str, Any] = {name: value for name, value in kwargs.items() if name in known}
         for name, value in kwargs.items():
             target = _OTHER_NAMES.get(name, name)
-            if name in known or value is None or any(np.array_equal(value, each) for each in _NEUTRAL.get(name, ())):
+            is_neutral = value is None or (isinstance(value, (str, bool)) and value in _NEUTRAL.get(name, ()))
+            if name in known or is_neutral:
                 continue
             if target not in known or own.get(target) is not None:
                 _refuse_argument(args[0], method.__name__, name, target if target in known else "", known)
@@ -122,10 +125,7 @@ def features_and_qid(
     if qid is not None:
         raise ValueError(f"{receiver} got both qid and group; give only one of them")
     X, _ = find_qid(X, None)
-    sizes, n_documents = as_array(group, "group"), _num_samples(X)
-    if sizes.dtype.kind == "f" and (sizes % 1 == 0).all():
-        # numpy.loadtxt reads floats.
-        sizes = sizes.astype(np.int64)
+    sizes, n_documents = as_sizes(group), _num_samples(X)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
         raise ValueError(
             f"group must have the number of documents of each query: integers of at least 1 whose sum is the number of "
@@ -133,6 +133,12 @@ def features_and_qid(
             "the rows are not sorted, give qid"
         )
     return X, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def as_sizes(group: ArrayLike) -> Any:
+    """Sizes of queries as an array, of integers if they are whole numbers: ``numpy.loadtxt`` reads floats."""
+    sizes = as_array(group, "group")
+    return sizes.astype(np.int64) if sizes.dtype.kind == "f" and (sizes % 1 == 0).all() else sizes
 
 
 def group_data(
@@ -167,9 +173,7 @@ def group_data(
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
     if init_score is not None:
-        scores = queries.group(_per_row(as_floats(init_score, "init_score"), queries, "init_score"))
-        if not np.isfinite(scores).all():
-            raise ValueError("init_score must be finite")
+        scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
     if position is not None:
         positions = queries.group(_positions(position, queries))
     if queries.permutation is not None:
@@ -375,15 +379,9 @@ def _refuse_sizes(qid: Any, n_documents: int) -> None:
         )
 
 
-def _per_row(values: Any, queries: Queries, name: str) -> Any:
-    if values.shape != (queries.n_documents,):
-        raise ValueError(f"{name} must have one value per row, shape ({queries.n_documents},); got {values.shape}")
-    return values
-
-
 def _positions(position: ArrayLike, queries: Queries) -> Ints:
     """The number of each document's position among the different positions, counted from 0 for the smallest."""
-    values = _per_row(as_array(position, "position"), queries, "position")
-    if values.dtype.kind not in "iu" or values.min() < 0:
+    values = finite_numbers(position, "position", X=queries.n_documents)
+    if (values % 1 != 0).any() or values.min() < 0:
         raise ValueError("position must have integers of at least 0: the position at which a document was shown")
     return np.unique(values, return_inverse=True)[1].astype(np.int64)

@@ -240,8 +240,6 @@ class TrainedModel(BaseEstimator):
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Return `evals_result_`, the values of the metrics of validation sets in every round.
 
-        On XGBoost, sets that were given without names are called "validation_0", "validation_1", ..., as by XGBRanker.
-
         Raises
         ------
         ValueError
@@ -253,7 +251,7 @@ class TrainedModel(BaseEstimator):
                 "there are no results of validation sets: give eval_set to fit, or set validation_fraction. A model "
                 "that was read from a file has none"
             )
-        return self._library.named_results(self.evals_result_)
+        return self.evals_result_
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the format of the boosting library, which can read it without boostrank."""

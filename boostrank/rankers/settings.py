@@ -16,7 +16,6 @@ from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
 from boostrank.inputs.checks import as_random_state, did_you_mean, is_count, is_number
-from boostrank.metrics import Measure
 from boostrank.model_selection import split_queries
 from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures
@@ -193,7 +192,9 @@ class Settings:
         rules : mapping of str to Rule
             Rules of the parameters of the ranker.
         """
-        values = {**values, "objective": _named_objective(backend, values["objective"])}
+        if isinstance(values["objective"], (str, NoneType)):
+            objective = backend.OBJECTIVE_ALIASES.get(values["objective"], values["objective"])
+            values = {**values, "objective": objective}
         _check_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
         is_native = isinstance(values["objective"], str) and values["objective"] in backend.NATIVE_OBJECTIVES
@@ -223,7 +224,8 @@ class Settings:
     @property
     def given(self) -> set[str]:
         """Names of the parameters that do not have their defaults, and of those of the boosting library."""
-        explicit = {name for name, value in self.values.items() if not np.array_equal(value, self.defaults.get(name))}
+        defaults = {**dict.fromkeys(OF_FIT), **self.defaults}
+        explicit = {name for name, value in self.values.items() if not np.array_equal(value, defaults[name])}
         return explicit | set(self.native)
 
     @property
@@ -359,7 +361,6 @@ class Settings:
     def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
         """The specification of the training."""
         values, loss, backend, parameters = self.values, self.loss, self.backend, self.parameters(random_state)
-        metrics, deciding_metric = self._metrics(options)
         share = values["subsample_queries"] or (QUERY_SHARE if isinstance(loss, Loss) else 1.0)
         return TrainingSpecification(
             loss=loss,
@@ -371,28 +372,19 @@ class Settings:
             # The rounds that are added to a model draw other queries than its first ones.
             seed=(parameters.get("seed", 0), 0 if options.init_model is None else backend.n_rounds(options.init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
-            early_stopping_metric=deciding_metric,
-            metrics=metrics,
+            early_stopping_metric=options.early_stopping_metric,
+            metrics=self._metrics(options),
             callbacks=(*as_list(values["callbacks"]), *(options.callbacks or ())),
             verbose=options.verbose,
             init_model=options.init_model,
         )
 
-    def _metrics(self, options: FitOptions) -> tuple[tuple[Metric, ...], str | None]:
-        """The metrics of ``fit`` and then those of the parameters, and the name of the one that decides."""
-        own = as_list(self.values["eval_metric"])
-        if any(is_function(metric) and not isinstance(metric, Measure) for metric in own):
-            raise ValueError(
-                "eval_metric of the constructor takes names and measures: give a function to fit as eval_metric, as "
-                "(y, scores, weight, group) -> (name, value, is_higher_better), which gets all queries at once, and "
-                "not one query after another as in XGBRanker"
-            )
+    def _metrics(self, options: FitOptions) -> tuple[Metric, ...]:
+        """The metrics of ``fit``, and then those of the parameters; the first one decides on early stopping."""
+        own = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
         of_fit = [metric for metric in as_list(options.eval_metric) if not (isinstance(metric, str) and metric in own)]
         eval_at = options.eval_at if self.values["eval_at"] is None else self.values["eval_at"]
-        metrics, deciding = as_metrics([*of_fit, *own], eval_at, self.dcg), options.early_stopping_metric
-        if own and not of_fit and metrics and deciding is None:
-            deciding = str(metrics[self.backend.DECIDING_METRIC])
-        return metrics, deciding
+        return as_metrics([*of_fit, *own], eval_at, self.dcg)
 
     def _of_library(self) -> dict[str, Any]:
         """The parameters of the ranker that the boosting library has with these settings."""
@@ -410,13 +402,6 @@ class Settings:
             # As in the libraries' own estimators, an integer is the seed itself.
             parameters["seed"] = int(seed) if is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **self.native}
-
-
-def _named_objective(backend: Backend, objective: Any) -> Any:
-    """The objective under its own name; None stands for that which the library's own ranker has by default."""
-    if objective is None:
-        return backend.NATIVE_OBJECTIVES[0]
-    return backend.OBJECTIVE_ALIASES.get(objective, objective) if isinstance(objective, str) else objective
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:

@@ -14,6 +14,7 @@ from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.automatic import XGBOOST_CANDIDATES
 from boostrank.rankers.base import BoostedRanker, with_common_entries
+from boostrank.rankers.fit_arguments import TRAINING
 from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 
 
@@ -146,35 +147,20 @@ class XGBoostRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective = objective
-        self.gain = gain
-        self.discount = discount
-        self.k = k
-        self.normalize = normalize
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.grow_policy = grow_policy
-        self.min_child_weight = min_child_weight
-        self.gamma = gamma
-        self.subsample = subsample
-        self.subsample_queries = subsample_queries
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bynode = colsample_bynode
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.tree_method = tree_method
-        self.max_bin = max_bin
-        self.early_stopping_rounds = early_stopping_rounds
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.cv = cv
-        self.ensemble = ensemble
-        self.importance_type = importance_type
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self._set_native(native)
+        self._set_parameters(locals())
+
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Return the values of the metrics of validation sets in every round, with the names of sets in XGBRanker.
+
+        They are those of `evals_result_`, but sets without a name of their own are "validation_0", "validation_1", ...
+
+        Raises
+        ------
+        ValueError
+            If there are none, because there was no validation set, or because the model was read from a file.
+        """
+        sets = enumerate(super().evals_result().items())
+        return {f"validation_{i}" if name in (TRAINING, f"valid_{i}") else name: values for i, (name, values) in sets}
 
     def _load(self, path: str | os.PathLike[str]) -> Any:
         booster = super()._load(path)

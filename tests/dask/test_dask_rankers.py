@@ -219,7 +219,7 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
     X, y, qid = rows
     ranker = small(bd.LightGBMRanker)
     cases = [
-        ((X, y), ValueError, r"eval_set\[1\]: .*got no qid"),
+        ((X + 0, y), ValueError, r"eval_set\[1\]: .*got no qid"),
         ((X[:, :5], y, qid), ValueError, r"eval_set\[1\]: X has 5 features"),
         ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [012]: relevance.*negative"),
         (data, TypeError, "X must be a dask"),

@@ -238,6 +238,8 @@ def test_models_of_lightgbm(data, tmp_path):
         ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\) .*got \(0, 2.0\)"),
         ({"iteration_range": (0, 2), "start_iteration": 1}, "give either iteration_range, or num_iteration and start"),
         ({"pred_leaf": True, "pred_contrib": True}, "give either pred_leaf=True or pred_contrib=True, not both"),
+        ({"validate_features": "no"}, "validate_features must be True or False; got 'no'"),
+        ({"num_threads": 1.5}, "num_threads must be None or an integer; got 1.5|takes no num_threads=1.5: set n_jobs"),
     ],
 )
 @for_each("kind", ["trees", "xgboost-trees"])
@@ -250,9 +252,24 @@ def test_keywords_are_those_of_both_libraries():
     ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
     of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
     of_xgboost = set(inspect.signature(xgb.XGBRanker.predict).parameters)
-    # Names of features are always checked, scores are never transformed, and initial scores are added by hand.
-    assert of_lightgbm - ours == {"raw_score", "validate_features", "kwargs"}
-    assert of_xgboost - ours == {"output_margin", "validate_features", "base_margin"}
+    # Scores are never transformed, and initial scores are added by hand.
+    assert of_lightgbm - ours == {"raw_score", "kwargs"}
+    assert of_xgboost - ours == {"output_margin", "base_margin"}
+
+
+def test_keywords_that_change_nothing(ranker_class, fitted, data, frame):
+    ranker = fitted(ranker_class, named=True)
+    expected = ranker.predict(frame)
+    threads = {"num_threads": 2} if ranker_class is br.LightGBMRanker else {}
+    np.testing.assert_array_equal(ranker.predict(frame, raw_score=True, output_margin=False, **threads), expected)
+    renamed = frame.add_prefix("other_")
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(renamed)
+    np.testing.assert_array_equal(ranker.predict(renamed, validate_features=False), expected)
+    with pytest.raises(ValueError, match="9 features"):
+        ranker.predict(renamed.iloc[:, 1:].to_numpy(), validate_features=False)
+    with pytest.raises(TypeError, match="predict has no argument 'base_margin': add it to the scores"):
+        ranker.predict(frame, base_margin=expected)
 
 
 def test_rankers_that_are_not_fitted(ranker_class, fitted, data):

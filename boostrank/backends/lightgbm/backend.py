@@ -13,9 +13,9 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, import_onnx_converter
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
-from boostrank.backends.lightgbm.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
+from boostrank.backends.lightgbm.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.lightgbm.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
@@ -79,11 +79,6 @@ def prediction_threads(number: int) -> dict[str, int]:
     if not is_count(number):
         raise ValueError(f"num_threads must be None or an integer; got {number!r}")
     return {"num_threads": number}
-
-
-def named_results(evals_result: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
-    """Metrics by validation set; LightGBM's names of sets without names are ours."""
-    return evals_result
 
 
 def takes_infinity(model: Any) -> bool:

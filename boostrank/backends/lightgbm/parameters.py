@@ -23,10 +23,11 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
-OBJECTIVE_ALIASES: Mapping[str, str] = dict.fromkeys(
-    ("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"
-)
-DECIDING_METRIC = 0
+OBJECTIVE_ALIASES: Mapping[str | None, str] = {
+    None: "lambdarank",
+    **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
+}
+METRIC_ORDER = 1
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",

@@ -23,9 +23,9 @@ from boostrank.backends.models import (
 )
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
-from boostrank.backends.xgboost.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
+from boostrank.backends.xgboost.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
@@ -72,12 +72,6 @@ def prediction_threads(number: int) -> dict[str, int]:
         f"XGBoost predicts with the number of threads of the training, and takes no num_threads={number!r}: set n_jobs "
         "of the ranker before fit"
     )
-
-
-def named_results(evals_result: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
-    """Metrics by validation set, where XGBoost's names take the place of "valid_0", "training" and so on."""
-    numbered = enumerate(evals_result.items())
-    return {f"validation_{i}" if name in (f"valid_{i}", "training") else name: values for i, (name, values) in numbered}
 
 
 def takes_infinity(model: Any) -> bool:

@@ -23,8 +23,9 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
-OBJECTIVE_ALIASES: Mapping[str, str] = {}
-DECIDING_METRIC = -1
+OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
+#: The last metric decides in XGBoost.
+METRIC_ORDER = -1
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
 #: Native names of the boosting parameters, by their names in the ranker.
