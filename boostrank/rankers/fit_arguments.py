@@ -308,7 +308,7 @@ def eval_parts(
     """The validation sets one by one.
 
     A set is the training data if it has the same objects `X` and `y`, and either no query ids and sizes, or the same
-    object `qid` or `group`. If there are several such sets, only the first of them counts as the training data.
+    `qid` or `group`. If there are several such sets, only the first of them counts as the training data.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def eval_parts(
                 raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
             ids = part[2]
         queries = sizes if ids is None else ids
-        is_same = part[0] is X and part[1] is y and (queries is None or queries is own_queries)
+        is_same = part[0] is X and part[1] is y and (queries is None or _are_equal(queries, own_queries))
         # The libraries evaluate the training data only once in a round.
         is_training = is_same and not any(earlier.is_training for earlier in found)
         if is_same and queries is None:
@@ -357,6 +357,11 @@ def eval_parts(
     if len(set(labels)) < len(labels):
         raise ValueError(f"validation sets must have different names; got {labels}")
     return found
+
+
+def _are_equal(queries: Any, others: Any) -> bool:
+    """Whether query ids or sizes are the same object or, for arrays and lists in this process, have equal values."""
+    return queries is others or (isinstance(queries, (np.ndarray, list)) and np.array_equal(queries, others))
 
 
 def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:

