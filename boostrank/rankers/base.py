@@ -35,14 +35,15 @@ class BoostedRanker(TrainedModel):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
+    objective : str, Surrogate, EdgeLoss, callable or None, default "consistent-lambdarank"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss of
         :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own objectives: LightGBM's "lambdarank"
         or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". These have their own targets: `gain` is
         passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and `discount` and `k` are
         only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``
         gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies
-        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping.
+        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping. None means what
+        it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for XGBoost.
 
         "auto" chooses by cross-validation over the training queries among a few candidates, those of
         :mod:`boostrank.rankers.automatic`: the default, losses that look more at the top of the list, a fit without
@@ -234,7 +235,7 @@ class BoostedRanker(TrainedModel):
             Query id of each row, an integer or a string; or the name of the column of X that contains the ids, which
             is then no feature. May be left out if X is a DataFrame with a column named "qid", which is then no feature,
             or with an index level of this name, or if y is a PreferenceGraph or ClickLabels.
-        group : array-like of int, shape (n_queries,), optional
+        group : array-like of whole numbers, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`; the rows must be sorted by query.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
@@ -260,12 +261,19 @@ class BoostedRanker(TrainedModel):
             are "training".
         eval_qid, eval_group, eval_sample_weight, eval_init_score : list of array-like, optional
             `qid`, `group`, `sample_weight` and `init_score` of each validation set, or None for a set that has none.
-            The weights are those of the queries in the mean that each metric takes over the queries of the set.
+            The weights are those of the queries in the mean that each metric takes over the queries of the set; if
+            those of the documents of a query differ, its weight is their mean, as in LightGBM.
         eval_metric : str, Measure, callable, or list of these, optional
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, agreement if the labels are preferences, and for ClickLabels the
-            measure :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`.
+            measure :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`. "lightgbm:ndcg@5" and
+            "xgboost:ndcg@5" are the library's own metric with the ranker's gain, with which early stopping finds the
+            round that the library's own ranker finds: the measures of boostrank average over ties, and the libraries
+            rank tied documents by row. With weights of queries without a relevant document, they still differ.
+        eval_at : int or list of int, optional
+            Cutoffs of the names in `eval_metric` that have none, as in LightGBM. "ndcg" then has the ranker's `gain`
+            and `discount`, and it is the only metric if there is no other one.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
@@ -292,6 +300,12 @@ class BoostedRanker(TrainedModel):
         Returns
         -------
         self
+
+        Notes
+        -----
+        Arguments have their names of LGBMRanker and XGBRanker too: `xgb_model` is `init_model`, `base_margin` is
+        `init_score`, `sample_weight_eval_set` is `eval_sample_weight`, and `base_margin_eval_set` is `eval_init_score`.
+        "auto" for `feature_name` and `categorical_feature` changes nothing.
 
         Raises
         ------

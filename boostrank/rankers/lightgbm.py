@@ -35,9 +35,10 @@ class LightGBMRanker(BoostedRanker):
         Kind of importance in `feature_importances_`: number of splits, or their total gain.
     **native
         Other parameters of LightGBM by their native names. LightGBM's other names of the parameters above may be used
-        instead of them, such as `num_iterations` or `lambda_l1`. `fit` raises an error for names that LightGBM does
-        not know, for parameters that have no meaning in a ranker, and for two names of one parameter with different
-        values; a parameter that has its default does not count.
+        instead of them, such as `num_iterations`, `lambda_l1` or `label_gain`, which is `gain`. `metric`, `eval_at` and
+        `callbacks` are arguments of `fit` that may be given here too; those of `fit` come before them. `fit` raises an
+        error for names that LightGBM does not know, for parameters that have no meaning in a ranker, and for two names
+        of one parameter with different values; a parameter that has its default does not count.
 
         Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
         does not count. Values of too many or too few features, and features that do not exist, are errors.

@@ -48,9 +48,12 @@ class XGBoostRanker(BoostedRanker):
         They are not divided by their sum, as ``xgboost.XGBRanker`` does.
     **native
         Other parameters of XGBoost by their native names. XGBoost's other names of the parameters above may be used
-        instead of them, such as `eta` or `num_boost_round`. `fit` raises an error for names that XGBoost does not know,
-        for parameters that have no meaning in a ranker or beside the others, and for two names of one parameter with
-        different values; a parameter that has its default does not count.
+        instead of them, such as `eta` or `num_boost_round`. `eval_metric` (names and measures, of which the last one
+        decides on early stopping, as in XGBRanker) and `callbacks` are arguments of `fit` that may be given here; those
+        of `fit` come before them. `base_score` is the score before the first round, 0 by default; it is that of
+        `init_model` otherwise. `fit` raises an error for names that XGBoost does not know, for parameters that have no
+        meaning in a ranker or beside the others, and for two names of one parameter with different values; a parameter
+        that has its default does not count.
 
         Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
         does not count. Values of too many or too few features, and features that do not exist, are errors.
@@ -64,9 +67,9 @@ class XGBoostRanker(BoostedRanker):
           sampled only if there are not enough others.
         - `feature_types`: one of "q", "int", "i", "float" (all for numbers) or "c" (categorical) per feature, or a
           dict, in which others have the type of their column. The values of categorical features are integers from 0.
-        - `missing`: a number that means a missing value, besides NaN; not for DataFrames with columns of a categorical
-          type. It is a property of the model: `predict` and saved models use that of the training. With ``missing=0``,
-          elements that a sparse matrix does not store are missing.
+        - `missing`: a number or infinity that means a missing value, besides NaN; not for DataFrames with columns of a
+          categorical type. It is a property of the model: `predict` and saved models use that of the training. With
+          ``missing=0``, elements that a sparse matrix does not store are missing.
 
         Columns of a DataFrame with a categorical type are categorical features. In the model, names of categories that
         are not ASCII are percent-encoded, such as "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
