@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -217,20 +218,13 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _n_arguments(function: Callable[..., Any], argument: str, returns: str) -> int:
-    """Number of arguments to pass to a function: that of its positional parameters, or all that there are."""
-    try:
-        signature = inspect.signature(function)
-    except ValueError:
-        # Functions that are not written in Python may have none.
-        signature = inspect.Signature()
-    parameters = list(signature.parameters.values())
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return MAX_ARGUMENTS
-    positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
-    others = any(part.kind is part.KEYWORD_ONLY and part.default is part.empty for part in parameters)
-    if others or not MIN_ARGUMENTS <= len(positional) <= MAX_ARGUMENTS:
-        raise ValueError(
-            f"{argument}={_name(function)} must be a function (y, scores), (y, scores, weight) or "
-            f"(y, scores, weight, group) -> {returns}; its arguments are {signature}"
-        )
-    return len(positional)
+    """Number of arguments to pass to a function: all that it takes, up to :data:`MAX_ARGUMENTS`."""
+    for n in range(MAX_ARGUMENTS, MIN_ARGUMENTS - 1, -1):
+        # Functions that are not written in Python may have no signature, which is a ValueError.
+        with suppress(TypeError, ValueError):
+            inspect.signature(function).bind(*range(n))
+            return n
+    raise ValueError(
+        f"{argument}={_name(function)} must be a function (y, scores), (y, scores, weight) or (y, scores, weight, "
+        f"group) -> {returns}, without other arguments"
+    )

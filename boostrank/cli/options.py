@@ -181,10 +181,7 @@ def parse_measure(
 
 def _similar_measures(text: str) -> str:
     """The end of a message for an unknown measure: those that are meant perhaps, or where all of them are listed."""
-    similar = similar_name(text)
-    if similar:
-        return similar
-    return (
+    return similar_name(text) or (
         "; use a name such as ndcg@10, map or mrr, or one of ir_measures, such as P(rel=2)@5. --measures in boostrank "
         "evaluate -h lists all of them"
     )

@@ -120,7 +120,7 @@ def did_you_mean(name: Any, known: Iterable[str], shown: Mapping[str, str] = Map
     (" (did you mean 'softmax'?)", '')
     """
     in_lower_case = {each.strip().lower(): each for each in known}
-    found = difflib.get_close_matches(str(name).strip().lower(), in_lower_case, 1)
+    found = difflib.get_close_matches(name.strip().lower(), in_lower_case, 1) if isinstance(name, str) else []
     nearest = in_lower_case[found[0]] if found else ""
     return f" (did you mean {shown.get(nearest, nearest)!r}?)" if found else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -118,9 +119,9 @@ def _of_library(library: str, measure: Any) -> Measure:
             f"boostrank knows ndcg and map of {library}, with a cutoff as in '{library}:ndcg@10'; got {measure}"
         )
     first = found[0]
-    theirs = {"ties": first.ties, "empty": first.empty, "threshold": first.threshold, "denominator": first.denominator}
+    names = [name for name in ("ties", "empty", "threshold", "denominator") if hasattr(measure, name)]
     k = first.uncut_k if measure.k is None else measure.k
-    return _changed(measure, {"k": k, **{name: value for name, value in theirs.items() if hasattr(measure, name)}})
+    return _changed(measure, {"k": k, **{name: getattr(first, name) for name in names}})
 
 
 def named_measures(
@@ -281,17 +282,14 @@ class FunctionMeasure(Measure):
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        try:
+        # Functions that are not written in Python may have no signature, which is a ValueError.
+        with suppress(ValueError):
             signature = inspect.signature(self.function)
-        except ValueError:
-            # Functions that are not written in Python may have no signature.
-            return
-        try:
-            signature.bind("y_true", "y_score", "qid", **self.settings)
-        except TypeError as error:
-            raise TypeError(
-                f"a measure must be a function (y_true, y_score, qid, **settings) -> value; {self}{signature}: {error}"
-            ) from error
+            try:
+                signature.bind("y_true", "y_score", "qid", **self.settings)
+            except TypeError as error:
+                expected = "a measure must be a function (y_true, y_score, qid, **settings) -> value"
+                raise TypeError(f"{expected}; {self}{signature}: {error}") from error
 
     def __str__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)

@@ -393,8 +393,9 @@ class BoostedRanker(TrainedModel):
 
     def _settings(self) -> Settings:
         """The parameters, checked and with native parameters translated."""
-        values = {**dict.fromkeys(OF_FIT), **{name: getattr(self, name) for name in self._defaults()}}
-        return Settings.resolve(self._backend, values, self._native, self._defaults(), self._rules)
+        defaults = {**dict.fromkeys(OF_FIT), **self._defaults()}
+        values = {name: getattr(self, name, None) for name in defaults}
+        return Settings.resolve(self._backend, values, self._native, defaults, self._rules)
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""

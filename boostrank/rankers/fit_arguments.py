@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -75,22 +75,21 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
             if name in known or is_neutral:
                 continue
             if target not in known or own.get(target) is not None:
-                _refuse_argument(args[0], method.__name__, name, target if target in known else "", known)
+                _refuse_argument(args[0], method.__name__, name, known)
             own[target] = value
         return method(*args, **own)
 
     return translated
 
 
-def _refuse_argument(ranker: Any, method: str, name: str, own_name: str, known: Iterable[str]) -> NoReturn:
-    """Raise TypeError for an argument that the method does not have, or has under its own name and got twice."""
-    kind = type(ranker).__name__
-    if own_name:
-        raise TypeError(f"{kind}.{method} got {own_name} and {name}, its other name: give only {own_name}")
+def _refuse_argument(ranker: Any, method: str, name: str, known: Collection[str]) -> NoReturn:
+    """Raise TypeError for an argument that the method does not have, or got under its own name too."""
     advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, known)}")
     if name in ranker.get_params():
-        advice = f"it is a parameter of the ranker, {kind}({name}=...)"
-    raise TypeError(f"{kind}.{method} has no argument {name!r}: {advice}")
+        advice = f"it is a parameter of the ranker, {type(ranker).__name__}({name}=...)"
+    if _OTHER_NAMES.get(name) in known:
+        advice = f"it is another name of {_OTHER_NAMES[name]}, which is given too"
+    raise TypeError(f"{type(ranker).__name__}.{method} has no argument {name!r}: {advice}")
 
 
 def features_and_qid(
@@ -169,13 +168,13 @@ def group_data(
     """
     queries = Queries.from_qid(qid)
     check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
-    weights = scores = positions = None
-    if sample_weight is not None:
-        weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
+    weights = (
+        None if sample_weight is None else document_weights(sample_weight, queries, may_differ=True, grouped=False)
+    )
+    positions = None if position is None else queries.group(_positions(position, queries))
+    scores = None
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
-    if position is not None:
-        positions = queries.group(_positions(position, queries))
     if queries.permutation is not None:
         if isinstance(X, FeatureFiles):
             raise ValueError(

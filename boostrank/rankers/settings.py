@@ -224,8 +224,7 @@ class Settings:
     @property
     def given(self) -> set[str]:
         """Names of the parameters that do not have their defaults, and of those of the boosting library."""
-        defaults = {**dict.fromkeys(OF_FIT), **self.defaults}
-        explicit = {name for name, value in self.values.items() if not np.array_equal(value, defaults[name])}
+        explicit = {name for name, value in self.values.items() if not np.array_equal(value, self.defaults[name])}
         return explicit | set(self.native)
 
     @property

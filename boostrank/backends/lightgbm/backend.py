@@ -34,7 +34,6 @@ from boostrank.backends.models import (
     require_same_models,
     write_with_checksum,
 )
-from boostrank.inputs.checks import is_count
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "Column_{}"
@@ -76,8 +75,6 @@ def contributions(booster: Any, X: Any, rounds: range | None = None, **threads: 
 
 def prediction_threads(number: int) -> dict[str, int]:
     """The argument of LightGBM's prediction; 0 and negative numbers leave the choice to OpenMP."""
-    if not is_count(number):
-        raise ValueError(f"num_threads must be None or an integer; got {number!r}")
     return {"num_threads": number}
 
 
