@@ -97,7 +97,8 @@ def test_metrics_are_those_of_fit_and_of_the_parameters(ranker_class, data):
         br.XGBoostRanker, data, eval_metric="precision@3-"
     )
     # The gain of the ranker is that of the metric.
-    assert names(ranker_class, data, {"eval_at": [3]}, gain="linear") == ["ndcg(gain=linear)@3"]
+    for metric in ({"eval_at": [3]}, {"eval_metric": "ndcg", "eval_at": 3}, {"eval_metric": "lightgbm:ndcg@3"}):
+        assert names(ranker_class, data, metric, gain="linear") == ["ndcg(gain=linear)@3"]
 
 
 def test_the_metric_that_decides_is_that_of_the_library(ranker_class, data):
