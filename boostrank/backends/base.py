@@ -6,7 +6,6 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.custom_functions import BoundMetric, CustomObjective, Metric
+from boostrank.backends.custom_functions import BoundMetric, CustomMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
 from boostrank.core.dcg import DCG
 from boostrank.core.interrupts import interruptible
@@ -23,6 +22,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.targets import Normalize
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import did_you_mean
 from boostrank.objectives.labels import Labels
 from boostrank.objectives.losses import Loss
 from boostrank.objectives.objective import BoostingFunction, BoundLoss, QuerySample, bind, with_reused_buffers
@@ -175,9 +175,17 @@ class TrainingSpecification:
         return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
 
     def bind_metrics(self, data: GroupedData, weights: Floats | None = None) -> list[BoundMetric]:
-        """Bind the metrics to validation data; `weights` of shape (n_documents,) must be equal within a query."""
-        metrics = self.metrics or (data.labels.default_measure(self.dcg),)
-        return [metric.bind(data.labels.values, data.queries, weights) for metric in metrics]
+        """Bind the metrics to validation data.
+
+        Functions of the user get the `weights`, shape (n_documents,), as they are. The weight of a query in the mean of
+        a measure is the mean of those of its documents, as in LightGBM.
+        """
+        metrics, queries = self.metrics or (data.labels.default_measure(self.dcg),), data.queries
+        means = None if weights is None else queries.sum(weights) / queries.sizes
+        return [
+            metric.bind(data.labels.values, queries, weights if isinstance(metric, CustomMetric) else means)
+            for metric in metrics
+        ]
 
 
 @dataclass
@@ -286,12 +294,15 @@ class KnownParameters:
     refused : mapping of str to str
         Parameters that would have no effect or a wrong one in a ranker, by canonical name: the reason, and what to use
         instead.
+    neutral : mapping of str to object
+        The value of such a parameter that asks for what a ranker does anyway, by canonical name. So does None.
     """
 
     library: str
     canonical: Mapping[str, str]
     explicit: Mapping[str, str]
     refused: Mapping[str, str]
+    neutral: Mapping[str, Any]
 
     def translate(
         self, values: Mapping[str, Any], native: Mapping[str, Any], defaults: Mapping[str, Any]
@@ -322,7 +333,9 @@ class KnownParameters:
         resolved, handed_on = dict(values), {}
         given = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
         for name, value in native.items():
-            canonical = self._find(name, values)
+            canonical = self._find(name, value, values)
+            if value is None or canonical in self.refused:
+                continue
             own = self.explicit.get(canonical, canonical)
             other, previous = given.setdefault(own, (name, value))
             if not _equal(value, previous):
@@ -335,18 +348,16 @@ class KnownParameters:
                 handed_on[canonical] = value
         return resolved, handed_on
 
-    def _find(self, name: str, values: Mapping[str, Any]) -> str:
-        """The canonical name of a parameter; ValueError if it is unknown or refused."""
+    def _find(self, name: str, value: Any, values: Mapping[str, Any]) -> str:
+        """The canonical name of a parameter; ValueError if it is unknown, or refused with this value."""
         canonical = self.canonical.get(name)
         if canonical is None and name in self.refused:
             canonical = name
         if canonical is None:
-            nearest = [
-                self.canonical.get(found, found) for found in get_close_matches(name, {**values, **self.canonical})
-            ]
-            hint = f"; did you mean {self.explicit.get(nearest[0], nearest[0])!r}?" if nearest else ""
-            raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{hint}")
-        if canonical in self.refused:
+            own = {alias: self.explicit.get(found, found) for alias, found in self.canonical.items()}
+            near = did_you_mean(name, {**own, **values}, own)
+            raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{near}")
+        if canonical in self.refused and not (value is None or _equal(value, self.neutral.get(canonical))):
             alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
             raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {self.refused[canonical]}")
         return canonical
@@ -361,6 +372,10 @@ class Backend(Protocol):
 
     #: Names of the ranking objectives that the library has itself.
     NATIVE_OBJECTIVES: tuple[str, ...]
+    #: Other names that the library has for them; None stands for the default of its own ranker.
+    OBJECTIVE_ALIASES: Mapping[str | None, str]
+    #: -1 if the last one of the metrics that are a parameter of the library's own ranker decides; 1 for the first one.
+    METRIC_ORDER: int
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
@@ -386,6 +401,9 @@ class Backend(Protocol):
 
         Raises ValueError for labels and gains that the objective does not take.
         """
+
+    def takes_infinity(self, model: Any) -> bool:
+        """Whether features may be infinite; `model` is a booster, or the native parameters of its training."""
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
@@ -420,6 +438,9 @@ class Backend(Protocol):
 
     def base_score(self, booster: Any) -> float:
         """The score that every prediction contains beside the trees of its rounds."""
+
+    def prediction_threads(self, number: int) -> dict[str, int]:
+        """Further arguments of the three functions above for this number of threads; ValueError if they take none."""
 
     def importances(self, booster: Any, kind: str) -> NDArray[Any]:
         """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of importance."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import BoundMeasure, Measure, get_measure
@@ -22,31 +23,71 @@ from boostrank.preferences import PreferenceGraph
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4
 
 
-def as_metrics(eval_metric: Any) -> tuple[Metric, ...]:
+#: LightGBM's and XGBoost's names of metrics that we call by others.
+_OTHER_NAMES = {
+    "mean_average_precision": "map",
+    "pre": "precision",
+    **dict.fromkeys(("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "ndcg"),
+}
+#: LightGBM's names that stand for no metric.
+_NO_METRIC = ("None", "none", "null", "na", "custom", "")
+
+
+def as_metrics(eval_metric: Any, eval_at: Any = None, dcg: DCG | None = None) -> tuple[Metric, ...]:
     """The metrics of `eval_metric`, an argument of ``fit``.
 
     Parameters
     ----------
     eval_metric : str, Measure, callable, list of these, or None
-        None and an empty list mean no metrics.
+        None, an empty list and LightGBM's "None" mean no metrics.
+    eval_at : int or list of int, optional
+        Cutoffs of the names that have none, and of NDCG if there are no metrics.
+    dcg : DCG, optional
+        Gain and discount of "ndcg" with the cutoffs of `eval_at`.
 
     Raises
     ------
     ValueError
-        For an unknown name.
+        For an unknown name, and for an invalid cutoff.
 
     Examples
     --------
     >>> as_metrics(["ndcg@5", "map"])
     (get_measure('ndcg@5'), get_measure('map'))
+    >>> as_metrics(["mean_average_precision", "auc"], eval_at=[5, 10])
+    (get_measure('map@5'), get_measure('map@10'), get_measure('auc'))
     """
-    if eval_metric is None:
-        return ()
-    given = list(eval_metric) if isinstance(eval_metric, (list, tuple)) else [eval_metric]
+    given = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in _NO_METRIC)]
+    cutoffs = as_list(eval_at)
     return tuple(
-        CustomMetric(metric) if callable(metric) and not isinstance(metric, Measure) else get_measure(metric)
-        for metric in given
+        metric for each in given or ["ndcg"] * bool(cutoffs) for metric in _as_metric(each, cutoffs, dcg or DCG())
     )
+
+
+def _as_metric(given: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
+    """One metric, or one for each cutoff if it is a name without a cutoff of a measure that may have one."""
+    if callable(given) and not isinstance(given, Measure):
+        return [CustomMetric(given)]
+    if not isinstance(given, str):
+        return [get_measure(given)]
+    # XGBoost's "ndcg@5-" counts a query without a relevant document as 0, as "ndcg@5" does here.
+    name, at, cutoff = given.removesuffix("-").partition("@")
+    name = _OTHER_NAMES.get(name, name)
+    measure = get_measure(name + at + cutoff)
+    if name in ("lightgbm:ndcg", "xgboost:ndcg"):
+        # The libraries' metrics have the gain of the training.
+        measure = get_measure(measure, gain=dcg.gain)
+    if at or not cutoffs or not hasattr(measure, "k"):
+        return [measure]
+    own = {"gain": dcg.gain, "discount": dcg.discount} if name == "ndcg" else {}
+    return [get_measure(measure, k=k, **own) for k in cutoffs]
+
+
+def as_list(values: Any) -> list[Any]:
+    """The values of an argument that may be a list or a single value; None is an empty list."""
+    if values is None:
+        return []
+    return list(values) if isinstance(values, (list, tuple, np.ndarray)) else [values]
 
 
 class CustomFunction:
@@ -64,14 +105,15 @@ class CustomFunction:
         Those of the data; only after binding.
     """
 
-    #: Name of the ranker's argument that takes the function, for messages.
+    #: Name of the ranker's argument that takes the function, and what the function returns, for messages.
     argument: ClassVar[str]
+    returns: ClassVar[str]
     queries: Queries
     _labels: Any
     _weights: Floats | None
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self._n_arguments = function, _n_arguments(function, self.argument)
+        self.function, self._n_arguments = function, _n_arguments(function, self.argument, self.returns)
         self._name = _name(function)
 
     def _with_data(self, labels: Any, queries: Queries, weights: Floats | None) -> Self:
@@ -91,14 +133,13 @@ class CustomMetric(CustomFunction):
     It may return a list of such triples.
     """
 
-    argument = "eval_metric"
+    argument, returns = "eval_metric", "(name, value, is_higher_better)"
 
     def bind(
-        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
+        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: Floats | None = None
     ) -> CustomMetric:
-        """Bind the metric to grouped labels."""
-        repeated = None if weights is None else queries.repeat(query_weights(weights, queries))
-        return self._with_data(labels, queries, repeated)
+        """Bind the metric to grouped labels; `weights` has the shape (n_documents,)."""
+        return self._with_data(labels, queries, weights)
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """The values of the bound metric at grouped scores; for each its name, the value, and whether higher is better.
@@ -114,8 +155,8 @@ class CustomMetric(CustomFunction):
     def _checked(self, result: Any) -> tuple[str, float, bool]:
         if not (isinstance(result, tuple) and len(result) == 3 and isinstance(result[0], str)):
             raise ValueError(
-                f"the metric {self._name} returned {result!r}; it must return (name, value, is_higher_better), such as "
-                f"('{self._name}', 0.5, True)"
+                f"the metric {self._name} returned {result!r}; it gets all queries at once, and not one after another "
+                f"as in XGBRanker, and must return {self.returns}, such as ('{self._name}', 0.5, True)"
             )
         if not is_number(result[1]):
             raise ValueError(f"the metric {self._name} returned the value {result[1]!r}; it must be a finite number")
@@ -133,7 +174,7 @@ class CustomObjective(CustomFunction):
     It returns two arrays of shape (n_documents,), and has to apply the weights itself.
     """
 
-    argument = "objective"
+    argument, returns = "objective", "(gradient, hessian)"
 
     def __repr__(self) -> str:
         return f"objective={self._name}"
@@ -176,15 +217,14 @@ def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _n_arguments(function: Callable[..., Any], argument: str) -> int:
-    """Number of arguments to pass to a function: that of its positional parameters, or all that there are."""
-    parameters = list(inspect.signature(function).parameters.values())
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return MAX_ARGUMENTS
-    positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
-    if not MIN_ARGUMENTS <= len(positional) <= MAX_ARGUMENTS:
-        raise ValueError(
-            f"{argument}={_name(function)} must be a function of (y, scores), (y, scores, weight) or "
-            f"(y, scores, weight, group); it takes {len(positional)} arguments"
-        )
-    return len(positional)
+def _n_arguments(function: Callable[..., Any], argument: str, returns: str) -> int:
+    """Number of arguments to pass to a function: all that it takes, up to :data:`MAX_ARGUMENTS`."""
+    for n in range(MAX_ARGUMENTS, MIN_ARGUMENTS - 1, -1):
+        # Functions that are not written in Python may have no signature, which is a ValueError.
+        with suppress(TypeError, ValueError):
+            inspect.signature(function).bind(*range(n))
+            return n
+    raise ValueError(
+        f"{argument}={_name(function)} must be a function (y, scores), (y, scores, weight) or (y, scores, weight, "
+        f"group) -> {returns}, without other arguments"
+    )

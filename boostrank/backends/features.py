@@ -211,8 +211,8 @@ def number_that_is_missing(name: str, value: Any, features: Features, others: Ma
     """The number that means a missing value; None for NaN, which always means one."""
     if isinstance(value, (float, np.floating)) and math.isnan(value):
         return None
-    if not is_number(value):
-        raise ValueError(f"{name} must be a finite number or NaN; got {value!r}. Replace other values by NaN")
+    if not is_number(value) and not (isinstance(value, (float, np.floating)) and math.isinf(value)):
+        raise ValueError(f"{name} must be a number or NaN; got {value!r}. Replace other values by NaN")
     if features.categorical:
         # XGBoost would compare the number with the codes of categories too.
         raise ValueError(f"{name}={value!r} is not for columns with categories: replace {value!r} by NaN")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.core.interrupts import interruptible
+from boostrank.inputs.checks import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ class History:
             if self._metric not in better:
                 raise ValueError(
                     f"early_stopping_metric must be one of {', '.join(better)}, the metrics of eval_metric; got "
-                    f"{self._metric!r}"
+                    f"{self._metric!r}{did_you_mean(self._metric, better)}"
                 )
             self._sign = 1.0 if better[self._metric] else -1.0
         return results

@@ -11,7 +11,7 @@ from boostrank.cli.options import GainOption, SeedOption, console, given, refuse
 from boostrank.cli.python_files import load_surrogate
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import NORMALIZATIONS
-from boostrank.inputs.checks import check_choice
+from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
@@ -104,6 +104,7 @@ def _parse(text: str) -> tuple[str | Surrogate, str | None]:
         return LambdaMART(), targets if slash else None
     if name not in SURROGATES:
         raise ValueError(
-            f"unknown surrogate {name!r}; use one of {', '.join(SURROGATES)}, or FILE.py:NAME for your own"
+            f"unknown surrogate {name!r}{did_you_mean(name, SURROGATES)}; use one of {', '.join(SURROGATES)}, or "
+            "FILE.py:NAME for your own"
         )
     return name, targets if slash else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,8 +13,9 @@ from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OB
 from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.cli.tables import LABEL_NAMES, QID_NAMES
 from boostrank.core.targets import NORMALIZATIONS
+from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.names import base_name, is_known, name_in_other_case, refuse_two_conventions
+from boostrank.metrics.names import base_name, is_known, refuse_two_conventions, similar_name
 from boostrank.objectives.losses import LOSSES
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.rankers.settings import AUTO
@@ -181,14 +181,7 @@ def parse_measure(
 
 def _similar_measures(text: str) -> str:
     """The end of a message for an unknown measure: those that are meant perhaps, or where all of them are listed."""
-    in_other_case = name_in_other_case(text)
-    if in_other_case:
-        return in_other_case
-    name, at, cutoff = text.partition("@")
-    found = difflib.get_close_matches(name.lower(), MEASURES, 3)
-    if found:
-        return f"; did you mean {' or '.join(each + at + cutoff for each in found)}?"
-    return (
+    return similar_name(text) or (
         "; use a name such as ndcg@10, map or mrr, or one of ir_measures, such as P(rel=2)@5. --measures in boostrank "
         "evaluate -h lists all of them"
     )
@@ -221,7 +214,8 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
         objective, _, normalize = spec.partition("/")
         known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES, AUTO)
         if objective not in known:
-            raise ValueError(f"unknown objective {objective!r}; use one of {', '.join(known)}")
+            near = did_you_mean(objective, known)
+            raise ValueError(f"unknown objective {objective!r}{near}; use one of {', '.join(known)}")
         if normalize and (normalize not in NORMALIZATIONS or objective not in SURROGATES):
             raise ValueError(
                 f"{spec!r} is not SURROGATE/NORMALIZE: NORMALIZE must be one of {', '.join(NORMALIZATIONS)}, and "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import shlex
 import warnings
@@ -18,7 +17,7 @@ import pandas as pd
 
 from boostrank.core.weights import ID_COLUMNS
 from boostrank.datasets.feature_files import PARQUET_MARK
-from boostrank.inputs.checks import is_finite_text
+from boostrank.inputs.checks import did_you_mean, is_finite_text
 from boostrank.inputs.files import open_decompressed
 
 #: Endings of the names of files, without that of gzip, which are tables.
@@ -330,7 +329,7 @@ def split_names(texts: Sequence[str] | None, names: list[str]) -> list[str]:
 def require_column(option: str, path: Path, name: str, names: list[str]) -> None:
     """Raise ValueError if a table has no column of the name that an option has; `names` are those of its columns."""
     if name not in names:
-        raise ValueError(f"{option}: {path} has no column {name!r}{_near(name, names)}; {listed(names)}")
+        raise ValueError(f"{option}: {path} has no column {name!r}{did_you_mean(name, names)}; {listed(names)}")
 
 
 def _usual(
@@ -372,15 +371,8 @@ def _require_features(path: Path, names: list[str], known: list[str]) -> None:
         shown = _quoted(missing[:_MAX_SHOWN]) + ("" if len(missing) <= _MAX_SHOWN else ", ...")
         raise ValueError(
             f"{path} lacks {len(missing)} of the {len(known)} features of the model: {shown}"
-            f"{_near(missing[0], names)}; {listed(names)}"
+            f"{did_you_mean(missing[0], names)}; {listed(names)}"
         )
-
-
-def _near(name: str, names: list[str]) -> str:
-    """Propose a column whose name is similar; empty if there is none."""
-    same = [other for other in names if other.strip().lower() == name.strip().lower()]
-    found = same or difflib.get_close_matches(name, names, 1)
-    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 def listed(names: list[str]) -> str:

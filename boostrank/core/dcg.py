@@ -24,7 +24,7 @@ from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Block, Segments
 from boostrank.core.threads import for_each
 from boostrank.inputs.arrays import MAX_USUAL, MIN_USUAL, Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, is_count, is_number
+from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number
 
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
@@ -375,7 +375,10 @@ def check_cutoff(name: str, k: Any) -> None:
 def _check_gain(gain: Any) -> None:
     if isinstance(gain, str):
         if gain not in ("exp2", "linear"):
-            raise ValueError(f"gain must be 'exp2', 'linear', a table of gains by label, or a function; got {gain!r}")
+            raise ValueError(
+                "gain must be 'exp2', 'linear', a table of gains by label, or a function; got "
+                f"{gain!r}{did_you_mean(gain, ('exp2', 'linear'))}"
+            )
     elif not callable(gain):
         table = as_floats(gain, "gain")
         if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
@@ -422,7 +425,7 @@ def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
             return lambda ranks: parameter**-ranks
     raise ValueError(
         "discount must be 'log2', 'zipf', ('power', beta) with beta > 0, ('exponential', base) with base > 1, "
-        f"or a function of the rank; got {discount!r}"
+        f"or a function of the rank; got {discount!r}{did_you_mean(discount, ('log2', 'zipf'))}"
     )
 
 

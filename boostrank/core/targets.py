@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from boostrank.core.dcg import DCG, check_relevance, reciprocal_or_zero
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_choice
 
 Normalize = Literal["dcg", "none", "l2", "sum", "softmax"]
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalize)
@@ -72,6 +73,7 @@ def make_targets(
 
 def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize) -> Floats:
     """As :func:`make_targets`, for labels that :func:`check_relevance` has returned."""
+    check_choice("normalize", normalize, NORMALIZATIONS)
     if normalize == "softmax":
         return queries.softmax(labels)
     if normalize == "none":
@@ -83,6 +85,4 @@ def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize
         # After the division by the largest gain of its query, the square of a gain does not overflow.
         scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))
         return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
-    if normalize == "sum":
-        return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))
-    raise ValueError(f"normalize must be one of {', '.join(NORMALIZATIONS)}; got {normalize!r}")
+    return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))

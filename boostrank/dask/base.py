@@ -46,6 +46,7 @@ from boostrank.objectives.labels import as_labels
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
+from boostrank.rankers.fit_arguments import EvalPart, EvalSet, eval_parts, takes_other_names
 from boostrank.rankers.settings import FitOptions, Settings, is_function
 
 
@@ -109,16 +110,25 @@ class DaskRanker(BaseEstimator):
         self.local.set_params(**params)
         return self
 
+    @takes_other_names
     def fit(
         self,
         X: Any,
         y: Any,
         qid: Any = None,
         *,
+        group: Any = None,
         sample_weight: Any = None,
-        eval_set: list[tuple[Any, ...]] | None = None,
+        init_score: Any = None,
+        eval_set: EvalSet = None,
+        eval_names: Sequence[str] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
         eval_metric: str | Measure | Sequence[str | Measure] | None = None,
+        eval_at: Sequence[int] | None = None,
         early_stopping_metric: str | None = None,
+        callbacks: Sequence[Any] | None = None,
     ) -> Self:
         """Train on the workers that hold the data.
 
@@ -137,18 +147,32 @@ class DaskRanker(BaseEstimator):
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid", or when y is ClickLabels.
+        group : dask Array or Series, or array-like, shape (n_queries,), optional
+            Number of documents of each query, instead of `qid`. The rows must be sorted by query. Each partition of a
+            dask Array or Series has the sizes of the queries in the same partition of X, as for `lightgbm.dask`.
         sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
             Weights of documents; or an array of the weights of queries, in the sequence in which the queries first
             appear. They are relative, as for the local ranker.
-        eval_set : list of (X, y, qid), optional
-            Validation sets of dask collections, where y may be ClickLabels, called "valid_0", "valid_1", ... They are
-            evaluated over the queries of all workers in every round; the last one decides on early stopping.
+        init_score : dask Array or Series, shape (n_documents,), optional
+            Scores from which boosting starts. `predict` does not add them.
+        eval_set : list or dict of (X, y, qid), optional
+            Validation sets of dask collections, where y may be ClickLabels. They are evaluated over the queries of all
+            workers in every round; the last one that is not the training data decides on early stopping.
+        eval_names : list of str, optional
+            Names of the validation sets; by default "valid_0", "valid_1", ..., and "training" for the training data.
+        eval_qid, eval_group, eval_init_score : list, optional
+            `qid`, `group` and `init_score` of each validation set, or None for a set that has none.
         eval_metric : str, Measure, or list of these, optional
             The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`, and for
             ClickLabels "click-dcg" with its `k` and `discount`. ERR needs its `max_grade`, because each worker knows
             the labels of its own queries only.
+        eval_at : list of int, optional
+            Cutoffs, as for the local ranker.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
+        callbacks : list, optional
+            Callbacks of the boosting library. Each worker calls its own copy, so that what they record or print stays
+            there; `evals_result_` has the values of all rounds.
 
         Returns
         -------
@@ -163,34 +187,36 @@ class DaskRanker(BaseEstimator):
         """
         settings = self._checked_settings(eval_set, early_stopping_metric)
         local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
-        dcg = settings.dcg
-        X, labels, qid = columns_to_colocate(X, y, qid, f"{type(self).__name__}.fit", dcg)
+        dcg, per_set = settings.dcg, {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
+        parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
+        X, labels, qid = columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit", dcg)
         check_columns(features, X, reset=True)
         client = find_client(self.client)
         per_document = sample_weight if is_per_document(sample_weight, X) else None
-        data = colocate_queries(client, X, labels, qid, per_document)
+        data = colocate_queries(client, X, labels, qid, per_document, init_score)
         self._check_size(data.n_documents)
         weights = None
         if sample_weight is not None and per_document is None:
             weights = computed_query_weights(client, sample_weight, data.n_queries)
         validation = []
-        for i, triple in enumerate(eval_set or []):
+        for i, part in enumerate(parts):
             with named_part(f"eval_set[{i}]"):
-                validation.append(_colocate_triple(client, triple, features))
+                validation.append(_colocate_part(client, part, features))
         present = _queries_with_rows(y, data)
-        to_train, sets = present, [triple[1] for triple in eval_set or []]
+        to_train, sets = present, [part.y for part in parts]
         kept = settings.kept_queries(int(present.sum()), random_state)
         if kept is not None:
             to_train, sets = present.copy(), [y]
             to_train[present] = kept
             validation = [_selections(data, present & ~to_train)]
-        options = FitOptions(eval_metric, early_stopping_metric)
+        options = FitOptions(eval_metric, eval_at, early_stopping_metric, callbacks)
         specification = settings.for_features(features).specification(random_state, options)
         _check_metrics(specification.metrics)
         if is_clicks(y) and specification.native_objective is not None:
             as_labels(y).require_relevance(specification.native_objective)
         defaults = tuple(_default_measure(labels, dcg) for labels in sets)
-        cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults)
+        names = tuple(part.name for part in parts) or ("valid_0",)
+        cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults, names)
         trained = train_on_workers(client, cluster, _selections(data, to_train, weights), validation)
         if settings.values["refit"]:
             again = replace(cluster, training=specification.for_refit(local._backend, trained.best_round))
@@ -327,13 +353,12 @@ def _is_of_local(name: str) -> bool:
     return not name.startswith("_") and name not in ("local", "client")
 
 
-def _colocate_triple(client: Client, triple: Any, features: TrainingFeatures) -> list[PlacedSelection]:
-    """One element of `eval_set`, with each of its queries on one worker."""
-    X, y, *rest = triple
-    X, labels, qid = columns_to_colocate(X, y, rest[0] if rest else None, "eval_set", None)
+def _colocate_part(client: Client, part: EvalPart, features: TrainingFeatures) -> list[PlacedSelection]:
+    """One validation set, with each of its queries on one worker."""
+    X, labels, qid = columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set", None)
     check_columns(features, X)
-    data = colocate_queries(client, X, labels, qid)
-    return _selections(data, _queries_with_rows(y, data))
+    data = colocate_queries(client, X, labels, qid, init_score=part.init_score)
+    return _selections(data, _queries_with_rows(part.y, data))
 
 
 def _check_metrics(metrics: Sequence[Any]) -> None:

@@ -10,6 +10,7 @@ import operator
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -28,6 +29,7 @@ from boostrank.inputs.frames import QID, is_pandas, require_qid
 from boostrank.metrics import ClickDCG
 from boostrank.objectives.labels import as_labels, sameness_of
 from boostrank.rankers.features import check_features
+from boostrank.rankers.fit_arguments import as_sizes
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
@@ -101,12 +103,30 @@ def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
     return X, qid
 
 
-def columns_to_colocate(X: Any, y: Any, qid: Any, receiver: str, dcg: DCG | None) -> tuple[Any, Any, Any]:
-    """Features, labels and query ids for :func:`colocate_queries`.
+def ids_of_sizes(group: Any) -> Any:
+    """Query ids of rows from the sizes of queries, whose partitions, if Dask holds them, are those of the rows."""
+    if not is_collection(group):
+        return _repeated_ids(group, 0)
+    parts = [dask.delayed(_repeated_ids)(sizes, i) for i, sizes in enumerate(_blocks(group, group))]
+    return da.concatenate([da.from_delayed(part, (np.nan,), np.int64) for part in parts])
+
+
+def _repeated_ids(group: Any, number: int) -> Ints:
+    """Query ids of the rows of partition `number`, which no other partition has."""
+    sizes = as_sizes(group)
+    return np.repeat(np.arange(len(sizes)) + (number << 32), sizes)
+
+
+def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str, dcg: DCG | None) -> tuple[Any, Any, Any]:
+    """Features, labels and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or is None.
 
     Clicks become records, with targets for `dcg`; None is for clicks to evaluate on, which must be enough for that.
     """
     require_collection("X", X)
+    if group is not None:
+        if qid is not None:
+            raise ValueError(f"{receiver} got both qid and group; give only one of them")
+        qid = ids_of_sizes(group)
     X, qid = find_lazy_qid(X, qid)
     if not is_clicks(y):
         require_collection("y", y)
@@ -161,7 +181,9 @@ def computed_query_weights(client: Client, weights: Any, n_queries: int) -> Floa
     return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
 
 
-def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> Partitions:
+def colocate_queries(
+    client: Client, X: Any, y: Any, qid: Any, weights: Any = None, init_score: Any = None
+) -> Partitions:
     """Compute the collections on the cluster, and move the rows of each query into one partition.
 
     Parameters
@@ -170,7 +192,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     X : dask Array or DataFrame, shape (n_documents, n_features), or (n_documents,) for scores
     y, qid : dask Array or Series, or ndarray, shape (n_documents,)
         Of an array of this process, each worker gets the part that belongs to its rows.
-    weights : dask Array or Series, shape (n_documents,), optional
+    weights, init_score : dask Array or Series, shape (n_documents,), optional
 
     Raises
     ------
@@ -178,9 +200,9 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
         If one is neither a dask collection nor an array, they are not partitioned alike, or a partition holds labels,
         query ids, weights or features that are invalid.
     """
-    columns = {"X": X, "y": y, "qid": qid}
-    if weights is not None:
-        columns["sample_weight"] = weights
+    names = ("X", "y", "qid", "sample_weight", "init_score")
+    given = zip(names, (X, y, qid, weights, init_score), strict=True)
+    columns = {name: column for name, column in given if column is not None}
     local = {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
     blocks = _align({name: column for name, column in columns.items() if name not in local})
     computed = client.compute([block for column in blocks.values() for block in column])
@@ -193,7 +215,7 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     workers = _holders(client, futures["X"])
     if local:
         futures |= _send(client, local, futures["X"], workers)
-    parts = [[futures[name][i] for name in columns] for i in range(n_parts)]
+    parts = [[futures[name][i] if name in futures else None for name in names] for i in range(n_parts)]
     dtype = getattr(qid, "dtype", object)
     summaries = client.gather([submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)])
     sizes = np.concatenate([summary.sizes for summary in summaries])

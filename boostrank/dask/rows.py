@@ -33,14 +33,15 @@ class Rows(NamedTuple):
     relevance : ndarray, shape (n_rows,)
         Labels; or records of clicks (:class:`boostrank.clicks.DocumentClicks`).
     qid : ndarray, shape (n_rows,)
-    weights : ndarray, shape (n_rows,), or None
-        Weights of documents.
+    weights, init_score : ndarray, shape (n_rows,), or None
+        Weights of documents, and scores from which boosting starts.
     """
 
     X: Any
     relevance: NDArray[Any]
     qid: NDArray[Any]
     weights: NDArray[Any] | None
+    init_score: NDArray[Any] | None
 
 
 class PartitionSummary(NamedTuple):
@@ -76,10 +77,13 @@ class ClickRecords(Clicks):
 
 
 def as_rows(part: Sequence[Any]) -> Rows:
-    """Rows from the features, labels, query ids and perhaps weights of one partition."""
+    """Rows from the features, labels, query ids and perhaps weights and initial scores of one partition."""
     X, relevance, qid, *rest = part
-    weights = as_array(rest[0], "sample_weight") if rest and rest[0] is not None else None
-    return Rows(X, as_array(relevance, "y"), plain_ids(qid), weights)
+    names = ("sample_weight", "init_score")
+    weights, init_score = (
+        None if one is None else as_array(one, name) for one, name in zip((*rest, None, None), names, strict=False)
+    )
+    return Rows(X, as_array(relevance, "y"), plain_ids(qid), weights, init_score)
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
@@ -111,8 +115,9 @@ def summarize(part: list[Any], number: int, dtype: Any = object) -> PartitionSum
     """Check partition `number`, whose collection of query ids has the type `dtype`, and count its queries."""
     with named_part(f"partition {number}"):
         rows = as_rows(part)
-        weights = {} if rows.weights is None else {"sample_weight": len(rows.weights)}
-        check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **weights)
+        others = {"sample_weight": rows.weights, "init_score": rows.init_score}
+        lengths = {name: len(values) for name, values in others.items() if values is not None}
+        check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **lengths)
         if len(rows.qid) == 0:
             return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
         _check_type_of_ids(rows.qid, dtype)
@@ -173,18 +178,14 @@ def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:
 
 def concatenate(pieces: list[Any]) -> Rows:
     """Pieces of partitions as one partition."""
-    X, relevance, qid, weights = zip(*(as_rows(piece) for piece in pieces), strict=True)
-    return Rows(
-        stack(list(X)),
-        np.concatenate(relevance),
-        np.concatenate(qid),
-        None if weights[0] is None else np.concatenate(weights),
-    )
+    X, *columns = zip(*(as_rows(piece) for piece in pieces), strict=True)
+    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
+    return Rows(stack(list(X)), *joined)
 
 
 def _take(rows: Rows, taken: Ints) -> Rows:
     # Consecutive rows are a view and not a copy.
     first, last = int(taken[0]), int(taken[-1])
     chosen: Any = slice(first, last + 1) if last - first + 1 == len(taken) else taken
-    weights = None if rows.weights is None else rows.weights[chosen]
-    return Rows(_safe_indexing(rows.X, chosen), rows.relevance[chosen], rows.qid[chosen], weights)
+    columns: list[Any] = [None if values is None else values[chosen] for values in rows[1:]]
+    return Rows(_safe_indexing(rows.X, chosen), *columns)

@@ -44,7 +44,7 @@ from boostrank.metrics import Measure
 from boostrank.objectives.labels import Labels, Relevance
 from boostrank.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import GivenRows, group_data
+from boostrank.rankers.fit_arguments import TRAINING, GivenRows, group_data
 
 #: Rows of one partition, which of its queries are chosen, and the weights of its queries, if queries have weights.
 Selection = tuple[Sequence[Any], Bools, Floats | None]
@@ -63,12 +63,15 @@ class ClusterSpecification:
     default_measures : tuple of Measure
         The measure of each validation set where `training` has no metrics. A worker that has no part of a set does not
         know what kind of labels it has.
+    names : tuple of str
+        Names of the validation sets.
     """
 
     backend: Backend
     training: TrainingSpecification
     endpoint: type[Endpoint]
     default_measures: tuple[Measure, ...] = ()
+    names: tuple[str, ...] = ("valid_0",)
 
 
 @dataclass
@@ -195,7 +198,7 @@ def _validation(
         assert isinstance(measure, Measure)
         own = measure.bind(part.labels.values, part.queries) if selections else None
         metrics.append(GlobalMeasure(measure, part.queries, own))
-    return ValidationSet(f"valid_{number}", part, metrics)
+    return ValidationSet(cluster.names[number], part, metrics, is_training=cluster.names[number] == TRAINING)
 
 
 def _assemble(selections: list[Selection]) -> GroupedData:
@@ -204,6 +207,7 @@ def _assemble(selections: list[Selection]) -> GroupedData:
     sizes = np.concatenate([part.queries.sizes for part in parts])
     ids = np.concatenate([part.queries.ids for part in parts])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
+    scores = None if parts[0].init_score is None else np.concatenate([part.init_score for part in parts])
     queries = Queries(Queries.from_sizes(sizes).indptr, ids)
     records = [part.labels.values.records for part in parts if isinstance(part.labels, ClickRecords)]
     labels: Labels
@@ -211,14 +215,14 @@ def _assemble(selections: list[Selection]) -> GroupedData:
         labels = ClickRecords(DocumentClicks(np.concatenate(records), queries))
     else:
         labels = Relevance(np.concatenate([part.labels.per_document for part in parts]))
-    return GroupedData(_features([part.X for part in parts]), labels, queries, weights)
+    return GroupedData(_features([part.X for part in parts]), labels, queries, weights, scores)
 
 
 def _grouped(part: Sequence[Any], chosen: Bools, query_weights: Floats | None) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
     labels, weights = labels_of(rows), None
-    data = group_data(TrainingFeatures().learn(rows.X), labels, rows.qid)
+    data = group_data(TrainingFeatures().learn(rows.X), labels, rows.qid, init_score=rows.init_score)
     given = GivenRows.of(data, labels, rows.qid)
     if query_weights is not None:
         weights = given.queries.repeat(query_weights)

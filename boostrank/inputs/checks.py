@@ -6,11 +6,13 @@ Messages have the name of the setting, or of the part of the data.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from numbers import Real
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -102,10 +104,31 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False; got {value!r}")
 
 
+def did_you_mean(name: Any, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The question that follows an unknown name in a message: the most similar known name; empty if none is similar.
+
+    Parameters
+    ----------
+    name : object
+    known : iterable of str
+    shown : mapping of str to str
+        What is proposed in place of a known name, such as the name of which it is an alias.
+
+    Examples
+    --------
+    >>> did_you_mean("softmx", ["softmax", "squared"]), did_you_mean("auc", ["softmax", "squared"])
+    (" (did you mean 'softmax'?)", '')
+    """
+    in_lower_case = {each.strip().lower(): each for each in known}
+    found = difflib.get_close_matches(name.strip().lower(), in_lower_case, 1) if isinstance(name, str) else []
+    nearest = in_lower_case[found[0]] if found else ""
+    return f" (did you mean {shown.get(nearest, nearest)!r}?)" if found else ""
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     """Raise ValueError for a value that is not one of the names in `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}{did_you_mean(value, choices)}")
 
 
 def setting(default: Any, check: Any, **limits: Any) -> Any:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from boostrank.inputs.checks import check_choice, check_number, is_count
+from boostrank.inputs.checks import check_choice, check_number, did_you_mean, is_count
 
 # The names of the measures of each module, which is imported when one of its measures is looked up. Most programs need
 # few of the measures, and importing all of them takes a third of the time that the first use of a ranker takes.
@@ -250,20 +250,22 @@ def refuse_two_conventions(measures: Mapping[str, Any]) -> None:
             )
 
 
-def name_in_other_case(text: Any) -> str:
-    """The end of an error message for an unknown name: the known names that differ from it only in case.
+def similar_name(text: Any) -> str:
+    """The end of an error message for an unknown name: names that differ only in case, or the most similar of ours.
 
     Examples
     --------
-    >>> name_in_other_case("p@5"), name_in_other_case("foo")
-    ("; did you mean 'P'?", '')
-    >>> print(name_in_other_case("NDCG@5"))
+    >>> similar_name("p@5"), similar_name("ndgc@5"), similar_name("foo")
+    ("; did you mean 'P'?", " (did you mean 'ndcg@5'?)", '')
+    >>> print(similar_name("NDCG@5"))
     ; did you mean 'ndcg', which has the gain 2^y - 1, or (for runs) 'nDCG' of ir_measures, with the label y as gain?
     """
     name = base_name(str(text)).casefold()
     found = [each for each in _ENTRIES if each.casefold() == name]
     if not found:
-        return ""
+        own, _, cutoff = str(text).partition("@")
+        end = f"@{cutoff}" if cutoff.isdecimal() else ""
+        return did_you_mean(own, ALL_MEASURES, {each: each + end for each in ALL_MEASURES})
     entry = _ENTRIES[found[0]]
     if entry.conventions:
         ours, theirs = entry.conventions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_flag
+from boostrank.inputs.checks import check_flag, did_you_mean
 from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import ALL_MEASURES, base_name, name_in_other_case, parse_name, refuse_two_conventions
+from boostrank.metrics.names import ALL_MEASURES, base_name, parse_name, refuse_two_conventions, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 
@@ -48,6 +49,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or
         ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
         changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
+        With "lightgbm:" or "xgboost:" before it, "ndcg" or "map" has the conventions of this library: ties are ranked
+        by row, and a query without a relevant document counts 1.
     **settings
         Settings of the measure; ``help(boostrank.metrics.MEASURES["map"])`` describes those of "map", and so for the
         others. Those of "ndcg" are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
@@ -89,11 +92,14 @@ def _made(measure: Any, needed: str | None) -> Measure:
 
 
 def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -> Measure:
+    library, colon, rest = str(given).partition(":")
+    if colon and library in ("lightgbm", "xgboost"):
+        return _changed(_of_library(library, _from_name(rest, {})), settings)
     parsed = parse_name(given, of_runs=of_runs) if isinstance(given, str) else None
     if parsed is None:
         raise ValueError(
-            f"measure must be a Measure, a function, one of {', '.join(ALL_MEASURES)}, with a cutoff as in 'ndcg@10', "
-            f"or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{name_in_other_case(given)}"
+            "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a cutoff as in "
+            f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{similar_name(given)}"
         )
     kind = ALL_MEASURES[parsed.name]
     twice = [setting for setting in settings if setting in parsed.settings]
@@ -102,6 +108,21 @@ def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -
     made = {**parsed.settings, **settings}
     _check_names(kind, made)
     return kind(**made)
+
+
+def _of_library(library: str, measure: Any) -> Measure:
+    """A measure with the conventions that LightGBM or XGBoost has for it."""
+    from boostrank.metrics.reconciliation.conventions import CONVENTIONS
+
+    found = [one for one in CONVENTIONS.get(measure.name, ()) if one.library.lower() == library and not one.depth]
+    if not found:
+        raise ValueError(
+            f"boostrank knows ndcg and map of {library}, with a cutoff as in '{library}:ndcg@10'; got {measure}"
+        )
+    first = found[0]
+    names = [name for name in ("ties", "empty", "threshold", "denominator") if hasattr(measure, name)]
+    k = first.uncut_k if measure.k is None else measure.k
+    return _changed(measure, {"k": k, **{name: getattr(first, name) for name in names}})
 
 
 def named_measures(
@@ -262,12 +283,14 @@ class FunctionMeasure(Measure):
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        try:
+        # Functions that are not written in Python may have no signature, which is a ValueError.
+        with suppress(ValueError):
             signature = inspect.signature(self.function)
-        except ValueError:
-            # Functions that are not written in Python may have no signature.
-            return
-        signature.bind("y_true", "y_score", "qid", **self.settings)
+            try:
+                signature.bind("y_true", "y_score", "qid", **self.settings)
+            except TypeError as error:
+                expected = "a measure must be a function (y_true, y_score, qid, **settings) -> value"
+                raise TypeError(f"{expected}; {self}{signature}: {error}") from error
 
     def __str__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
@@ -331,7 +354,8 @@ def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, 
     for name in settings:
         if name not in known:
             raise TypeError(
-                f"the measure {measure.name!r} has no setting {name!r}; its settings are {', '.join(known)}"
+                f"the measure {measure.name!r} has no setting {name!r}{did_you_mean(name, known)}; its settings are "
+                f"{', '.join(known)}"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from boostrank.inputs.checks import did_you_mean
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss
 from boostrank.surrogates import SURROGATES, Surrogate
 
@@ -40,5 +41,6 @@ def get_loss(loss: str | Loss) -> Loss:
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]
     raise ValueError(
-        f"unknown objective {loss!r}; use one of {', '.join(LOSSES)}, or an instance of Surrogate or EdgeLoss"
+        f"unknown objective {loss!r}{did_you_mean(loss, LOSSES)}; boostrank.surrogates.SURROGATES and "
+        "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate or EdgeLoss"
     )

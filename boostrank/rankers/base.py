@@ -8,10 +8,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Never, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification
@@ -20,9 +19,9 @@ from boostrank.core.threads import use_threads
 from boostrank.metrics.scorers import remember_training_queries
 from boostrank.rankers.automatic import choose_and_train, make_candidates
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import EvalSet, eval_parts, refuse_arguments, training_data
+from boostrank.rankers.fit_arguments import EvalSet, eval_parts, takes_other_names, training_data
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.settings import FitOptions, Rule, Settings
+from boostrank.rankers.settings import OF_FIT, FitOptions, Rule, Settings
 
 T = TypeVar("T")
 #: The heads of the sections of a docstring.
@@ -36,14 +35,15 @@ class BoostedRanker(TrainedModel):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss or callable, default "consistent-lambdarank"
+    objective : str, Surrogate, EdgeLoss, callable or None, default "consistent-lambdarank"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss of
         :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own objectives: LightGBM's "lambdarank"
         or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". These have their own targets: `gain` is
         passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and `discount` and `k` are
         only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``
         gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies
-        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping.
+        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping. None means what
+        it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for XGBoost.
 
         "auto" chooses by cross-validation over the training queries among a few candidates, those of
         :mod:`boostrank.rankers.automatic`: the default, losses that look more at the top of the list, a fit without
@@ -169,22 +169,32 @@ class BoostedRanker(TrainedModel):
     # sets only its parameters.
     _native: Any = MappingProxyType({})
 
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Set the parameters; `given` are all local variables of ``__init__``."""
+        for name, value in given.items():
+            if name not in ("self", "native"):
+                setattr(self, name, value)
+        self._set_native(given["native"])
+
     def _set_native(self, native: dict[str, Any]) -> None:
         if native:
             self._native = native
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Explicit and native parameters by name."""
-        return {**super().get_params(deep), **self._native}
+        """The parameters that ``__init__`` takes, by name: explicit and native ones."""
+        return {**super().get_params(deep), **(self._native if self._own_parameters()[1] else {})}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; names that are not parameters of this class are native parameters of the boosting library."""
-        explicit = self._defaults()
-        native = {name: value for name, value in params.items() if name not in explicit}
-        super().set_params(**{name: value for name, value in params.items() if name in explicit})
-        self._set_native({**self._native, **native})
+        own, explicit = self._own_parameters()[0], self._defaults()
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        # An __init__ of a subclass need not take all parameters.
+        for name in [name for name in params if name in explicit and name not in own]:
+            setattr(self, name, params[name])
+        self._set_native({**self._native, **{name: params[name] for name in params if name not in explicit}})
         return self
 
+    @takes_other_names
     def fit(
         self,
         X: Any,
@@ -202,11 +212,11 @@ class BoostedRanker(TrainedModel):
         eval_sample_weight: Sequence[Any] | None = None,
         eval_init_score: Sequence[Any] | None = None,
         eval_metric: Any = None,
+        eval_at: Sequence[int] | None = None,
         early_stopping_metric: str | None = None,
         callbacks: Sequence[Any] | None = None,
         verbose: bool | int | str = False,
         init_model: Any = None,
-        **others: Never,
     ) -> Self:
         """Train the ranker.
 
@@ -225,7 +235,7 @@ class BoostedRanker(TrainedModel):
             Query id of each row, an integer or a string; or the name of the column of X that contains the ids, which
             is then no feature. May be left out if X is a DataFrame with a column named "qid", which is then no feature,
             or with an index level of this name, or if y is a PreferenceGraph or ClickLabels.
-        group : array-like of int, shape (n_queries,), optional
+        group : array-like of whole numbers, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`; the rows must be sorted by query.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
@@ -252,12 +262,19 @@ class BoostedRanker(TrainedModel):
             are "training".
         eval_qid, eval_group, eval_sample_weight, eval_init_score : list of array-like, optional
             `qid`, `group`, `sample_weight` and `init_score` of each validation set, or None for a set that has none.
-            The weights are those of the queries in the mean that each metric takes over the queries of the set.
+            The weights are those of the queries in the mean that each metric takes over the queries of the set; if
+            those of the documents of a query differ, its weight is their mean, as in LightGBM.
         eval_metric : str, Measure, callable, or list of these, optional
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, agreement if the labels are preferences, and for ClickLabels the
-            measure :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`.
+            measure :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`. "lightgbm:ndcg@5" and
+            "xgboost:ndcg@5" are the library's own metric with the ranker's gain, with which early stopping finds the
+            round that the library's own ranker finds: the measures of boostrank average over ties, and the libraries
+            rank tied documents by row. With weights of queries without a relevant document, they still differ.
+        eval_at : int or list of int, optional
+            Cutoffs of the names in `eval_metric` that have none, as in LightGBM. "ndcg" then has the ranker's `gain`
+            and `discount`, and it is the only metric if there is no other one.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
@@ -285,6 +302,12 @@ class BoostedRanker(TrainedModel):
         -------
         self
 
+        Notes
+        -----
+        Arguments have their names of LGBMRanker and XGBRanker too: `xgb_model` is `init_model`, `base_margin` is
+        `init_score`, `sample_weight_eval_set` is `eval_sample_weight`, and `base_margin_eval_set` is `eval_init_score`.
+        "auto" for `feature_name` and `categorical_feature` changes nothing.
+
         Raises
         ------
         ValueError
@@ -300,8 +323,6 @@ class BoostedRanker(TrainedModel):
         UserWarning
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no document was clicked.
         """
-        if others:
-            refuse_arguments(f"{type(self).__name__}.fit", others, self._defaults())
         settings = self._settings()
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
@@ -310,20 +331,10 @@ class BoostedRanker(TrainedModel):
         )
         model = None if init_model is None else self._model_to_continue(init_model, features)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
-        options = FitOptions(eval_metric, early_stopping_metric, callbacks, verbose, model)
+        options = FitOptions(eval_metric, eval_at, early_stopping_metric, callbacks, verbose, model)
         candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
-        parts = eval_parts(
-            eval_set,
-            eval_names,
-            X,
-            y,
-            qid,
-            group,
-            eval_qid=eval_qid,
-            eval_group=eval_group,
-            eval_sample_weight=eval_sample_weight,
-            eval_init_score=eval_init_score,
-        )
+        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
+        parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
             trained, specification, choice = choose_and_train(
@@ -349,36 +360,43 @@ class BoostedRanker(TrainedModel):
     def _set_fitted(self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification) -> None:
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
-        self.objective_ = self.objective
+        self.objective_ = specification.native_objective or self.objective
         self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
 
     @classmethod
     @functools.cache
     def _defaults(cls) -> Mapping[str, Any]:
-        """Defaults of the explicit parameters by name.
+        """Defaults of the explicit parameters by name, also of those that only a base class takes.
 
-        They are those of ``__init__``, and, as long as it passes ``**kwargs`` on, of ``__init__`` of the base class.
         Every fit and every clone needs them, and to read signatures takes time.
         """
-        defaults: dict[str, Any] = {}
-        for base in [base for base in cls.__mro__[:-1] if "__init__" in vars(base)]:
-            _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
-            for parameter in parameters:
-                if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-                    defaults.setdefault(parameter.name, parameter.default)
-            if all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters):
-                break
-        return MappingProxyType(defaults)
+        inits = reversed(_parameters_of_inits(cls))
+        return MappingProxyType({one.name: one.default for init in inits for one in init if _is_explicit(one)})
+
+    @classmethod
+    @functools.cache
+    def _own_parameters(cls) -> tuple[list[str], bool]:
+        """Names of the explicit parameters that ``__init__`` takes, and whether it takes native ones too.
+
+        As long as it passes ``**kwargs`` on, it takes those of ``__init__`` of the base class.
+        """
+        names: set[str] = set()
+        for parameters in _parameters_of_inits(cls):
+            names.update(parameter.name for parameter in parameters if _is_explicit(parameter))
+            if all(map(_is_explicit, parameters)):
+                return sorted(names), False
+        return sorted(names), True
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
         """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
-        return sorted(cls._defaults())
+        return cls._own_parameters()[0]
 
     def _settings(self) -> Settings:
         """The parameters, checked and with native parameters translated."""
-        values = BaseEstimator.get_params(self, deep=False)
-        return Settings.resolve(self._backend, values, self._native, self._defaults(), self._rules)
+        defaults = {**dict.fromkeys(OF_FIT), **self._defaults()}
+        values = {name: getattr(self, name, None) for name in defaults}
+        return Settings.resolve(self._backend, values, self._native, defaults, self._rules)
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""
@@ -399,6 +417,16 @@ class BoostedRanker(TrainedModel):
                 "can only go on with the same features in the same sequence"
             )
         return init_model
+
+
+def _parameters_of_inits(kind: type) -> list[list[inspect.Parameter]]:
+    """The parameters of each ``__init__`` of a class and its base classes, without `self`."""
+    inits = [vars(base)["__init__"] for base in kind.__mro__[:-1] if "__init__" in vars(base)]
+    return [list(inspect.signature(init).parameters.values())[1:] for init in inits]
+
+
+def _is_explicit(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is not inspect.Parameter.VAR_KEYWORD
 
 
 def with_common_entries(ranker: type[T]) -> type[T]:

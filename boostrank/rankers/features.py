@@ -88,6 +88,8 @@ class TrainingFeatures(BaseEstimator):
 
     qid_column = QID
     categories: ColumnCategories | None = None
+    #: Whether the boosting library takes infinite values.
+    _takes_infinity = False
 
     @classmethod
     def of_model(cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]) -> Self:
@@ -123,7 +125,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     Parameters
     ----------
     known : estimator
-        Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have.
+        Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have, and
+        `_takes_infinity` says whether values may be infinite.
     X : array-like, sparse matrix, DataFrame, pyarrow Table or FeatureFiles, shape (n_documents, n_features)
         Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no strings become
         strings.
@@ -141,7 +144,7 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     ------
     ValueError
         For features of another number, with other names, or with categories in place of numbers, and if one is masked,
-        infinite, or no real number.
+        no real number, or infinite where the boosting library does not take infinity.
     """
     if isinstance(X, FeatureFiles):
         # The values in files are checked when they are read.
@@ -162,7 +165,7 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         reset=reset,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan",
+        ensure_all_finite=not known._takes_infinity and "allow-nan",
     )
     if issparse(X) and not checked.has_canonical_format:
         # The libraries would not add up the values that are stored for the same element.
@@ -208,8 +211,11 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
             continue
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
             raise ValueError(
-                f"the column {name!r} of X has the type {dtype}; columns of X must be numbers, bool or categories"
+                f"the column {name!r} of X has the type {dtype}; columns of X must be numbers, bool or categories: "
+                f"convert text by X[{name!r}].astype('category')"
             )
+        if known._takes_infinity:
+            continue
         if pd.api.types.is_float_dtype(dtype) and np.isinf(X[name].to_numpy(np.float64, na_value=np.nan)).any():
             raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
     return X

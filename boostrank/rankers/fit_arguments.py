@@ -1,14 +1,15 @@
-"""The arguments of ``fit``: data and their queries, validation sets, and arguments that do not exist."""
+"""The arguments of ``fit``: data and their queries, validation sets, and other names of arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -16,8 +17,8 @@ from boostrank.backends.base import GroupedData, TrainingSpecification, Validati
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
 from boostrank.datasets import FeatureFiles
-from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, as_floats, check_lengths
-from boostrank.inputs.checks import named_part
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths, finite_numbers
+from boostrank.inputs.checks import did_you_mean, named_part
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, QID, find_qid, require_qid, without_column
 from boostrank.objectives.labels import Labels, as_labels
 from boostrank.rankers.features import TrainingFeatures, check_features
@@ -28,37 +29,67 @@ EvalSet = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
 _EVAL_ADVICE = (
     "Give the set as (X, y, qid), or give eval_qid or eval_group; a DataFrame X may have a column or index 'qid'."
 )
-#: What to use instead of an argument that `fit` of LGBMRanker or XGBRanker has, by its name.
+#: Our names of arguments of LGBMRanker and XGBRanker that have others.
+_OTHER_NAMES = {
+    "xgb_model": "init_model",
+    "base_margin": "init_score",
+    "base_margin_eval_set": "eval_init_score",
+    "sample_weight_eval_set": "eval_sample_weight",
+}
+#: Values of arguments of theirs that ask for what our methods do anyway. So does None.
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "verbose": (False,),
+    "feature_name": ("auto",),
+    "categorical_feature": ("auto",),
+    # Scores of rankers are never transformed.
+    "raw_score": (True, False),
+    "output_margin": (True, False),
+}
+#: What to use instead of an argument that LGBMRanker or XGBRanker has, by its name.
 _INSTEAD = {
-    "eval_at": 'give the cutoffs in eval_metric, such as eval_metric=["ndcg@5", "ndcg@10"]',
     "eval_X": "give eval_set=[(X, y, qid)]",
     "eval_y": "give eval_set=[(X, y, qid)]",
     "feature_name": "give X as a DataFrame whose columns have these names",
     "categorical_feature": "give X as a DataFrame with columns of a categorical type, or set the parameter "
     "categorical_feature of LightGBMRanker or feature_types of XGBoostRanker",
     "feature_weights": "set the parameter feature_weights of XGBoostRanker",
-    "xgb_model": "give init_model",
-    "base_margin": "give init_score",
-    "base_margin_eval_set": "give eval_init_score",
-    "sample_weight_eval_set": "give eval_sample_weight",
+    "base_margin": "add it to the scores",
 }
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def refuse_arguments(receiver: str, given: Iterable[str], parameters: Collection[str]) -> None:
-    """Raise TypeError for the first of the arguments `given` that the method `receiver` does not have.
+def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
+    """Let a method of a ranker take arguments by the names that LGBMRanker and XGBRanker have for them.
 
-    Examples
-    --------
-    >>> refuse_arguments("XGBoostRanker.fit", ["xgb_model"], [])
-    Traceback (most recent call last):
-    ...
-    TypeError: XGBoostRanker.fit has no argument 'xgb_model': give init_model
+    The method raises TypeError for an argument that it does not have under any name, and says what to use instead.
     """
-    name = next(iter(given))
-    advice = _INSTEAD.get(name, "its help lists those that it has")
-    if name in parameters:
-        advice = f"it is a parameter of the ranker, {receiver.partition('.')[0]}({name}=...)"
-    raise TypeError(f"{receiver} has no argument {name!r}: {advice}")
+    known = inspect.signature(method).parameters
+
+    @functools.wraps(method)
+    def translated(*args: P.args, **kwargs: P.kwargs) -> T:
+        own: dict[str, Any] = {name: value for name, value in kwargs.items() if name in known}
+        for name, value in kwargs.items():
+            target = _OTHER_NAMES.get(name, name)
+            is_neutral = value is None or (isinstance(value, (str, bool)) and value in _NEUTRAL.get(name, ()))
+            if name in known or is_neutral:
+                continue
+            if target not in known or own.get(target) is not None:
+                _refuse_argument(args[0], method.__name__, name, known)
+            own[target] = value
+        return method(*args, **own)
+
+    return translated
+
+
+def _refuse_argument(ranker: Any, method: str, name: str, known: Collection[str]) -> NoReturn:
+    """Raise TypeError for an argument that the method does not have, or got under its own name too."""
+    advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, known)}")
+    if name in ranker.get_params():
+        advice = f"it is a parameter of the ranker, {type(ranker).__name__}({name}=...)"
+    if _OTHER_NAMES.get(name) in known:
+        advice = f"it is another name of {_OTHER_NAMES[name]}, which is given too"
+    raise TypeError(f"{type(ranker).__name__}.{method} has no argument {name!r}: {advice}")
 
 
 def features_and_qid(
@@ -93,7 +124,7 @@ def features_and_qid(
     if qid is not None:
         raise ValueError(f"{receiver} got both qid and group; give only one of them")
     X, _ = find_qid(X, None)
-    sizes, n_documents = as_array(group, "group"), _num_samples(X)
+    sizes, n_documents = as_sizes(group), _num_samples(X)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
         raise ValueError(
             f"group must have the number of documents of each query: integers of at least 1 whose sum is the number of "
@@ -101,6 +132,12 @@ def features_and_qid(
             "the rows are not sorted, give qid"
         )
     return X, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def as_sizes(group: ArrayLike) -> Any:
+    """Sizes of queries as an array, of integers if they are whole numbers: ``numpy.loadtxt`` reads floats."""
+    sizes = as_array(group, "group")
+    return sizes.astype(np.int64) if sizes.dtype.kind == "f" and (sizes % 1 == 0).all() else sizes
 
 
 def group_data(
@@ -131,15 +168,13 @@ def group_data(
     """
     queries = Queries.from_qid(qid)
     check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
-    weights = scores = positions = None
-    if sample_weight is not None:
-        weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
+    weights = (
+        None if sample_weight is None else document_weights(sample_weight, queries, may_differ=True, grouped=False)
+    )
+    positions = None if position is None else queries.group(_positions(position, queries))
+    scores = None
     if init_score is not None:
-        scores = queries.group(_per_row(as_floats(init_score, "init_score"), queries, "init_score"))
-        if not np.isfinite(scores).all():
-            raise ValueError("init_score must be finite")
-    if position is not None:
-        positions = queries.group(_positions(position, queries))
+        scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
     if queries.permutation is not None:
         if isinstance(X, FeatureFiles):
             raise ValueError(
@@ -153,7 +188,7 @@ def group_data(
 
 
 def training_data(
-    ranker: BaseEstimator, X: Any, y: Any, qid: Any, group: ArrayLike | None, sample_weight: Any, **per_row: Any
+    ranker: Any, X: Any, y: Any, qid: Any, group: ArrayLike | None, sample_weight: Any, **per_row: Any
 ) -> tuple[GroupedData, TrainingFeatures, GivenRows]:
     """Find the queries of the data to train `ranker` on, check all values, and group them by query.
 
@@ -163,7 +198,8 @@ def training_data(
     name = type(ranker).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
-    features = TrainingFeatures()
+    features, own = TrainingFeatures(), ranker._parameters
+    features._takes_infinity = own._backend.takes_infinity(own._native)
     if isinstance(qid, str):
         features.qid_column = qid
     X, ids = features_and_qid(X, y, qid, group, f"{name}.fit")
@@ -271,7 +307,7 @@ def eval_parts(
     """The validation sets one by one.
 
     A set is the training data if it has the same objects `X` and `y`, and either no query ids and sizes, or the same
-    object `qid` or `group`. If there are several such sets, only the first of them counts as the training data.
+    `qid` or `group`. If there are several such sets, only the first of them counts as the training data.
 
     Parameters
     ----------
@@ -309,7 +345,7 @@ def eval_parts(
                 raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
             ids = part[2]
         queries = sizes if ids is None else ids
-        is_same = part[0] is X and part[1] is y and (queries is None or queries is own_queries)
+        is_same = part[0] is X and part[1] is y and (queries is None or _are_equal(queries, own_queries))
         # The libraries evaluate the training data only once in a round.
         is_training = is_same and not any(earlier.is_training for earlier in found)
         if is_same and queries is None:
@@ -320,6 +356,11 @@ def eval_parts(
     if len(set(labels)) < len(labels):
         raise ValueError(f"validation sets must have different names; got {labels}")
     return found
+
+
+def _are_equal(queries: Any, others: Any) -> bool:
+    """Whether query ids or sizes are the same object or, for arrays and lists in this process, have equal values."""
+    return queries is others or (isinstance(queries, (np.ndarray, list)) and np.array_equal(queries, others))
 
 
 def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:
@@ -342,15 +383,9 @@ def _refuse_sizes(qid: Any, n_documents: int) -> None:
         )
 
 
-def _per_row(values: Any, queries: Queries, name: str) -> Any:
-    if values.shape != (queries.n_documents,):
-        raise ValueError(f"{name} must have one value per row, shape ({queries.n_documents},); got {values.shape}")
-    return values
-
-
 def _positions(position: ArrayLike, queries: Queries) -> Ints:
     """The number of each document's position among the different positions, counted from 0 for the smallest."""
-    values = _per_row(as_array(position, "position"), queries, "position")
-    if values.dtype.kind not in "iu" or values.min() < 0:
+    values = finite_numbers(position, "position", X=queries.n_documents)
+    if (values % 1 != 0).any() or values.min() < 0:
         raise ValueError("position must have integers of at least 0: the position at which a document was shown")
     return np.unique(values, return_inverse=True)[1].astype(np.int64)

@@ -35,9 +35,10 @@ class LightGBMRanker(BoostedRanker):
         Kind of importance in `feature_importances_`: number of splits, or their total gain.
     **native
         Other parameters of LightGBM by their native names. LightGBM's other names of the parameters above may be used
-        instead of them, such as `num_iterations` or `lambda_l1`. `fit` raises an error for names that LightGBM does
-        not know, for parameters that have no meaning in a ranker, and for two names of one parameter with different
-        values; a parameter that has its default does not count.
+        instead of them, such as `num_iterations`, `lambda_l1` or `label_gain`, which is `gain`. `metric`, `eval_at` and
+        `callbacks` are arguments of `fit` that may be given here too; those of `fit` come before them. `fit` raises an
+        error for names that LightGBM does not know, for parameters that have no meaning in a ranker, and for two names
+        of one parameter with different values; a parameter that has its default does not count.
 
         Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
         does not count. Values of too many or too few features, and features that do not exist, are errors.
@@ -120,29 +121,4 @@ class LightGBMRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective = objective
-        self.gain = gain
-        self.discount = discount
-        self.k = k
-        self.normalize = normalize
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_samples = min_child_samples
-        self.min_child_weight = min_child_weight
-        self.subsample = subsample
-        self.subsample_queries = subsample_queries
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bynode = colsample_bynode
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.early_stopping_rounds = early_stopping_rounds
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.cv = cv
-        self.ensemble = ensemble
-        self.importance_type = importance_type
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self._set_native(native)
+        self._set_parameters(locals())

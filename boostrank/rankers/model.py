@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
 from boostrank.core.dcg import DCG
-from boostrank.inputs.checks import check_count, is_count
-from boostrank.inputs.frames import QID, find_qid, require_qid, without_column
+from boostrank.inputs.checks import check_count, check_flag, is_count
+from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
 from boostrank.metrics.scorers import warn_of_cut_queries
 from boostrank.objectives.labels import as_labels
 from boostrank.rankers.features import TrainingFeatures, check_features
+from boostrank.rankers.fit_arguments import takes_other_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,11 @@ class TrainedModel(BaseEstimator):
     def _library(self) -> Backend:
         return self._parameters._backend
 
+    @property
+    def _takes_infinity(self) -> bool:
+        return self._library.takes_infinity(self.booster_)
+
+    @takes_other_names
     def predict(
         self,
         X: Any,
@@ -51,6 +57,8 @@ class TrainedModel(BaseEstimator):
         iteration_range: tuple[int, int] | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
+        validate_features: bool = True,
+        num_threads: int | None = None,
     ) -> Any:
         """Predict the score of each row, or, on demand, its leaves or the contributions of the features to its score.
 
@@ -72,6 +80,11 @@ class TrainedModel(BaseEstimator):
             Return the leaf of each tree in which the row ends, as the boosting library numbers leaves.
         pred_contrib : bool, default False
             Return the SHAP values of the features.
+        validate_features : bool, default True
+            Whether the names of the columns of a DataFrame must be those of the training. If not, its columns are the
+            features in the sequence of the training, whatever their names are.
+        num_threads : int, optional
+            Number of threads of LightGBM. XGBoost predicts with those of the training, `n_jobs`, and takes no others.
 
         Returns
         -------
@@ -85,8 +98,8 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         ValueError
-            For rounds that the model does not have, and for features that differ from those of the training. For
-            leaves with linear models (`linear_tree`), LightGBM has no contributions.
+            For rounds that the model does not have, and for features that differ from those of the training; for
+            `num_threads` with XGBoost. For leaves with linear models (`linear_tree`), LightGBM has no contributions.
 
         Examples
         --------
@@ -110,9 +123,11 @@ class TrainedModel(BaseEstimator):
             raise ValueError("give either iteration_range, or num_iteration and start_iteration, not both")
         else:
             rounds = _rounds_of_xgboost(n_rounds, iteration_range)
-        function = library.leaves if pred_leaf else library.contributions if pred_contrib else library.predict
+        function: Any = library.leaves if pred_leaf else library.contributions if pred_contrib else library.predict
+        threads = {} if num_threads is None else library.prediction_threads(num_threads)
+        X = self._checked_features(X, validate_features)
         # The libraries need not accept a range of all rounds.
-        return function(self.booster_, self._checked_features(X), None if rounds == range(n_rounds) else rounds)
+        return function(self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Predict the scores after each boosting round.
@@ -303,11 +318,14 @@ class TrainedModel(BaseEstimator):
         check_is_fitted(self, "booster_")
         return self._library.importances(self.booster_, kind)
 
-    def _checked_features(self, X: Any) -> Any:
+    def _checked_features(self, X: Any, validate_names: bool = True) -> Any:
         """The features of `X`, checked, without the column of query ids unless the model has a feature of this name."""
+        check_flag("validate_features", validate_names)
         known: Any = getattr(self, "feature_names_in_", ())
         for name in {QID, self._qid_column} - set(known):
             X = without_column(X, name)
+        if not validate_names and is_pandas(X := to_pandas(X)) and X.shape[1] == self.n_features_in_:
+            X = X.set_axis(known if len(known) else range(X.shape[1]), axis=1)
         return check_features(self, X)
 
     def _scores_by_round(self, X: Any, base_score: float) -> Iterator[NDArray[np.float64]]:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import Backend, TrainingSpecification
-from boostrank.backends.custom_functions import CustomObjective, as_metrics
+from boostrank.backends.custom_functions import CustomObjective, Metric, as_list, as_metrics
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
-from boostrank.inputs.checks import as_random_state, is_count, is_number
+from boostrank.inputs.checks import as_random_state, did_you_mean, is_count, is_number
 from boostrank.model_selection import split_queries
 from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures
@@ -30,10 +30,13 @@ class Rule(NamedTuple):
         Completes "must be", for messages.
     accepts : callable
         Whether a value is valid.
+    names : tuple of str
+        All valid values, if they are names.
     """
 
     description: str
     accepts: Callable[[Any], bool]
+    names: tuple[str, ...] = ()
 
 
 def integer(smallest: int | None = None) -> Rule:
@@ -44,7 +47,7 @@ def integer(smallest: int | None = None) -> Rule:
 
 def one_of(*names: str) -> Rule:
     """One of these strings."""
-    return Rule(f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names)
+    return Rule(f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names, names)
 
 
 NOT_NEGATIVE = Rule("a number of at least 0", lambda value: is_number(value) and value >= 0)
@@ -95,6 +98,8 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+#: Arguments of ``fit`` that rankers of the libraries have as parameters.
+OF_FIT = ("eval_metric", "eval_at", "callbacks")
 #: Parameters besides those of the boosting library that may be None.
 OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv", "ensemble")
 
@@ -124,6 +129,7 @@ class FitOptions:
     """
 
     eval_metric: Any = None
+    eval_at: Sequence[int] | None = None
     early_stopping_metric: str | None = None
     callbacks: Sequence[Any] | None = None
     verbose: bool | int | str = False
@@ -186,6 +192,9 @@ class Settings:
         rules : mapping of str to Rule
             Rules of the parameters of the ranker.
         """
+        if isinstance(values["objective"], (str, NoneType)):
+            objective = backend.OBJECTIVE_ALIASES.get(values["objective"], values["objective"])
+            values = {**values, "objective": objective}
         _check_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
         is_native = isinstance(values["objective"], str) and values["objective"] in backend.NATIVE_OBJECTIVES
@@ -363,11 +372,18 @@ class Settings:
             seed=(parameters.get("seed", 0), 0 if options.init_model is None else backend.n_rounds(options.init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
             early_stopping_metric=options.early_stopping_metric,
-            metrics=as_metrics(options.eval_metric),
-            callbacks=tuple(options.callbacks or ()),
+            metrics=self._metrics(options),
+            callbacks=(*as_list(values["callbacks"]), *(options.callbacks or ())),
             verbose=options.verbose,
             init_model=options.init_model,
         )
+
+    def _metrics(self, options: FitOptions) -> tuple[Metric, ...]:
+        """The metrics of ``fit``, and then those of the parameters; the first one decides on early stopping."""
+        own = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
+        of_fit = [metric for metric in as_list(options.eval_metric) if not (isinstance(metric, str) and metric in own)]
+        eval_at = options.eval_at if self.values["eval_at"] is None else self.values["eval_at"]
+        return as_metrics([*of_fit, *own], eval_at, self.dcg)
 
     def _of_library(self) -> dict[str, Any]:
         """The parameters of the ranker that the boosting library has with these settings."""
@@ -388,10 +404,13 @@ class Settings:
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    known, custom = (*LOSSES, *backend.NATIVE_OBJECTIVES, AUTO), is_function(objective)
+    own, custom = (*backend.NATIVE_OBJECTIVES, AUTO), is_function(objective)
+    known = (*LOSSES, *own)
     if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
         raise ValueError(
-            f"objective must be a Surrogate, an EdgeLoss, a function or one of {', '.join(known)}; got {objective!r}"
+            f"objective must be a Surrogate, an EdgeLoss, a function, one of {', '.join(own)}, or a name in "
+            "boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
+            f"{objective!r}{did_you_mean(objective, known)}"
         )
     if (custom or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")
@@ -402,4 +421,5 @@ def _check_values(values: Mapping[str, Any], rules: Mapping[str, Rule], optional
     for name, rule in rules.items():
         may_be_none = name in optional or name in OPTIONAL
         if not (values[name] is None and may_be_none) and not rule.accepts(values[name]):
-            raise ValueError(f"{name} must be {rule.description}; got {values[name]!r}")
+            near = did_you_mean(values[name], rule.names)
+            raise ValueError(f"{name} must be {rule.description}; got {values[name]!r}{near}")

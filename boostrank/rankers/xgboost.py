@@ -14,6 +14,7 @@ from boostrank.core.targets import Normalize
 from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.automatic import XGBOOST_CANDIDATES
 from boostrank.rankers.base import BoostedRanker, with_common_entries
+from boostrank.rankers.fit_arguments import TRAINING
 from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 
 
@@ -47,9 +48,12 @@ class XGBoostRanker(BoostedRanker):
         They are not divided by their sum, as ``xgboost.XGBRanker`` does.
     **native
         Other parameters of XGBoost by their native names. XGBoost's other names of the parameters above may be used
-        instead of them, such as `eta` or `num_boost_round`. `fit` raises an error for names that XGBoost does not know,
-        for parameters that have no meaning in a ranker or beside the others, and for two names of one parameter with
-        different values; a parameter that has its default does not count.
+        instead of them, such as `eta` or `num_boost_round`. `eval_metric` (names and measures, of which the last one
+        decides on early stopping, as in XGBRanker) and `callbacks` are arguments of `fit` that may be given here; those
+        of `fit` come before them. `base_score` is the score before the first round, 0 by default; it is that of
+        `init_model` otherwise. `fit` raises an error for names that XGBoost does not know, for parameters that have no
+        meaning in a ranker or beside the others, and for two names of one parameter with different values; a parameter
+        that has its default does not count.
 
         Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
         does not count. Values of too many or too few features, and features that do not exist, are errors.
@@ -63,9 +67,9 @@ class XGBoostRanker(BoostedRanker):
           sampled only if there are not enough others.
         - `feature_types`: one of "q", "int", "i", "float" (all for numbers) or "c" (categorical) per feature, or a
           dict, in which others have the type of their column. The values of categorical features are integers from 0.
-        - `missing`: a number that means a missing value, besides NaN; not for DataFrames with columns of a categorical
-          type. It is a property of the model: `predict` and saved models use that of the training. With ``missing=0``,
-          elements that a sparse matrix does not store are missing.
+        - `missing`: a number or infinity that means a missing value, besides NaN; not for DataFrames with columns of a
+          categorical type. It is a property of the model: `predict` and saved models use that of the training. With
+          ``missing=0``, elements that a sparse matrix does not store are missing.
 
         Columns of a DataFrame with a categorical type are categorical features. In the model, names of categories that
         are not ASCII are percent-encoded, such as "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
@@ -146,35 +150,20 @@ class XGBoostRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective = objective
-        self.gain = gain
-        self.discount = discount
-        self.k = k
-        self.normalize = normalize
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.grow_policy = grow_policy
-        self.min_child_weight = min_child_weight
-        self.gamma = gamma
-        self.subsample = subsample
-        self.subsample_queries = subsample_queries
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bynode = colsample_bynode
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.tree_method = tree_method
-        self.max_bin = max_bin
-        self.early_stopping_rounds = early_stopping_rounds
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.cv = cv
-        self.ensemble = ensemble
-        self.importance_type = importance_type
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self._set_native(native)
+        self._set_parameters(locals())
+
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Return the values of the metrics of validation sets in every round, with the names of sets in XGBRanker.
+
+        They are those of `evals_result_`, but sets without a name of their own are "validation_0", "validation_1", ...
+
+        Raises
+        ------
+        ValueError
+            If there are none, because there was no validation set, or because the model was read from a file.
+        """
+        sets = enumerate(super().evals_result().items())
+        return {f"validation_{i}" if name in (TRAINING, f"valid_{i}") else name: values for i, (name, values) in sets}
 
     def _load(self, path: str | os.PathLike[str]) -> Any:
         booster = super()._load(path)

@@ -6,6 +6,7 @@ from typing import Any
 
 from boostrank.core.compiled.documents import LossForm, LossName
 from boostrank.core.targets import CONSISTENT_NORMALIZATION
+from boostrank.inputs.checks import did_you_mean
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
 from boostrank.surrogates.pairs import PairwiseHinge, PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
@@ -64,7 +65,8 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     if isinstance(surrogate, str) and surrogate in SURROGATES:
         return SURROGATES[surrogate]
     raise ValueError(
-        f"unknown surrogate {surrogate!r}; use one of {', '.join(SURROGATES)}, or an instance of Surrogate"
+        f"unknown surrogate {surrogate!r}{did_you_mean(surrogate, SURROGATES)}; boostrank.surrogates.SURROGATES "
+        "has all names; or give an instance of Surrogate"
     )
 
 

@@ -47,7 +47,7 @@ def test_help_names_the_commands(run):
         ("compare TMP/absent --objectives lambdamart", "unknown objective 'lambdamart'"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
         ("compare --measures ndcg@0", "--measures ndcg@0: k must be None, an integer of at least 1"),
-        ("compare --measures ndgc@10", "--measures: unknown measure 'ndgc@10'; did you mean ndcg@10?"),
+        ("compare --measures ndgc@10", "--measures: unknown measure 'ndgc@10' (did you mean 'ndcg@10'?)"),
         ("evaluate DATA TMP/scores --measures auc@5", "--measures auc@5: the measure 'auc' has no setting 'k'"),
         ("fit DATA TMP/m --eval-metric Judged@5", "--eval-metric Judged@5: judged@5 is not defined for arrays"),
         ("fit DATA TMP/m --eval-metric map", "--eval-metric needs --validation"),

@@ -8,9 +8,11 @@ import sys
 
 import dask.array as da
 import dask.dataframe as dd
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from distributed import Client
 from sklearn import config_context
 from sklearn.base import clone
@@ -219,7 +221,7 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
     X, y, qid = rows
     ranker = small(bd.LightGBMRanker)
     cases = [
-        ((X, y), ValueError, r"eval_set\[1\]: .*got no qid"),
+        ((X + 0, y), ValueError, r"eval_set\[1\]: .*got no qid"),
         ((X[:, :5], y, qid), ValueError, r"eval_set\[1\]: X has 5 features"),
         ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [012]: relevance.*negative"),
         (data, TypeError, "X must be a dask"),
@@ -269,3 +271,69 @@ def test_score_of_collections_takes_no_weights(ranker_class):
     X = da.zeros((2, 1))
     with pytest.raises(ValueError, match="score on Dask collections does not take sample_weight"):
         ranker_class().score(X, X[:, 0], X[:, 0], sample_weight=[1.0])
+
+
+# Arguments of the rankers of lightgbm.dask and xgboost.dask
+
+
+@pytest.fixture(scope="module")
+def whole(place, data, aligned_sizes):
+    """Data whose partitions have whole queries, and the sizes of the queries of each partition."""
+    rows = place(data, aligned_sizes(data[2], 3))
+    sizes = [np.unique(part, return_counts=True)[1] for part in np.split(data[2], np.cumsum(rows[2].chunks[0])[:-1])]
+    return rows, da.concatenate([da.from_array(part.astype(float)) for part in sizes])
+
+
+def test_sizes_of_queries_are_query_ids(ranker_class, whole, data, small):
+    (X, y, qid), sizes = whole
+    expected = small(ranker_class).fit(X, y, qid, eval_set=[(X + 0, y, qid)])
+    for group in (sizes, sizes.compute(), dd.from_dask_array(sizes)):
+        ranker = small(ranker_class).fit(X, y, group=group, eval_set=[(X + 0, y)], eval_group=[group])
+        np.testing.assert_array_equal(ranker.predict(data[0]), expected.predict(data[0]))
+        assert ranker.evals_result_ == expected.evals_result_
+    named = small(ranker_class).fit(
+        X, y, group=sizes, eval_set=[(X, y)], eval_qid=[qid], eval_names=["own"], eval_at=[3]
+    )
+    assert list(named.best_score_["own"]) == ["ndcg@3"]
+    with pytest.raises(ValueError, match="fit got both qid and group; give only one of them"):
+        small(ranker_class).fit(X, y, qid, group=sizes)
+    with pytest.raises(ValueError, match=r"partition \d: qid has \d+ values for the \d+ rows of X"):
+        small(ranker_class).fit(X, y, group=sizes + 1)
+
+
+def test_the_training_data_as_validation_set_is_called_training(ranker_class, rows, small):
+    ranker = small(ranker_class, early_stopping_rounds=2, n_estimators=3).fit(
+        *rows, eval_set=[(rows[0] + 0, *rows[1:]), rows[:2]], eval_metric="ndcg@3"
+    )
+    assert list(ranker.evals_result_) == ["valid_0", "training"]
+
+
+def test_initial_scores_are_those_of_the_local_ranker(ranker_class, rows, data, small, small_local):
+    X, y, qid = rows
+    start = np.random.default_rng(0).normal(size=len(data[1]))
+    lazy = da.from_array(start, chunks=X.chunks[0])
+    arguments = {"eval_set": [(X + 0, y, qid)], "eval_init_score": [lazy]}
+    ranker = small(ranker_class).fit(X, y, qid, init_score=lazy, **arguments)
+    local_set = [(data[0].copy(), *data[1:])]
+    local = small_local(ranker_class).fit(*data, init_score=start, eval_set=local_set, eval_init_score=[start])
+    np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
+    result = ranker.evals_result_["valid_0"]["ndcg"]
+    np.testing.assert_allclose(result, local.evals_result_["valid_0"]["ndcg"], atol=1e-6)
+    assert not np.allclose(ranker.predict(data[0]), small(ranker_class).fit(X, y, qid).predict(data[0]), atol=1e-3)
+    other_name = small(ranker_class).fit(X, y, qid, base_margin=lazy)
+    np.testing.assert_array_equal(other_name.predict(data[0]), ranker.predict(data[0]))
+    with pytest.raises(ValueError, match="init_score must be one finite number for each row"):
+        small(ranker_class).fit(X, y, qid, init_score=lazy * np.nan)
+
+
+def test_callbacks_are_called_by_the_workers(ranker_class, rows, data, small, small_local):
+    rates = [0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1]
+    if ranker_class is bd.LightGBMRanker:
+        callback = lightgbm.reset_parameter(learning_rate=rates)
+    else:
+        callback = xgboost.callback.LearningRateScheduler(rates)
+    ranker = small(ranker_class).fit(*rows, callbacks=[callback])
+    local = small_local(ranker_class).fit(*data, callbacks=[callback])
+    np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
+    with pytest.raises(TypeError, match=r"fit has no argument 'eval_sample_weight': its help lists"):
+        small(ranker_class).fit(*rows, eval_sample_weight=[1])

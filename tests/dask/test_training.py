@@ -36,7 +36,8 @@ def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, 
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     specification = ranker._settings().specification(np.random.RandomState(0), FitOptions(eval_metric))
     measures = (NDCG(),) * len(validation)
-    cluster = ClusterSpecification(ranker._backend, specification, Endpoint, measures)
+    names = tuple(f"valid_{i}" for i in range(len(validation)))
+    cluster = ClusterSpecification(ranker._backend, specification, Endpoint, measures, names)
     chosen = np.ones(len(np.unique(part[2])), dtype=bool) if chosen is None else chosen
     return prepare(cluster, [(part, chosen, query_weights)], list(validation))
 
@@ -244,7 +245,7 @@ def test_sparse_and_dense_features_give_the_same_scores(
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     dense, *rest = place((X, y, qid), even_sizes(len(y), 3))
     sparse = dense.map_blocks(convert).persist()
-    ranker = small(ranker_class).fit(sparse, *rest, eval_set=[(sparse, *rest)])
+    ranker = small(ranker_class).fit(sparse, *rest, eval_set={"valid_0": (sparse, *rest)})
     local = small_local(ranker_class).fit(X, y, qid)
     # Zeros that are taken for missing values change scores by 0.01 and more.
     assert_close(ranker.predict(X), local.predict(X))

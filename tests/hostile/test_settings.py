@@ -138,7 +138,7 @@ BOTH = {
     "gain": GAINS,
     "discount": DISCOUNTS,
     "normalize": ["dgc", None, 5, True],
-    "objective": ["softmaks", None, 5, "", ["softmax"]],
+    "objective": ["softmaks", True, 5, "", ["softmax"]],
     "random_state": ["a", -1, 2.5, [1.5], 1j],
     "n_jobs": ["a", 2.5, 1j],
     "importance_type": ["foo", 5, ""],

@@ -79,9 +79,22 @@ def test_settings_can_be_replaced():
         measure.k = 3
 
 
-@pytest.mark.parametrize("name", ["", "ndgc", "ndcg@", "ndcg@1e3", "ndcg@.5", "@10", 3])
-def test_unknown_names_are_errors(name):
-    with pytest.raises(ValueError, match=r"measure must be a Measure, a function, one of ndcg, dcg, .*agreement"):
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("", None),
+        ("ndgc", "ndcg"),
+        ("ndgc@5", "ndcg@5"),
+        ("acu@1e3", "auc"),
+        ("@10", None),
+        (3, None),
+        ("lightgbm", None),
+    ],
+)
+def test_unknown_names_are_errors(name, near):
+    end = rf" \(did you mean '{near}'\?\)" if near else ""
+    pattern = rf"measure must be a Measure, a function, a name in boostrank.metrics.MEASURES.*got {name!r}{end}$"
+    with pytest.raises(ValueError, match=pattern):
         get_measure(name)
 
 
@@ -187,8 +200,11 @@ def test_functions_of_users_are_measures():
     assert bound.mean(scores) == 0.75
     assert bound.per_query(scores).tolist() == [3.0, 0.0]
     assert br.evaluate(Y, SCORES, QID, [share_at_the_top]) == {"share_at_the_top": 0.0}
-    with pytest.raises(TypeError, match="unexpected keyword argument 'k'"):
+    expected = r"must be a function \(y_true, y_score, qid, \*\*settings\) -> value; .* unexpected keyword argument 'k'"
+    with pytest.raises(TypeError, match=expected):
         make_scorer(share_at_the_top, k=5)
+    with pytest.raises(TypeError, match=r"\(y_true, y_score, qid, .*; <lambda>\(y, s\): too many positional arguments"):
+        get_measure(lambda y, s: 0.0)
 
 
 def test_callable_objects_of_users_go_by_their_class():
@@ -198,3 +214,23 @@ def test_callable_objects_of_users_go_by_their_class():
 
     assert str(get_measure(Highest())) == "Highest"
     assert br.evaluate(Y, SCORES, QID, Highest()) == {"Highest": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("lightgbm:ndcg@5", {"k": 5, "ties": "stable", "empty": "one"}),
+        ("xgboost:ndcg", {"k": 32, "ties": "stable", "empty": "one"}),
+        ("lightgbm:map", {"ties": "stable", "empty": "one", "denominator": "possible"}),
+    ],
+)
+def test_measures_of_libraries_have_their_conventions(name, settings):
+    measure = get_measure(name)
+    assert {key: getattr(measure, key) for key in settings} == settings
+    assert get_measure(name, k=2).k == 2
+
+
+@pytest.mark.parametrize("name", ["lightgbm:mrr@5", "xgboost:auc", "lightgbm:precision@3"])
+def test_other_measures_of_libraries_are_errors(name):
+    with pytest.raises(ValueError, match=r"knows ndcg and map of (lightgbm|xgboost)"):
+        get_measure(name)

@@ -214,7 +214,13 @@ def test_a_loss_is_equal_to_its_function_for_lightgbm(ranker_class, data):
 @pytest.mark.parametrize(
     ("function", "error", "message"),
     [
-        (lambda y: y, ValueError, "must be a function of"),
+        (
+            lambda y: y,
+            ValueError,
+            r"must be a function \(y, scores\),.* -> \(gradient, hessian\), without other arguments",
+        ),
+        (lambda y, s, *, k: y, ValueError, "without other arguments"),
+        (max, ValueError, "objective=max must be a function"),
         (lambda y, s: y, ValueError, "must return gradient and Hessian"),
         (lambda y, s: (y[:-1], s[:-1]), ValueError, "each of shape"),
         (lambda y, s: (y * np.nan, s), FloatingPointError, "not finite"),

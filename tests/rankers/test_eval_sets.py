@@ -123,6 +123,10 @@ def test_a_metric_may_have_several_values(ranker_class, data):
         ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "two values of the name"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 1, True)}, "same names in every round"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: 0.5}, "must return .name, value, is_higher_better"),
+        (
+            {"eval_set": [VALIDATION], "eval_metric": lambda y: 0.5},
+            r"\(y, scores\), .* -> .name, value, is_higher_better",
+        ),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: ("a", np.nan, True)}, "finite number"),
         ({"eval_set": [VALIDATION], "eval_sample_weight": [[1.0, 2.0]]}, "one weight per query"),
         ({"eval_set": [VALIDATION], "verbose": "loud"}, "verbose must be"),

@@ -264,8 +264,8 @@ WRONG = [
     (RANKERS[1:], X, {"feature_weights": {0: -1}}, "at least 0; got -1"),
     (RANKERS[1:], X, {"feature_types": ["z"] * N_FEATURES}, "one of q, c, int, float, i; got 'z'"),
     (RANKERS[1:], with_codes(True), {"missing": -1}, "missing=-1 is not for columns with categories"),
-    (RANKERS[1:], X, {"missing": "-1"}, "missing must be a finite number or NaN; got '-1'"),
-    (RANKERS[1:], X, {"enable_categorical": True}, "always categorical features"),
+    (RANKERS[1:], X, {"missing": "-1"}, "missing must be a number or NaN; got '-1'"),
+    (RANKERS[1:], X, {"enable_categorical": False}, "always categorical features"),
 ]
 WRONG = [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes]
 

@@ -67,13 +67,13 @@ def test_two_names_of_one_parameter_with_different_values_are_an_error(ranker_cl
 
 REFUSED = [
     (br.LightGBMRanker, {"loss": "binary"}, "objective"),
-    (br.LightGBMRanker, {"metric": "auc"}, "eval_metric"),
-    (br.LightGBMRanker, {"label_gain": [0, 1, 3]}, "gain"),
+    (br.LightGBMRanker, {"task": "predict"}, "call fit or predict"),
+    (br.LightGBMRanker, {"class_weight": "balanced"}, "sample_weight"),
     (br.LightGBMRanker, {"lambdarank_truncation_level": 5}, "k"),
     (br.LightGBMRanker, {"input_model": "model.txt"}, "load_model"),
     (br.LightGBMRanker, {"weight_column": "0"}, "sample_weight"),
-    (br.XGBoostRanker, {"eval_metric": "auc"}, "eval_metric"),
-    (br.XGBoostRanker, {"base_score": 3.0}, "start from the score 0"),
+    (br.XGBoostRanker, {"custom_metric": "auc"}, "eval_metric"),
+    (br.XGBoostRanker, {"enable_categorical": False}, "always categorical features"),
     (br.XGBoostRanker, {"lambdarank_pair_method": "mean"}, "its own objectives"),
     (br.XGBoostRanker, {"rate_drop": 0.1}, "booster='dart'"),
     (br.XGBoostRanker, {"booster": "gblinear"}, "'gbtree' or 'dart'; got 'gblinear'"),
@@ -109,6 +109,8 @@ def test_native_parameters_have_their_effect(ranker_class, objective, parameters
         (br.LightGBMRanker, "monotone_constrains", "monotone_constraints"),
         (br.XGBoostRanker, "learn_rate", "learning_rate"),
         (br.XGBoostRanker, "colsample_bynod", "colsample_bynode"),
+        (br.LightGBMRanker, "label_gian", "gain"),
+        (br.XGBoostRanker, "eval_metrics", "eval_metric"),
     ],
 )
 def test_unknown_parameters_are_errors_with_the_nearest_name(ranker_class, wrong, nearest):
@@ -207,6 +209,44 @@ def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_c
     assert clone(Own(eta=0.3)).set_params(n_estimators=3).fit(X, Y, QID).best_iteration_ == 3
     # The default is that of the subclass, so that another name of the parameter does not contradict it.
     assert Own(num_boost_round=2).fit(X, Y, QID).best_iteration_ == 2
+
+
+@both
+def test_subclasses_may_take_few_parameters(ranker_class):
+    native = {"extra_trees": True} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
+
+    class Own(ranker_class):
+        def __init__(self, n_estimators=7):
+            super().__init__("softmax", k=3, n_estimators=n_estimators, reg_lambda=1.0, n_jobs=1, **native)
+
+    settings = {"k": 3, "reg_lambda": 1.0, "n_jobs": 1, **native}
+    expected = ranker_class("softmax", n_estimators=5, **settings).fit(X, Y, QID).predict(X)
+    ranker = clone(Own(5))
+    assert ranker.get_params() == {"n_estimators": 5}
+    np.testing.assert_array_equal(ranker.fit(X, Y, QID).predict(X), expected)
+    assert ranker.objective_ == "softmax"
+    # Parameters that only the base class takes can be set.
+    settings = {**settings, "reg_lambda": 3.0, "max_depth": 2}
+    expected = ranker_class("softmax", n_estimators=5, **settings).fit(X, Y, QID).predict(X)
+    np.testing.assert_array_equal(ranker.set_params(reg_lambda=3.0, max_depth=2).fit(X, Y, QID).predict(X), expected)
+
+
+@both
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"objective": "softmx"}, r"SURROGATES or .*EDGE_LOSSES; got 'softmx' \(did you mean 'softmax'\?\)$"),
+        ({"objective": "lamdarank"}, "did you mean 'consistent-lambdarank|did you mean 'lambdarank'"),
+        ({"gain": "exp"}, "did you mean 'exp2'"),
+        ({"discount": "log"}, "did you mean 'log2'"),
+        ({"normalize": "softmx"}, "did you mean 'softmax'"),
+        ({"importance_type": "gian"}, "did you mean 'gain'"),
+    ],
+)
+def test_values_that_are_nearly_names_are_errors_with_the_nearest_one(ranker_class, parameters, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        ranker_class(**parameters).fit(X, Y, QID)
+    assert len(str(raised.value)) < 300
 
 
 @both

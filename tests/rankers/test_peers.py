@@ -223,3 +223,116 @@ def test_a_seed_that_is_drawn_from_random_state_changes_with_each_fit():
         np.testing.assert_array_equal(
             ours(**settings, random_state=np.random.RandomState(0)).fit(X, Y, QID).predict(X), first
         )
+
+
+# Scripts in which only the import is changed
+
+# LightGBM prefers eval_X and eval_y, and warns that eval_at is in the constructor and in fit.
+of_lightgbm = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated", "ignore:Found 'eval_at'")
+
+
+def lightgbm_script(ranker_class, **settings):
+    """A fit as users of LGBMRanker write it, and the names of its results."""
+    rows = QID_VALID < 12
+    ranker = ranker_class(
+        **{"objective": None, "class_weight": None, "task": "train", "n_jobs": 1, "n_estimators": 50, **settings},
+        **(FIXED if ranker_class is lightgbm.LGBMRanker else {}),
+    )
+    return ranker.fit(
+        X,
+        Y,
+        group=SIZES.astype(float),
+        eval_set=[(X_VALID[rows], Y_VALID[rows]), (X, Y)],
+        eval_group=[np.bincount(QID_VALID[rows]), SIZES],
+        eval_at=[3],
+        feature_name="auto",
+        categorical_feature="auto",
+    )
+
+
+@of_lightgbm
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"objective": "xendcg", "metric": ["ndcg", "mean_average_precision"]},
+        {"objective": "xe_ndcg_mart", "n_estimators": 3},
+        {"label_gain": [0, 1, 2, 3, 4, 5], "metric": "None"},
+        {"label_gain": [0, 1, 5, 6, 20, 50], "metric": "map", "eval_at": [2]},
+    ],
+    ids=str,
+)
+def test_a_script_for_lgbmranker_gives_its_model(settings):
+    theirs, ours = (lightgbm_script(one, **settings) for one in (lightgbm.LGBMRanker, br.LightGBMRanker))
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    if "label_gain" not in settings:
+        assert {name: set(values) for name, values in ours.best_score_.items()} == {
+            name: set(values) for name, values in theirs.best_score_.items()
+        }
+    if settings.get("metric") == "map":
+        assert list(ours.best_score_["valid_0"]) == list(theirs.best_score_["valid_0"]) == ["map@2"]
+    aliases = {None: "lambdarank", "xendcg": "rank_xendcg", "xe_ndcg_mart": "rank_xendcg"}
+    assert ours.objective_ == aliases[settings.get("objective")]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"base_score": 0.5, "objective": "rank:pairwise"},
+        {"base_score": None, "missing": np.inf, "scale_pos_weight": None, "validate_parameters": True},
+        {"callbacks": [xgboost.callback.LearningRateScheduler([0.3, 0.2, 0.1, 0.3, 0.2])]},
+        {"eval_metric": ["ndcg@3", "ndcg@5-", "ndcg"]},
+    ],
+    ids=lambda settings: "-".join(settings),
+)
+def test_a_script_for_xgbranker_gives_its_model(settings):
+    features = np.where(X > 2, np.inf, X) if "missing" in settings else X
+    first = their_xgboost().fit(features, Y, qid=QID) if "base_score" not in settings else None
+    rankers = [
+        make(**settings).fit(
+            features,
+            Y,
+            qid=QID,
+            eval_set=[(features, Y), (X_VALID, Y_VALID)],
+            xgb_model=first,
+            eval_qid=[QID, QID_VALID],
+            sample_weight_eval_set=None,
+            verbose=False,
+        )
+        for make in (their_xgboost, our_xgboost)
+    ]
+    predicted = [ranker.predict(features, validate_features=True, output_margin=True) for ranker in rankers]
+    np.testing.assert_allclose(predicted[1], predicted[0], atol=1e-7 if "base_score" in settings else 0)
+    assert np.ptp(predicted[0]) > 0
+    assert list(rankers[1].evals_result()) == list(rankers[0].evals_result()) == ["validation_0", "validation_1"]
+
+
+def test_objective_none_of_xgboost_is_the_default_of_xgbranker():
+    assert xgboost.XGBRanker().objective == our_xgboost(None).fit(X, Y, QID).objective_ == "rank:ndcg"
+
+
+@of_lightgbm
+@pytest.mark.parametrize("seed", range(6))
+def test_with_the_metric_of_the_library_early_stopping_finds_its_round(seed):
+    """Features of few values give many ties, and three queries have no relevant document."""
+    draw = {"n_queries": 20, "random_state": seed}
+    features, labels, ids = br.make_ranking(**draw)
+    held_out = br.make_ranking(**{**draw, "random_state": seed + 100})
+    relevance = np.where(held_out.qid < 3, 0, held_out.y)
+    train, valid = features.round(), held_out.X.round()
+    sizes, eval_sizes = np.bincount(ids), np.bincount(held_out.qid)
+    settings = {"n_estimators": 60, "learning_rate": 0.2, "early_stopping_rounds": 4}
+    of_fit = {"eval_set": [(valid, relevance)], "eval_group": [eval_sizes]}
+    theirs = their_lightgbm(**settings).fit(train, labels, group=sizes, eval_at=[3], **of_fit)
+    ours = our_lightgbm(**settings).fit(train, labels, group=sizes, eval_metric="lightgbm:ndcg@3", **of_fit)
+    assert ours.best_iteration_ == theirs.best_iteration_
+    np.testing.assert_allclose(
+        ours.evals_result_["valid_0"]["ndcg@3"], theirs.evals_result_["valid_0"]["ndcg@3"], atol=1e-12
+    )
+    np.testing.assert_array_equal(ours.predict(valid), theirs.predict(valid))
+    theirs = their_xgboost(**settings, eval_metric="ndcg@3").fit(train, labels, group=sizes, verbose=False, **of_fit)
+    ours = our_xgboost(**settings, eval_metric="xgboost:ndcg@3").fit(train, labels, group=sizes, **of_fit)
+    assert ours.best_iteration_ == theirs.best_iteration + 1
+    assert ours.best_score_["valid_0"]["ndcg@3"] == pytest.approx(theirs.best_score, abs=1e-6)
+    np.testing.assert_array_equal(ours.predict(valid), theirs.predict(valid))

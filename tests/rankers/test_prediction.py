@@ -166,8 +166,9 @@ def test_columns_of_frames_are_checked(ranker_class, result, data, frame):
     for call in (functools.partial(ranker.predict, **result), ranker.staged_predict, ranker.apply):
         with pytest.raises(ValueError, match="same order"):
             call(reordered)
-        with pytest.raises(ValueError, match="infinity"):
-            call(frame * np.inf)
+        if ranker_class is br.XGBoostRanker:
+            with pytest.raises(ValueError, match="infinity"):
+                call(frame * np.inf)
 
 
 @results
@@ -238,6 +239,7 @@ def test_models_of_lightgbm(data, tmp_path):
         ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\) .*got \(0, 2.0\)"),
         ({"iteration_range": (0, 2), "start_iteration": 1}, "give either iteration_range, or num_iteration and start"),
         ({"pred_leaf": True, "pred_contrib": True}, "give either pred_leaf=True or pred_contrib=True, not both"),
+        ({"validate_features": "no"}, "validate_features must be True or False; got 'no'"),
     ],
 )
 @for_each("kind", ["trees", "xgboost-trees"])
@@ -250,9 +252,27 @@ def test_keywords_are_those_of_both_libraries():
     ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
     of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
     of_xgboost = set(inspect.signature(xgb.XGBRanker.predict).parameters)
-    # Names of features are always checked, scores are never transformed, and initial scores are added by hand.
-    assert of_lightgbm - ours == {"raw_score", "validate_features", "kwargs"}
-    assert of_xgboost - ours == {"output_margin", "validate_features", "base_margin"}
+    # Scores are never transformed, and initial scores are added by hand.
+    assert of_lightgbm - ours == {"raw_score", "kwargs"}
+    assert of_xgboost - ours == {"output_margin", "base_margin"}
+
+
+def test_keywords_that_change_nothing(ranker_class, fitted, data, frame):
+    ranker = fitted(ranker_class, named=True)
+    expected = ranker.predict(frame)
+    threads = {"num_threads": 2} if ranker_class is br.LightGBMRanker else {}
+    np.testing.assert_array_equal(ranker.predict(frame, raw_score=True, output_margin=False, **threads), expected)
+    if ranker_class is br.XGBoostRanker:
+        with pytest.raises(ValueError, match="takes no num_threads=2: set n_jobs"):
+            ranker.predict(frame, num_threads=2)
+    renamed = frame.add_prefix("other_")
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(renamed)
+    np.testing.assert_array_equal(ranker.predict(renamed, validate_features=False), expected)
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(renamed.iloc[:, 1:], validate_features=False)
+    with pytest.raises(TypeError, match="predict has no argument 'base_margin': add it to the scores"):
+        ranker.predict(frame, base_margin=expected)
 
 
 def test_rankers_that_are_not_fitted(ranker_class, fitted, data):

@@ -15,7 +15,9 @@ from boostrank.backends.base import import_backend, import_onnx_converter
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
+from boostrank.backends.lightgbm.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
+from boostrank.backends.lightgbm.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
@@ -49,25 +51,36 @@ def as_booster(model: Any) -> Any:
     return booster
 
 
-def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
+def predict(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.float64]:
     """Scores of the rows of X, float64, shape (n_documents,)."""
-    return join([booster.predict(block, raw_score=True, **_iterations(rounds)) for block in blocks(X)])
+    return join([booster.predict(block, raw_score=True, **_iterations(rounds), **threads) for block in blocks(X)])
 
 
-def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
+def leaves(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.int32]:
     """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
-    return join([booster.predict(block, pred_leaf=True, **_iterations(rounds)) for block in blocks(X)])
+    return join([booster.predict(block, pred_leaf=True, **_iterations(rounds), **threads) for block in blocks(X)])
 
 
-def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
+def contributions(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> Any:
     """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
     lgb = import_backend("lightgbm")
     try:
-        values = [booster.predict(block, pred_contrib=True, **_iterations(rounds)) for block in blocks(X)]
+        settings = {**_iterations(rounds), **threads}
+        values = [booster.predict(block, pred_contrib=True, **settings) for block in blocks(X)]
     except lgb.basic.LightGBMError as error:
         raise ValueError(f"there are no contributions (pred_contrib): {error}") from error
     in_csr_format: Any = type(X)
     return in_csr_format(values[0]) if issparse(X) else join(values)
+
+
+def prediction_threads(number: int) -> dict[str, int]:
+    """The argument of LightGBM's prediction; 0 and negative numbers leave the choice to OpenMP."""
+    return {"num_threads": number}
+
+
+def takes_infinity(model: Any) -> bool:
+    """Whether features may be infinite, as always in LightGBM: infinity is larger than all numbers."""
+    return True
 
 
 def base_score(booster: Any) -> float:

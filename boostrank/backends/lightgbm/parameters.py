@@ -23,6 +23,11 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
+OBJECTIVE_ALIASES: Mapping[str | None, str] = {
+    None: "lambdarank",
+    **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
+}
+METRIC_ORDER = 1
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",
@@ -47,6 +52,10 @@ EXPLICIT: Mapping[str, str] = {
     "num_iterations": "n_estimators",
     "early_stopping_round": "early_stopping_rounds",
     "seed": "random_state",
+    "metric": "eval_metric",
+    "eval_at": "eval_at",
+    "label_gain": "gain",
+    "callbacks": "callbacks",
 }
 #: Largest label for native objectives, and so the largest index of the table of gains that lambdarank gets.
 MAX_NATIVE_LABEL = 10_000
@@ -81,13 +90,10 @@ _TWO_CLASSES = "it needs labels of two classes; give sample_weight to fit"
 #: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
-    "metric": _METRIC,
-    "eval_at": f'{_METRIC}, such as "ndcg@5"',
     "first_metric_only": "one metric decides on early stopping; give its name as early_stopping_metric to fit",
     "is_provide_training_metric": "put the training data into eval_set",
     "metric_freq": "metrics are computed in every round; give verbose=n to fit to print those of every n-th round",
     "early_stopping_min_delta": "set only early_stopping_rounds; every improvement counts",
-    "label_gain": "set gain instead, which may be a list",
     "task": "call fit or predict",
     "input_model": "call load_model",
     "output_model": "call save_model",
@@ -109,10 +115,10 @@ _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(["start_iteration_predict", "num_iteration_predict", "predict_raw_score"], _PREDICTION),
     **dict.fromkeys(["predict_leaf_index", "predict_contrib", "predict_disable_shape_check"], _PREDICTION),
     **dict.fromkeys(["pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"], _PREDICTION),
-    # These are parameters of LightGBM's estimators.
-    "callbacks": "give callbacks to fit",
+    # This is a parameter of LightGBM's estimators.
     "class_weight": "it is for classifiers; give sample_weight to fit",
 }
+_NEUTRAL: Mapping[str, Any] = {"task": "train", "first_metric_only": True, "num_class": 1}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
     "sigmoid": "lambdarank",
@@ -148,7 +154,7 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     }
     if objective is None:
         others["bagging_by_query"] = "LightGBM trains a constant model with it; set subsample_queries"
-    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others})
+    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others}, _NEUTRAL)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -195,4 +201,5 @@ def samples_queries(parameters: Mapping[str, Any]) -> bool:
 def _canonical_names() -> Mapping[str, str]:
     """Canonical names of the parameters by name and alias, from the table that LightGBM's library contains."""
     table = import_backend("lightgbm").basic._ConfigAliases._get_all_param_aliases()
-    return {alias: name for name, aliases in table.items() for alias in aliases}
+    of_estimators = {"eval_metric": "metric", "callbacks": "callbacks"}
+    return {alias: name for name, aliases in table.items() for alias in aliases} | of_estimators

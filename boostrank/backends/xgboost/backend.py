@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missin
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
+from boostrank.backends.xgboost.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
+from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost.parameters import known_parameters as known_parameters
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
@@ -61,6 +64,20 @@ def as_booster(model: Any) -> Any:
     if not isinstance(booster, xgb.Booster):
         raise TypeError(f"init_model must be a model of XGBoost; got {type(model).__name__}")
     return booster
+
+
+def prediction_threads(number: int) -> dict[str, int]:
+    """Raise ValueError: XGBoost's predictions have no number of threads of their own."""
+    raise ValueError(
+        f"XGBoost predicts with the number of threads of the training, and takes no num_threads={number!r}: set n_jobs "
+        "of the ranker before fit"
+    )
+
+
+def takes_infinity(model: Any) -> bool:
+    """Whether features may be infinite, which XGBoost takes only as its `missing`."""
+    missing = model.get("missing") if isinstance(model, Mapping) else missing_number_of(model)
+    return isinstance(missing, float) and math.isinf(missing)
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:

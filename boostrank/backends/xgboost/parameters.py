@@ -23,6 +23,9 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
+OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
+#: The last metric decides in XGBoost.
+METRIC_ORDER = -1
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
 #: Native names of the boosting parameters, by their names in the ranker.
@@ -53,6 +56,9 @@ EXPLICIT: Mapping[str, str] = {
     "num_boost_round": "n_estimators",
     "early_stopping_rounds": "early_stopping_rounds",
     "seed": "random_state",
+    "eval_metric": "eval_metric",
+    "eval_at": "eval_at",
+    "callbacks": "callbacks",
 }
 #: Canonical names by alias. XGBoost's configuration lists both, but not that they are the same.
 ALIASES: Mapping[str, str] = {
@@ -97,11 +103,9 @@ _ONE_SCORE = "a ranker gives one score per row"
 #: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
-    "eval_metric": _METRIC,
     "custom_metric": _METRIC,
     "feval": _METRIC,
     "disable_default_eval_metric": _METRIC,
-    "base_score": "rankers start from the score 0",
     "boost_from_average": "rankers start from the score 0",
     "ndcg_exp_gain": 'set gain="exp2" or gain="linear" instead',
     "num_class": _ONE_SCORE,
@@ -113,11 +117,13 @@ _REFUSED: Mapping[str, str] = {
     "validate_parameters": "the names of parameters are always checked",
     "updater_seq": "set updater instead",
     "scale_pos_weight": "it needs labels of two classes; give sample_weight to fit",
-    "callbacks": "give callbacks to fit",
     "enable_categorical": "columns with a categorical type are always categorical features",
     "evals": "give eval_set to fit",
     "verbose_eval": "give verbose to fit",
 }
+
+
+_NEUTRAL: Mapping[str, Any] = {"enable_categorical": True, "validate_parameters": True, "scale_pos_weight": 1}
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -187,7 +193,7 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
     names = _names() | MATRIX_PARAMETERS.keys()
     canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES]}
     usable = {name: target for name, target in canonical.items() if target not in refused}
-    return KnownParameters("XGBoost", usable, EXPLICIT, refused)
+    return KnownParameters("XGBoost", usable, EXPLICIT, refused, _NEUTRAL)
 
 
 @cache
@@ -198,7 +204,8 @@ def _names() -> frozenset[str]:
     booster = xgb.Booster({"nthread": 1, "booster": "dart", "objective": "rank:ndcg"}, [data])
     learner = json.loads(booster.save_config())["learner"]
     # These are parameters of the training function, and not of the configuration.
-    return frozenset(_names_within(learner)) | {"num_boost_round", "early_stopping_rounds", "verbosity"}
+    of_training = {"num_boost_round", "early_stopping_rounds", "verbosity", "eval_metric", "eval_at", "callbacks"}
+    return frozenset(_names_within(learner)) | of_training
 
 
 def _names_within(configuration: Any, section: str = "") -> Iterator[str]:

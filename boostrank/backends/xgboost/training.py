@@ -163,7 +163,7 @@ def _parameters(training: Training) -> dict[str, Any]:
     parameters = {**specification.parameters, "disable_default_eval_metric": True}
     if specification.init_model is None:
         # A model whose training goes on keeps its own base score.
-        parameters["base_score"] = 0.0
+        parameters.setdefault("base_score", 0.0)
     native = specification.native_objective
     if isinstance(specification.loss, Loss):
         # The features of each node are drawn by default. Where every round has its own seed, the rounds that are added
