@@ -121,7 +121,7 @@ def _of_library(library: str, measure: Any) -> Measure:
         )
     first = found[0]
     names = [name for name in ("ties", "empty", "threshold", "denominator") if hasattr(measure, name)]
-    k = first.uncut_k if measure.k is None else measure.k
+    k = first.k if measure.k is None else measure.k
     return _changed(measure, {"k": k, **{name: getattr(first, name) for name in names}})
 
 

@@ -11,7 +11,7 @@ text of the module :mod:`boostrank.surrogates.rank_weighted` shows what follows 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -55,8 +55,9 @@ class FixedLambdaMART(LabelWeightedPairs):
         loses = expit(-difference)
         slope, curvature = weight * loses * np.sign(self._gaps(targets)), weight * loses * (1.0 - loses)
         first, second, n = self.pairs.first, self.pairs.second, len(scores)
-        gradient: Floats = np.bincount(second, slope, n) - np.bincount(first, slope, n)
-        return gradient, np.bincount(first, curvature, n) + np.bincount(second, curvature, n)
+        gradient: Any = np.bincount(second, slope, n) - np.bincount(first, slope, n)
+        hessian: Any = np.bincount(first, curvature, n) + np.bincount(second, curvature, n)
+        return gradient, hessian
 
     def _gaps(self, targets: Floats) -> Floats:
         """Target of the first document minus that of the second, for each pair."""
