@@ -150,16 +150,27 @@ def takes_bins(parameters: Mapping[str, Any]) -> bool:
 
 
 def dense_blocks(X: Any) -> Iterator[Any]:
-    """Features as XGBoost takes them to predict: `X` itself, or dense blocks of rows of a sparse matrix or of files."""
+    """Features as XGBoost takes them to predict: an array, or dense blocks of rows of a sparse matrix or of files."""
     if isinstance(X, FeatureFiles):
         yield from X.blocks()
-        return
-    if not issparse(X):
-        yield X
-        return
-    matrix: Any = X
-    for rows in _slices(_block_ends(_rows_per_block(X), np.arange(1, matrix.shape[0] + 1))):
-        yield _dense(matrix[rows])
+    elif issparse(X):
+        matrix: Any = X
+        for rows in _slices(_block_ends(_rows_per_block(X), np.arange(1, matrix.shape[0] + 1))):
+            yield _dense(matrix[rows])
+    else:
+        yield _frame_as_array(X) if is_pandas(X) else X
+
+
+def _frame_as_array(X: Any) -> NDArray[np.float32]:
+    """The columns of a pandas DataFrame whose categories are those of the model, as float32; categories by their codes.
+
+    XGBoost itself converts numbers and categories in the same way, but takes longer for the columns of a query than for
+    its prediction.
+    """
+    codes = {i: X.iloc[:, i].array.codes for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")}
+    columns = {i: np.where(column < 0, np.nan, column) for i, column in codes.items()}
+    with np.errstate(over="ignore"):
+        return replace_columns(X, columns).to_numpy(np.float32, na_value=np.nan)
 
 
 def _dense(X: Any) -> NDArray[np.float32]:
