@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from boostrank.core import compiled
@@ -36,6 +35,8 @@ def main() -> None:
 
 def versions() -> str:
     """The versions of boostrank and of the libraries that it uses, and whether its compiled library is used."""
+    from importlib.metadata import PackageNotFoundError, version
+
     lines = []
     for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
         try:

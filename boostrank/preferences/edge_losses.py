@@ -35,8 +35,7 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import lsqr
+import scipy
 
 from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.inputs.arrays import Floats
@@ -151,7 +150,7 @@ def aggregate(graph: PreferenceGraph) -> Aggregation:
         roots = np.sqrt(grouped.weights)
         ends = np.stack([grouped.winner, grouped.loser], axis=1).ravel()
         signed = np.stack([roots, -roots], axis=1).ravel()
-        edges = csr_array((signed, ends, 2 * np.arange(n_edges + 1)), shape=(n_edges, graph.n_documents))
-        scores = graph.queries.ungroup(lsqr(edges, roots, atol=1e-12, btol=1e-12)[0])
+        edges = scipy.sparse.csr_array((signed, ends, 2 * np.arange(n_edges + 1)), shape=(n_edges, graph.n_documents))
+        scores = graph.queries.ungroup(scipy.sparse.linalg.lsqr(edges, roots, atol=1e-12, btol=1e-12)[0])
     with np.errstate(invalid="ignore"):
         return Aggregation(scores, graph.disagreement(scores) / graph.total())

@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, find, issparse
-from scipy.sparse.csgraph import connected_components
 
 from boostrank.core.dcg import DCG, Gain, Ties, check_relevance, check_ties
 from boostrank.core.queries import Queries
@@ -179,19 +178,19 @@ class PreferenceGraph:
             If the matrix is not sparse or has another shape, or an edge is invalid.
         """
         n_documents, shape = Queries.from_qid(qid).n_documents, np.shape(matrix)
-        sparse: bool = issparse(matrix)
+        sparse: bool = scipy.sparse.issparse(matrix)
         if not sparse or shape != (n_documents, n_documents):
             raise ValueError(
                 f"matrix must be a scipy sparse array of shape ({n_documents}, {n_documents}), the rows of qid; got "
                 f"{type(matrix).__name__} of shape {shape}"
             )
-        winner, loser, weight = find(matrix)
+        winner, loser, weight = scipy.sparse.find(matrix)
         return cls(qid, winner, loser, weight)
 
     def to_scipy(self) -> Any:
         """The weights as a sparse array of shape (n_documents, n_documents); weights of equal edges are added."""
         shape = (self.n_documents, self.n_documents)
-        return csr_array((self.weights, (self.winner, self.loser)), shape=shape)
+        return scipy.sparse.csr_array((self.weights, (self.winner, self.loser)), shape=shape)
 
     @property
     def n_documents(self) -> int:
@@ -330,7 +329,7 @@ class PreferenceGraph:
         low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
         codes = low.astype(np.int64) * self.n_documents + high
         both = np.intersect1d(codes[self.winner < self.loser], codes[self.winner > self.loser])
-        _, component = connected_components(self.to_scipy(), connection="strong")
+        _, component = scipy.sparse.csgraph.connected_components(self.to_scipy(), connection="strong")
         in_cycle = np.bincount(component)[component] > 1
         cyclic = self.queries.max(self.queries.group(in_cycle))
         return Conflicts(np.stack(np.divmod(both, self.n_documents), axis=1), self.queries.ids[cyclic])
@@ -427,7 +426,8 @@ def _edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) 
         stop = int(indptr[np.searchsorted(indptr, winner[-1], side="right")])
         ends = np.stack([winner - start, loser - start], axis=1, dtype=np.int32, casting="same_kind").ravel()
         n, shape = len(winner), (len(winner), stop - start)
-        less, plus = (csr_array((entries[: 2 * n], ends, pointers[: n + 1]), shape=shape) for entries in (signs, ones))
+        both = [(entries[: 2 * n], ends, pointers[: n + 1]) for entries in (signs, ones)]
+        less, plus = (scipy.sparse.csr_array(entries, shape=shape) for entries in both)
         blocks.append(EdgeBlock(edges, slice(start, stop), less, less.T, plus.T))
     return blocks
 

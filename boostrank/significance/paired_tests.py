@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, check_number
@@ -173,7 +173,7 @@ def t_test(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike |
     n = len(differences)
     statistic = standardized_mean(differences, weights, power=2) * np.sqrt(n)
     # For a single query there is no degree of freedom, and Student's distribution is not defined.
-    p_value = 2.0 * special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
+    p_value = 2.0 * scipy.special.stdtr(n - 1, -abs(statistic)) if n > 1 else np.nan
     return TTest(mean_difference(weights * differences), float(statistic), n - 1, float(p_value))
 
 

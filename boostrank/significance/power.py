@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from boostrank.core.dcg import DCG, Gain, check_relevance
 from boostrank.core.discounts import (
@@ -72,7 +72,7 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     """
     check_number("level", level, above=0, below=1)
     check_number("power", power, above=level, below=1)
-    rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
+    rejected, detected = scipy.special.ndtri(1.0 - level / 2.0), scipy.special.ndtri(power)
     with np.errstate(divide="ignore"):
         needed = ((rejected + detected) / as_floats(effect, "effect", keep_shape=True)) ** 2 + rejected**2 / 2.0
     return np.maximum(2.0, np.ceil(needed))

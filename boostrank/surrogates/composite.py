@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
@@ -108,4 +108,4 @@ class Composite(Surrogate):
             reach *= 2.0
             if reach > MAX_CONSTANT:
                 return 0.0
-        return float(brentq(slope, -reach, reach))
+        return float(scipy.optimize.brentq(slope, -reach, reach))
