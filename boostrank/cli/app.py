@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from boostrank.cli import INTERRUPTED, print_to_stderr, versions
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 #: The commands, with their texts in the help: train, use, evaluate, compare, understand. Each has a module of its name.
 COMMANDS = {
@@ -26,11 +23,11 @@ COMMANDS = {
 }
 
 
-def stoppable(function: Callable[P, T], place: str = "ended") -> Callable[P, T]:
+def stoppable(function: Callable[..., Any], place: str = "ended") -> Callable[..., Any]:
     """A function that prints one line when Ctrl-C stops it, and ends the program with the exit code of that."""
 
     @functools.wraps(function)
-    def run(*args: P.args, **options: P.kwargs) -> T:
+    def run(*args: Any, **options: Any) -> Any:
         try:
             return function(*args, **options)
         except KeyboardInterrupt:
@@ -55,15 +52,11 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The name of the command that is called, the command, and its arguments."""
         name, _, others = super().resolve_command(ctx, args)
-        return name, stoppable(load, "began")(str(name)), others
+        return name, None if name is None else stoppable(load, "began")(name), others
 
 
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+HELP = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, context_settings=HELP)
 
 
 def print_versions(wanted: bool) -> None:

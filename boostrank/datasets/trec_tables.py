@@ -35,7 +35,7 @@ def as_run(run: Any) -> pd.DataFrame:
     ------
     ValueError
         If a column is missing, an id is missing, or a score is not a finite number. Whether a document occurs twice in
-        a query is checked by :func:`refuse_duplicates`, for which the documents have to be numbered.
+        a query is checked by :func:`check_unique`, for which the documents have to be numbered.
     TypeError
         If `run` has none of these forms.
     """
@@ -161,7 +161,7 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
     return numbers
 
 
-def refuse_duplicates(table: pd.DataFrame, name: str, documents: Ints) -> None:
+def check_unique(table: pd.DataFrame, name: str, documents: Ints) -> None:
     """Raise ValueError if a query of judgments or of a run has a document twice, judgments for the same iteration.
 
     `documents` are numbers of the documents: they are compared several times faster than texts.

@@ -183,15 +183,9 @@ def _is_checked_array(known: Any, X: Any) -> bool:
 
     scikit-learn's own checks take as long as the prediction of a query.
     """
-    return (
-        type(X) is np.ndarray
-        and X.dtype in (np.float32, np.float64)
-        and X.dtype.isnative
-        and len(X) > 0
-        and X.shape[1:] == (known.n_features_in_,)
-        and not hasattr(known, "feature_names_in_")
-        and not np.isinf(X).any()
-    )
+    is_plain = type(X) is np.ndarray and X.dtype in (np.float32, np.float64) and len(X) > 0
+    is_known = is_plain and X.shape[1:] == (known.n_features_in_,) and not hasattr(known, "feature_names_in_")
+    return is_known and not np.isinf(X).any()
 
 
 def _as_array(X: Any) -> Any:

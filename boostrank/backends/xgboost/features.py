@@ -81,7 +81,7 @@ def make_matrix(
     if weights is not None:
         weights = weights[data.queries.starts]
     columns = column_fields(parameters)
-    X = encoded(data.X)
+    X = with_ascii_categories(NAMES.encode_columns(data.X))
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
     if takes_bins(parameters) and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
@@ -102,11 +102,6 @@ def make_matrix(
         # The names were checked before. XGBoost would refuse features without names if the reference has names.
         matrix.feature_names = reference.feature_names
     return matrix
-
-
-def encoded(X: Any) -> Any:
-    """A pandas DataFrame with names of columns and of categories that XGBoost takes; anything else is unchanged."""
-    return with_ascii_categories(NAMES.encode_columns(X))
 
 
 def _bins(

@@ -32,13 +32,9 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
     # The names were checked before.
-    settings = {
-        "predict_type": "margin",
-        "validate_features": False,
-        "iteration_range": _bounds(rounds),
-        "missing": missing_number_of(booster),
-    }
-    return np.concatenate([booster.inplace_predict(block, **settings) for block in dense_blocks(X)], dtype=np.float64)
+    settings = {"predict_type": "margin", "validate_features": False, "missing": missing_number_of(booster)}
+    parts = [booster.inplace_predict(block, iteration_range=_bounds(rounds), **settings) for block in dense_blocks(X)]
+    return np.concatenate(parts, dtype=np.float64)
 
 
 def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:

@@ -16,16 +16,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.core.weights import align, by_id, query_weights, refuse_unknown, shown
-from boostrank.datasets.trec_tables import (
-    DOCUMENT,
-    ITERATION,
-    QUERY,
-    RELEVANCE,
-    SCORE,
-    as_qrels,
-    as_run,
-    refuse_duplicates,
-)
+from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
@@ -325,8 +316,8 @@ def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Ind
     # A copy in one piece: pandas takes longer for texts in several pieces of memory.
     codes, documents = pd.factorize(ids.take(np.arange(len(ids))))
     of_judgments, of_run = np.split(codes.astype(np.int64), [len(judgments)])
-    refuse_duplicates(judgments, "qrels", of_judgments)
-    refuse_duplicates(retrieved, "run", of_run)
+    check_unique(judgments, "qrels", of_judgments)
+    check_unique(retrieved, "run", of_run)
     return documents, of_judgments, of_run
 
 
