@@ -4,9 +4,17 @@ boostrank imports its modules when their names are first used, so that this is t
 process. All modules have been compiled to bytecode before, as in an installed package.
 
 python benchmarks/startup_cost.py [--runs 7] [--output FOLDER]
+
+Commands on a run of 20 queries, with judgments, are timed in processor seconds, and next to them the import of pandas
+and the command of ir_measures.
 """
 
+import os
+import resource
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,6 +64,41 @@ def medians(code, runs, cache):
     return np.median([run_in_fresh_process(code, environment=settings) for _ in range(runs + 1)][1:], axis=0)
 
 
+def write_run(folder):
+    """Files of judgments and of a run."""
+    rows = [(query, document) for query in range(20) for document in range(10)]
+    Path(folder, "qrels").write_text("".join(f"{q} 0 d{d} {(q * d) % 3}\n" for q, d in rows))
+    Path(folder, "run").write_text("".join(f"{q} Q0 d{d} {d + 1} {10 - d} tag\n" for q, d in rows))
+
+
+def command_rows(runs, cache):
+    """Median processor milliseconds of whole processes of commands, which take turns."""
+    boostrank = [sys.executable, "-m", "boostrank"]
+    commands = {
+        "process: import pandas": [sys.executable, "-c", "import pandas"],
+        "process: ndcg_score of two documents": [
+            sys.executable,
+            "-c",
+            "import boostrank as br; br.ndcg_score([1, 0], [1.0, 2.0], [1, 1])",
+        ],
+        "process: boostrank --help": [*boostrank, "--help"],
+        "process: boostrank evaluate --qrels Q --run R": [*boostrank, "evaluate", "--qrels", "qrels", "--run", "run"],
+        "process: ir_measures qrels run nDCG@10": [sys.executable, "-m", "ir_measures", "qrels", "run", "nDCG@10"],
+    }
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache, "PYTHONDONTWRITEBYTECODE": ""}
+    ms = {name: [] for name in commands}
+    with tempfile.TemporaryDirectory() as folder:
+        write_run(folder)
+        for _ in range(runs + 1):
+            for name, command in commands.items():
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                ms[name].append(1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    # The first process of each compiles modules to bytecode.
+    return [(name, np.median(values[1:]), np.nan) for name, values in ms.items()]
+
+
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--runs", type=int, default=7)
@@ -66,6 +109,7 @@ def main():
             (statement, *medians(IMPORT.format(before=before, statement=statement), arguments.runs, cache))
             for before, statement in pairs
         ]
+        rows += command_rows(arguments.runs, cache)
         *ms, megabytes = medians(CALL, arguments.runs, cache)
     rows += [(f"softmax on 120,000 documents: {step}", value, megabytes) for step, value in zip(STEPS, ms, strict=True)]
     publish(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from boostrank.core import compiled
@@ -56,6 +55,8 @@ def line_of_user(error: BaseException) -> str:
 
 def versions() -> str:
     """The versions of boostrank and of the libraries that it uses, and whether its compiled library is used."""
+    from importlib.metadata import PackageNotFoundError, version
+
     lines = []
     for name in ("boostrank", "lightgbm", "xgboost", "numpy"):
         try:

@@ -3,41 +3,63 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from boostrank.cli import BROKEN_PIPE, INTERRUPTED, print_to_stderr, versions
-from boostrank.cli.check import check
-from boostrank.cli.compare import compare, default_text
-from boostrank.cli.evaluate import evaluate
-from boostrank.cli.explain import explain
-from boostrank.cli.fit import fit
-from boostrank.cli.predict import predict
 
-P = ParamSpec("P")
-
-app = typer.Typer(
-    no_args_is_help=True, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
-)
+#: The commands, with their texts in the help: train, use, evaluate, compare, understand. Each has a module of its name.
+COMMANDS = {
+    "fit": "Train a ranker, and save its model.",
+    "predict": "Score documents with a saved model.",
+    "evaluate": "Compute NDCG and other measures of scores or TREC runs.",
+    "compare": "Train several rankers on the same folds, and compare them.",
+    "explain": "Show why a model ranks one document above another.",
+    "check": "Check whether a loss is consistent with NDCG.",
+}
 
 
-def stoppable(command: Callable[P, None]) -> Callable[P, None]:
-    """A command that prints one line when Ctrl-C stops it, and ends with the exit code of what has stopped it."""
+def stoppable(function: Callable[..., Any], place: str = "ended") -> Callable[..., Any]:
+    """A function that prints one line when Ctrl-C stops it, and ends with the exit code of what has stopped it."""
 
-    @functools.wraps(command)
-    def run(*args: P.args, **options: P.kwargs) -> None:
+    @functools.wraps(function)
+    def run(*args: Any, **options: Any) -> Any:
         try:
-            command(*args, **options)
+            return function(*args, **options)
         except KeyboardInterrupt:
-            print_to_stderr("stopped:", "bold yellow", "before the command ended")
+            print_to_stderr("stopped:", "bold yellow", f"before the command {place}")
             raise typer.Exit(INTERRUPTED) from None
         except (BrokenPipeError, SystemExit):
             # rich raises SystemExit(1) for a broken pipe.
             raise typer.Exit(BROKEN_PIPE) from None
 
     return run
+
+
+def load(name: str) -> Any:
+    """Import the module of a command, and make the command."""
+    module = importlib.import_module(f"boostrank.cli.{name}")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    epilog = module.default_text() if name == "compare" else None
+    alone.command(name, short_help=COMMANDS[name], epilog=epilog)(stoppable(getattr(module, name)))
+    return typer.main.get_command(alone)
+
+
+class Commands(TyperGroup):
+    """The commands by name. A command is loaded when it is called: others import libraries that it does not need."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The name of the command that is called, the command, and its arguments."""
+        name, _, others = super().resolve_command(ctx, args)
+        return name, None if name is None else stoppable(load, "began")(name), others
+
+
+HELP = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, context_settings=HELP)
 
 
 def print_versions(wanted: bool) -> None:
@@ -64,12 +86,9 @@ def options(
     """NDCG-consistent ranking with LightGBM and XGBoost."""
 
 
-# The help lists the commands, with these texts, in this sequence: train, use, evaluate, compare, understand.
-app.command(short_help="Train a ranker, and save its model.")(stoppable(fit))
-app.command(short_help="Score documents with a saved model.")(stoppable(predict))
-app.command(short_help="Compute NDCG and other measures of scores or TREC runs.")(stoppable(evaluate))
-app.command(short_help="Train several rankers on the same folds, and compare them.", epilog=default_text())(
-    stoppable(compare)
-)
-app.command(short_help="Show why a model ranks one document above another.")(stoppable(explain))
-app.command(short_help="Check whether a loss is consistent with NDCG.")(stoppable(check))
+def _in_help() -> None:
+    """A command in the list of the help, before it is loaded."""
+
+
+for _name, _text in COMMANDS.items():
+    app.command(_name, short_help=_text)(_in_help)

@@ -9,17 +9,11 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
-from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.cli.tables import LABEL_NAMES, QID_NAMES
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import base_name, is_known, refuse_two_conventions, similar_name
-from boostrank.objectives.losses import LOSSES
-from boostrank.rankers import LightGBMRanker, XGBoostRanker
-from boostrank.rankers.settings import AUTO
-from boostrank.surrogates import SURROGATES
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False, highlight=False)
@@ -205,6 +199,14 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     ValueError
         For an unknown objective or normalization, and if no objective runs on the backend.
     """
+    # Commands that train nothing need none of these.
+    from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+    from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+    from boostrank.objectives.losses import LOSSES
+    from boostrank.rankers import LightGBMRanker, XGBoostRanker
+    from boostrank.rankers.settings import AUTO
+    from boostrank.surrogates import SURROGATES
+
     rankers: dict[str, Any] = {}
     of_lightgbm: dict[str, Any] = {} if leaves is None else {"num_leaves": leaves}
     of_xgboost: dict[str, Any] = (

@@ -56,8 +56,8 @@ import re
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from boostrank.clicks.log import ClickLog, check_log, summed
 from boostrank.clicks.models import Cascade, get_click_model
@@ -218,7 +218,7 @@ def evaluate(
     if n < 2:
         raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
     error = float(np.sqrt(sum_of_squares))
-    margin = float(stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
+    margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     n_without = int(np.count_nonzero(without))
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without)
 

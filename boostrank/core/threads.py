@@ -16,8 +16,6 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-import joblib
-
 #: Work that takes less time is done by one thread. The operating system may need some milliseconds to begin another one
 #: while the threads of LightGBM or XGBoost still wait actively for their next work, or other processes run.
 MIN_SECONDS = 0.002
@@ -76,7 +74,7 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
         The first exception in the sequence of `items`, whatever the number of threads. Exceptions that are no
         ``Exception``, such as KeyboardInterrupt, come before others.
     """
-    if n_threads() == 1 or len(items) < 2:
+    if len(items) < 2 or n_threads() == 1:
         for item in items:
             function(item)
         return
@@ -127,6 +125,9 @@ def _pool() -> ThreadPoolExecutor:
 
 @lru_cache(maxsize=1)
 def _n_processors() -> int:
+    # joblib takes longer to import than NumPy.
+    import joblib
+
     return int(joblib.cpu_count())
 
 

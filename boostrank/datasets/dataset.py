@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, as_array
@@ -46,6 +45,8 @@ class Dataset(NamedTuple):
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
         # Preferences and clicks are no arrays, and take rows themselves.
         y = self.y if self._has_other_labels else np.asarray(self.y)
+        from sklearn.utils import _safe_indexing
+
         return Dataset(_safe_indexing(self.X, rows), y[rows], as_array(self.qid, "qid")[rows])
 
     @property

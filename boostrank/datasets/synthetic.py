@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from boostrank.core.queries import Queries
 from boostrank.core.targets import make_targets
@@ -116,7 +116,7 @@ def make_ranking(
 
 def _labels(quality: Floats, fractions: Floats) -> Floats:
     """Labels of standard normal qualities; label ``i`` has the probability ``fractions[i]``."""
-    return np.searchsorted(np.cumsum(fractions)[:-1], ndtr(quality)).astype(np.float64)
+    return np.searchsorted(np.cumsum(fractions)[:-1], scipy.special.ndtr(quality)).astype(np.float64)
 
 
 def make_divided_ranking(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from boostrank.core.compiled import is_available
 from boostrank.core.compiled.lines import Role, trec_lines
-from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run
+from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run, check_unique
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import is_finite_text
 from boostrank.inputs.files import read_decompressed, write_atomically
@@ -148,6 +148,7 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     if not isinstance(tag, str):
         raise ValueError(f"tag must be a text; got {tag!r}")
     table = as_run(run)
+    check_unique(table, "run", pd.factorize(table[DOCUMENT])[0])
     for name, texts in (("tag", pd.Series([tag], dtype=str)), (QUERY, table[QUERY]), (DOCUMENT, table[DOCUMENT])):
         blank = texts.str.contains(r"\s", regex=True) | (texts == "")
         if blank.any():

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from boostrank.inputs.arrays import Ints
+
 QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = "query_id", "doc_id", "relevance", "score", "iteration"
 
 
@@ -26,21 +28,20 @@ def as_run(run: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id" (categorical, of str) and "score" (float64). Ids that are integers become
-        their decimal text, as in TREC files. All categories are used, in the sequence of their first rows.
+        With the columns "query_id" (categorical, of str), "doc_id" (texts) and "score" (float64). Ids that are integers
+        become their decimal text, as in TREC files. All categories are used, in the sequence of their first rows.
 
     Raises
     ------
     ValueError
-        If a column is missing, an id is missing, a score is not a finite number, or a document occurs twice in a query.
+        If a column is missing, an id is missing, or a score is not a finite number. Whether a document occurs twice in
+        a query is checked by :func:`check_unique`, for which the documents have to be numbered.
     TypeError
         If `run` has none of these forms.
     """
     table = _table(run, "run", SCORE)
     scores = _numbers(table, SCORE, "run")
-    result = pd.DataFrame({QUERY: _ids(table, QUERY, "run"), DOCUMENT: _ids(table, DOCUMENT, "run"), SCORE: scores})
-    _refuse_duplicates(result, [QUERY, DOCUMENT], "run")
-    return result
+    return pd.DataFrame({QUERY: _ids(table, QUERY, "run"), DOCUMENT: _texts(table, DOCUMENT, "run"), SCORE: scores})
 
 
 def as_qrels(qrels: Any) -> pd.DataFrame:
@@ -55,22 +56,20 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id", "iteration" (categorical, of str; "0" if there are none) and "relevance"
-        (float64).
+        With the columns "query_id", "doc_id" (as those of runs), "iteration" (categorical, of str; "0" if there are
+        none) and "relevance" (float64).
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`as_run`; a document may occur once for each query and iteration.
+        As :func:`as_run`.
     """
     table = _table(qrels, "qrels", RELEVANCE)
     relevance = _numbers(table, RELEVANCE, "qrels")
-    ids = {name: _ids(table, name, "qrels") for name in (QUERY, DOCUMENT)}
     one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
     iterations = _ids(table, ITERATION, "qrels") if ITERATION in table else one
-    result = pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
-    _refuse_duplicates(result, [QUERY, ITERATION, DOCUMENT], "qrels")
-    return result
+    ids = {QUERY: _ids(table, QUERY, "qrels"), DOCUMENT: _texts(table, DOCUMENT, "qrels")}
+    return pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
 
 
 def _table(given: Any, name: str, number: str) -> pd.DataFrame:
@@ -126,31 +125,24 @@ def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFram
 
 def _ids(table: pd.DataFrame, column: str, name: str) -> pd.Categorical:
     """A column of ids as texts; each different text is stored once."""
+    return pd.Categorical.from_codes(*pd.factorize(_texts(table, column, name)))
+
+
+def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
+    """A column of ids as an array of texts."""
     ids = table[column]
     if ids.isna().any():
         raise ValueError(f"{name} must have no missing ids; {column} of row {int(np.argmax(ids.isna()))} is missing")
-    codes, found = pd.factorize(_texts(ids, column, name))
-    categories = found.categories[found.codes] if isinstance(found, pd.Categorical) else found
-    return pd.Categorical.from_codes(codes, categories)
-
-
-def _texts(ids: pd.Series, column: str, name: str) -> Any:
-    """Ids as texts: an array or a Categorical."""
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        ids = ids.astype(ids.cat.categories.dtype)
     if isinstance(ids.dtype, pd.StringDtype):
         return ids.array
-    if isinstance(ids.dtype, pd.CategoricalDtype):
-        categories = ids.cat.categories
-        if isinstance(categories.dtype, pd.StringDtype) or pd.api.types.infer_dtype(categories) == "string":
-            return ids.array
-    if pd.api.types.is_integer_dtype(ids.dtype):
-        return ids.astype(str).to_numpy(dtype=object)
     values = ids.to_numpy(dtype=object)
-    if pd.api.types.infer_dtype(values, skipna=False) == "string":
-        return values
-    for row, value in enumerate(values):
-        if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
-            raise ValueError(f"{name} must have ids that are str or int; {column} of row {row} is {value!r}")
-    return np.array([str(value) for value in values], dtype=object)
+    if pd.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
+        for row, value in enumerate(values):
+            if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
+                raise ValueError(f"{name} must have ids that are str or int; {column} of row {row} is {value!r}")
+    return pd.Series([str(value) for value in values.tolist()], dtype=str).array
 
 
 def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
@@ -169,11 +161,16 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
     return numbers
 
 
-def _refuse_duplicates(table: pd.DataFrame, keys: list[str], name: str) -> None:
-    numbers = np.zeros(len(table), dtype=np.int64)
-    for key in keys:
-        numbers = numbers * len(table[key].cat.categories) + table[key].cat.codes.to_numpy()
-    repeated = pd.Series(numbers).duplicated().to_numpy()
-    if repeated.any():
-        row = table.iloc[int(np.argmax(repeated))]
+def check_unique(table: pd.DataFrame, name: str, documents: Ints) -> None:
+    """Raise ValueError if a query of judgments or of a run has a document twice, judgments for the same iteration.
+
+    `documents` are numbers of the documents: they are compared several times faster than texts.
+    """
+    numbers = documents
+    for ids in (table[key].cat for key in (QUERY, ITERATION) if key in table):
+        numbers = numbers * len(ids.categories) + ids.codes.to_numpy()
+    # NumPy sorts numbers faster than pandas finds the same ones.
+    ordered = np.sort(numbers)
+    if (ordered[1:] == ordered[:-1]).any():
+        row = table.iloc[int(np.argmax(pd.Series(numbers).duplicated().to_numpy()))]
         raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma
+import scipy
 
 from boostrank.core.dcg import DCG, Ties, check_cutoff
 from boostrank.core.rankings import RankedBlock
@@ -337,9 +337,9 @@ class MeanPrecision(BinaryMeasure):
         # The harmonic number H_n is digamma(n + 1) plus a constant; so very large depths cost no more. The discount of
         # the query with the largest depth is used for all queries. For a query with a smaller depth it is too large, by
         # the same amount at each rank that counts, and this is subtracted afterwards.
-        largest = digamma(depths.max() + 1.0)
-        tails = replace(counts, discount=lambda ranks: np.maximum(largest - digamma(ranks), 0.0))
-        excess = largest - digamma(depths + 1.0)
+        largest = scipy.special.digamma(depths.max() + 1.0)
+        tails = replace(counts, discount=lambda ranks: np.maximum(largest - scipy.special.digamma(ranks), 0.0))
+        excess = largest - scipy.special.digamma(depths + 1.0)
         total_of, found_of = (dcg.per_block(gains, queries, self.ties) for dcg in (tails, counts))
 
         def per_block(ranked: RankedBlock) -> Floats:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from boostrank.core.queries import Queries
 from boostrank.core.weights import align, by_id, index_has_ids, is_by_id, refuse_unknown, weighted_means
@@ -135,7 +135,7 @@ def mean_margin(n_values: Ints, standard_error: Floats, level: float = LEVEL) ->
     [1.2706, 0.2045, nan]
     """
     degrees = np.maximum(n_values - 1, 1)
-    return special.stdtrit(degrees, (1.0 + level) / 2.0) * standard_error
+    return scipy.special.stdtrit(degrees, (1.0 + level) / 2.0) * standard_error
 
 
 def add_groups(values: pd.DataFrame, groups: QueryGroups) -> pd.DataFrame:

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from boostrank.core.dcg import Ties, check_relevance, check_ties
 from boostrank.core.queries import Queries, rows_with_ids
@@ -130,7 +130,7 @@ class PreferenceGraph:
     def to_scipy(self) -> Any:
         """The weights as a sparse array of shape (n_documents, n_documents); weights of equal edges are added."""
         shape = (self.n_documents, self.n_documents)
-        return csr_array((self.weights, (self.winner, self.loser)), shape=shape)
+        return scipy.sparse.csr_array((self.weights, (self.winner, self.loser)), shape=shape)
 
     @property
     def n_documents(self) -> int:
@@ -396,7 +396,8 @@ def _edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) 
         stop = int(indptr[np.searchsorted(indptr, winner[-1], side="right")])
         ends = np.stack([winner - start, loser - start], axis=1, dtype=np.int32, casting="same_kind").ravel()
         n, shape = len(winner), (len(winner), stop - start)
-        less, plus = (csr_array((entries[: 2 * n], ends, pointers[: n + 1]), shape=shape) for entries in (signs, ones))
+        both = [(entries[: 2 * n], ends, pointers[: n + 1]) for entries in (signs, ones)]
+        less, plus = (scipy.sparse.csr_array(entries, shape=shape) for entries in both)
         blocks.append(EdgeBlock(edges, slice(start, stop), less, less.T, plus.T))
     return blocks
 

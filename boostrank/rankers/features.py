@@ -14,6 +14,9 @@ from sklearn.utils.validation import validate_data
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
 
+#: Number of rows of a DataFrame that are converted at once to look for infinity.
+_ROWS_PER_BLOCK = 4096
+
 
 @dataclass(frozen=True)
 class ColumnCategories:
@@ -150,10 +153,14 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         # The values in files are checked when they are read.
         validate_data(known, X.without_rows(), reset=reset, skip_check_array=True)
         return X
+    if not reset and _is_checked_array(known, X):
+        return X
     X = to_pandas(X)
     if is_pandas(X):
         X = _check_frame(known, X, reset)
-        validate_data(known, X, reset=reset, skip_check_array=True)
+        # scikit-learn's comparison of names takes longer than the prediction of a query.
+        if reset or X.columns.tolist() != list(getattr(known, "feature_names_in_", ())):
+            validate_data(known, X, reset=reset, skip_check_array=True)
         if reset:
             known.categories = ColumnCategories.of_frame(X)
             return X
@@ -172,6 +179,16 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         checked = checked.copy()
         checked.sum_duplicates()
     return checked
+
+
+def _is_checked_array(known: Any, X: Any) -> bool:
+    """Whether `X` is an array without names that needs no conversion and has no fault; it may be one if this is False.
+
+    scikit-learn's own checks take as long as the prediction of a query.
+    """
+    is_plain = type(X) is np.ndarray and X.dtype in (np.float32, np.float64) and len(X) > 0
+    is_known = is_plain and X.shape[1:] == (known.n_features_in_,) and not hasattr(known, "feature_names_in_")
+    return is_known and (known._takes_infinity or not np.isinf(X).any())
 
 
 def _as_array(X: Any) -> Any:
@@ -197,28 +214,48 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
             "the DataFrame X.to_frame()"
         )
     X = _with_text_names(known, X, reset)
-    # Columns of types that one of the libraries does not take.
-    converted: dict[Any, Any] = {}
-    for name, dtype in X.dtypes.items():
-        if isinstance(dtype, pd.SparseDtype):
-            converted[name] = dtype.subtype
-        elif isinstance(dtype, pd.ArrowDtype) and pd.api.types.is_numeric_dtype(dtype):
-            converted[name] = np.float64
-    if converted:
-        X = X.astype(converted)
-    for name, dtype in X.dtypes.items():
+    types: dict[Any, Any] = {}
+    converted, numbers = {}, []
+    for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
         if isinstance(dtype, pd.CategoricalDtype):
             continue
-        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
-            raise ValueError(
-                f"the column {name!r} of X has the type {dtype}; columns of X must be numbers, bool or categories: "
-                f"convert text by X[{name!r}].astype('category')"
-            )
-        if known._takes_infinity:
-            continue
-        if pd.api.types.is_float_dtype(dtype) and np.isinf(X[name].to_numpy(np.float64, na_value=np.nan)).any():
-            raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
+        numbers.append(i)
+        if dtype not in types:
+            types[dtype] = _plain_type(name, dtype)
+        if types[dtype] != dtype:
+            converted[name] = types[dtype]
+    if converted:
+        X = X.astype(converted)
+    if not known._takes_infinity:
+        _refuse_infinity(X, numbers)
     return X
+
+
+def _plain_type(name: Any, dtype: Any) -> Any:
+    """The type of a column of numbers, or one in its place that both libraries take."""
+    import pandas as pd
+
+    plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
+    if not pd.api.types.is_numeric_dtype(plain) or pd.api.types.is_complex_dtype(plain):
+        raise ValueError(
+            f"the column {name!r} of X has the type {plain}; columns of X must be numbers, bool or categories: "
+            f"convert text by X[{name!r}].astype('category')"
+        )
+    return np.float64 if isinstance(plain, pd.ArrowDtype) else plain
+
+
+def _refuse_infinity(X: Any, numbers: list[int]) -> None:
+    """Raise ValueError if one of these columns of a pandas DataFrame contains infinity.
+
+    They are looked at together: single columns of pandas take longer than the prediction of a query.
+    """
+    for start in range(0, len(X), _ROWS_PER_BLOCK):
+        block = X.iloc[start : start + _ROWS_PER_BLOCK]
+        columns = block if len(numbers) == X.shape[1] else block.iloc[:, numbers]
+        infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
+        if infinite.any():
+            name = X.columns[numbers[int(np.argmax(infinite))]]
+            raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
 
 
 def _with_text_names(known: Any, X: Any, reset: bool) -> Any:

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from boostrank.core.weights import check_weights
 from boostrank.inputs.arrays import Floats, as_floats
@@ -138,7 +138,7 @@ def bootstrap_interval(
     if 1 < n < MIN_BOOTSTRAP_QUERIES:
         means = (weights * rows).mean(axis=1)
         errors = np.sqrt(((weights * (rows - means[:, None])) ** 2).sum(axis=1) / (n * (n - 1.0)))
-        half = special.stdtrit(n - 1.0, (1.0 + level) / 2.0) * errors
+        half = scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0) * errors
         ends = np.stack([means - half, means + half])
     elif n > 1:
         means = resampled_means(rows, n_resamples, random_state, weights)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from boostrank.core.dcg import DCG, Gain, check_relevance
 from boostrank.core.discounts import (
@@ -76,14 +76,14 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
     """
     check_number("level", level, above=0, below=1)
     check_number("power", power, above=level, below=1)
-    rejected, detected = special.ndtri(1.0 - level / 2.0), special.ndtri(power)
+    rejected, detected = scipy.special.ndtri(1.0 - level / 2.0), scipy.special.ndtri(power)
     effects = np.abs(as_floats(effect, "effect", keep_shape=True))
     with np.errstate(divide="ignore"):
         needed = np.maximum(2.0, np.ceil(((rejected + detected) / effects) ** 2 + rejected**2 / 2.0))
     for _ in range(MAX_CORRECTION):
         few = np.where(needed < MAX_CORRECTED, needed, 2.0)
-        limit = special.stdtrit(few - 1.0, 1.0 - level / 2.0)
-        missed = special.nctdtr(few - 1.0, np.where(np.isfinite(effects), effects, 0.0) * np.sqrt(few), limit)
+        limit = scipy.special.stdtrit(few - 1.0, 1.0 - level / 2.0)
+        missed = scipy.special.nctdtr(few - 1.0, np.where(np.isfinite(effects), effects, 0.0) * np.sqrt(few), limit)
         needed += (needed < MAX_CORRECTED) & np.isfinite(effects) & (missed > 1.0 - power)
     return needed
 

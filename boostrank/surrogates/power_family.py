@@ -91,7 +91,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import exprel, logsumexp
+import scipy
 
 from boostrank.core import convex_functions
 from boostrank.core.segments import Segments
@@ -187,7 +187,7 @@ class Power(Surrogate):
         log_x = queries.repeat(queries.logsumexp(scores)) - scores
         exponents = self.exponent * log_x
         # exprel(y) is (exp(y) - 1) / y, which is 1 for y = 0.
-        values = log_x * exprel(exponents)
+        values = log_x * scipy.special.exprel(exponents)
         distant = exponents > convex_functions.MAX_EXPONENT
         if distant.any():
             values[distant] = (convex_functions.continued_exp(exponents[distant]) - 1.0) / self.exponent
@@ -251,7 +251,7 @@ class Power(Surrogate):
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
             scores = self.representative(np.log(expected) / (1.0 + self.exponent))
-        log_x = logsumexp(scores, axis=1, keepdims=True) - scores
+        log_x = scipy.special.logsumexp(scores, axis=1, keepdims=True) - scores
         # The formula is that of the loss without its continuation for distant scores.
         inside = self.exponent * log_x[np.isfinite(scores)] <= convex_functions.MAX_EXPONENT
         return scores if inside.all() else None

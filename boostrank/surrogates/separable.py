@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
+import scipy
 
 from boostrank.core import compiled, convex_functions
 from boostrank.core.compiled import documents
@@ -222,7 +222,7 @@ class Poisson(Separable):
         return convex_functions.continued_exp_inverse_slope(slopes)
 
     def dual(self, targets: Floats) -> Floats:
-        return xlogy(targets, targets) - targets
+        return scipy.special.xlogy(targets, targets) - targets
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         with np.errstate(divide="ignore"):
@@ -275,7 +275,7 @@ class Logistic(Separable):
             return np.log(slopes) - np.log1p(-slopes)
 
     def dual(self, targets: Floats) -> Floats:
-        return xlogy(targets, targets) + xlog1py(1.0 - targets, -targets)
+        return scipy.special.xlogy(targets, targets) + scipy.special.xlog1py(1.0 - targets, -targets)
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         is_logistic = is_defined_with(type(self), "intercept", "slope_curvature")

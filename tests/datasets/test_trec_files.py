@@ -227,6 +227,6 @@ def test_subtopics_of_named_tuples_are_kept():
         (None, TypeError, "got NoneType"),
     ],
 )
-def test_table_that_is_no_run_is_refused(table, error, fault):
+def test_table_that_is_no_run_is_refused(table, error, fault, tmp_path):
     with pytest.raises(error, match=fault):
-        as_run(table)
+        write_run(tmp_path / "run.txt", table)

@@ -10,7 +10,10 @@ import scipy.sparse as sp
 from cases import for_each
 
 import boostrank as br
+import boostrank.rankers.features as rankers_features
 from boostrank.backends.features import NameCode
+from boostrank.backends.xgboost import backend as xgboost
+from boostrank.backends.xgboost import prediction as xgboost_prediction
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))
@@ -117,6 +120,35 @@ def test_types_of_columns_that_are_numbers(ranker_class):
     for kind in ("Float64", "float64[pyarrow]", pd.SparseDtype(float, np.nan)):
         other = holes.astype(kind)
         np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), of_holes)
+
+
+def test_columns_are_predicted_as_by_xgboost_itself():
+    # 2**60 + 2**36 + 1 is rounded up as float32, but down if it is rounded to float64 before.
+    large = np.where(X[:, 0] > 0, 2**60 + 2**36 + 1, 2**60)
+    frame = FRAME.assign(a=large, b=FRAME["b"].round().astype("Int64").where(FRAME["c"] > 0), d=FRAME["d"] > 0)
+    frame = frame.assign(e=FRAME["e"].astype("Float32"), f=FRAME["f"].astype(np.float16), kind=KIND)
+    frame.loc[::3, "kind"] = np.nan
+    booster = small(br.XGBoostRanker, max_depth=8).fit(frame, Y, QID).booster_
+    other = frame.assign(f=1e300)
+    for each in (frame, other, frame[:1]):
+        own = booster.inplace_predict(each, predict_type="margin")
+        np.testing.assert_array_equal(xgboost.predict(booster, each), own)
+    assert len(np.unique(xgboost.predict(booster, other))) > 10
+
+
+@both
+def test_a_query_is_predicted_without_the_slow_checks(ranker_class, monkeypatch):
+    rankers = [(small(ranker_class).fit(data, Y, QID), data[:12]) for data in (X, FRAME)]
+    expected = scores_of(ranker_class, "abcdef")[:12].tolist()
+    assert rankers[0][0].predict(X[:12].tolist()).tolist() == expected
+
+    def fail(*_, **__):
+        pytest.fail("this takes as long as the prediction of a query")
+
+    monkeypatch.setattr(rankers_features, "validate_data", fail)
+    assert [ranker.predict(data).tolist() for ranker, data in rankers] == [expected] * 2
+    monkeypatch.setattr(xgboost_prediction, "device_of", fail)
+    assert [ranker.predict(data).tolist() for ranker, data in rankers] == [expected] * 2
 
 
 @both

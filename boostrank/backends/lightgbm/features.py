@@ -33,7 +33,7 @@ def dataset_features(data: GroupedData) -> dict[str, Any]:
     """The arguments of a Dataset that describe its features."""
     check_n_rows(data.queries.n_documents, "in X")
     if not isinstance(data.X, FeatureFiles):
-        return {"data": _plain(data.X)}
+        return {"data": _plain(NAMES.encode_columns(data.X))}
     if data.X.cache is not None:
         raise ValueError(
             "LightGBM keeps the bins of the features in memory, not in the folder cache of FeatureFiles: make "
@@ -60,12 +60,9 @@ def join(parts: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _plain(X: Any) -> Any:
-    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory.
-
-    Names of columns are encoded.
-    """
+    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory."""
     if not issparse(X) or isspmatrix(X):
-        return NAMES.encode_columns(X)
+        return X
     rows: Any = X
     return csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
 

@@ -32,6 +32,7 @@ TREE_PARAMETERS = frozenset(
         "bagging_fraction",
         "bagging_freq",
         "extra_trees",
+        "feature_fraction",
         "feature_fraction_bynode",
         "lambda_l1",
         "lambda_l2",

@@ -8,37 +8,33 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from boostrank.backends.base import import_backend
-from boostrank.backends.xgboost.features import (
-    decode_categories,
-    dense_blocks,
-    encoded,
-    missing_number_of,
-    with_ascii_categories,
-)
+from boostrank.backends.xgboost.features import decode_categories, dense_blocks, missing_number_of
+
+#: The device of each booster at its first prediction: to ask for it takes half as long as the prediction of a query. If
+#: it was changed since, the scores are the same.
+_devices: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
     """Scores of the rows of X, shape (n_documents,): float64, with the precision of XGBoost's float32."""
-    if device_of(booster) != "cpu":
+    if booster not in _devices:
+        _devices[booster] = device_of(booster)
+    if _devices[booster] != "cpu":
         # `inplace_predict` would give the same scores, after a warning that the features are not on the GPU.
         matrices = (_matrix(booster, block) for block in dense_blocks(X))
         settings = {"output_margin": True, "iteration_range": _bounds(rounds)}
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
-    X = with_ascii_categories(X)
-    # This does not copy the features. The names were checked before.
-    settings = {
-        "predict_type": "margin",
-        "validate_features": False,
-        "iteration_range": _bounds(rounds),
-        "missing": missing_number_of(booster),
-    }
-    return np.concatenate([booster.inplace_predict(block, **settings) for block in dense_blocks(X)], dtype=np.float64)
+    # The names were checked before.
+    settings = {"predict_type": "margin", "validate_features": False, "missing": missing_number_of(booster)}
+    parts = [booster.inplace_predict(block, iteration_range=_bounds(rounds), **settings) for block in dense_blocks(X)]
+    return np.concatenate(parts, dtype=np.float64)
 
 
 def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
@@ -116,7 +112,7 @@ def _bounds(rounds: range | None) -> tuple[int, int]:
 
 def _matrix(booster: Any, X: Any) -> Any:
     missing = missing_number_of(booster)
-    return import_backend("xgboost").DMatrix(encoded(X), enable_categorical=True, missing=missing)
+    return import_backend("xgboost").DMatrix(X, missing=missing)
 
 
 def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:

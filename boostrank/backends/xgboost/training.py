@@ -46,6 +46,7 @@ TREE_PARAMETERS = frozenset(
     {
         "alpha",
         "colsample_bynode",
+        "colsample_bytree",
         "eta",
         "grow_policy",
         "lambda",

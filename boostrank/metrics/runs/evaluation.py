@@ -16,7 +16,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.core.weights import align, by_id, query_weights, refuse_unknown, shown
-from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run
+from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
@@ -277,12 +277,12 @@ def join(
     """
     if queries is not None:
         check_choice("queries", queries, QUERIES)
+    documents, of_judgments, of_run = _documents(judgments, retrieved)
     if refuse_subtopics:
-        _refuse_subtopics(judgments)
+        _refuse_subtopics(judgments, of_judgments)
     if with_subtopics and judgments[ITERATION].nunique() == 1:
         warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning)
     ids = _ids_of_queries(judgments, retrieved, queries)
-    documents, of_judgments, of_run = _documents(judgments, retrieved)
     judgments, judged = _pairs(judgments, ids, of_judgments, len(documents))
     retrieved, found = _pairs(retrieved, ids, of_run, len(documents))
     labels = pd.Series(judgments[RELEVANCE].to_numpy(), index=judged)
@@ -294,8 +294,7 @@ def join(
         with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
     query, document = np.divmod(pairs, len(documents))
-    # Documents that were not retrieved have a missing score, and come last.
-    permutation = np.lexsort((-score, query))
+    permutation = _ranked(query, score)
     if trec_ties:
         _sort_ties(permutation, query, score, document, documents)
     grouped = Queries.from_sizes(np.bincount(query, minlength=len(ids)), ids.to_numpy(dtype=object))
@@ -314,14 +313,17 @@ def join(
 
 
 def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Index, Ints, Ints]:
-    """Ids of the documents of both tables, each once, and their positions in the rows of each table."""
-    judged, found = (table[DOCUMENT].cat for table in (judgments, retrieved))
-    positions = judged.categories.get_indexer(found.categories).astype(np.int64)
-    is_new = positions < 0
-    positions[is_new] = len(judged.categories) + np.arange(is_new.sum())
-    documents = judged.categories.append(found.categories[is_new])
-    of_judgments = judged.codes.to_numpy().astype(np.int64)
-    return documents, of_judgments, positions[found.codes]
+    """Ids of the documents of both tables, each once, and their positions in the rows of each table.
+
+    Raises ValueError if a query has a document twice.
+    """
+    ids = pd.concat([judgments[DOCUMENT], retrieved[DOCUMENT]], ignore_index=True)
+    # A copy in one piece: pandas takes longer for texts in several pieces of memory.
+    codes, documents = pd.factorize(ids.take(np.arange(len(ids))))
+    of_judgments, of_run = np.split(codes.astype(np.int64), [len(judgments)])
+    check_unique(judgments, "qrels", of_judgments)
+    check_unique(retrieved, "run", of_run)
+    return documents, of_judgments, of_run
 
 
 def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int) -> tuple[pd.DataFrame, Ints]:
@@ -339,13 +341,26 @@ def _with_judged(found: Ints, labels: pd.Series) -> tuple[Ints, Floats]:
 
     `labels` is the relevance by pair. It is NaN for pairs that were not judged.
     """
-    places = pd.Index(found).get_indexer(labels.index)
-    not_found = places < 0
-    places[not_found] = len(found) + np.arange(not_found.sum())
-    pairs = np.concatenate([found, labels.index[not_found]])
-    relevance = np.full(len(pairs), np.nan)
-    relevance[places] = labels
-    return pairs, relevance
+    judged = labels.to_numpy(dtype=np.float64)
+    places = labels.index.get_indexer(pd.Index(found))
+    not_found = np.ones(len(judged), dtype=bool)
+    not_found[places[places >= 0]] = False
+    relevance = np.where(places >= 0, judged[places], np.nan)
+    return np.append(found, labels.index[not_found]), np.append(relevance, judged[not_found])
+
+
+def _ranked(query: Ints, score: Floats) -> Ints:
+    """The permutation that sorts documents by query, and those of a query by decreasing score.
+
+    Documents that were not retrieved have a missing score. They come last, here and in the result.
+    """
+    n_found = len(score) - np.count_nonzero(np.isnan(score))
+    follows, same = np.diff(query[:n_found]), score[1:n_found] <= score[: n_found - 1]
+    # Runs are mostly sorted, and queries alone are sorted ten times faster.
+    if ((follows > 0) | ((follows == 0) & same)).all():
+        # NumPy sorts small integer types in linear time.
+        return np.argsort(query.astype(np.min_scalar_type(query.max())), kind="stable")
+    return np.lexsort((-score, query))
 
 
 def _sort_ties(permutation: Ints, query: Ints, score: Floats, document: Ints, documents: pd.Index) -> None:
@@ -377,8 +392,9 @@ def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedB
     return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
 
 
-def _refuse_subtopics(judgments: pd.DataFrame) -> None:
-    repeated = judgments.duplicated([QUERY, DOCUMENT])
+def _refuse_subtopics(judgments: pd.DataFrame, documents: Ints) -> None:
+    pairs = pd.DataFrame({QUERY: judgments[QUERY].cat.codes.to_numpy(), DOCUMENT: documents})
+    repeated = pairs.duplicated().to_numpy()
     if repeated.any():
         row = judgments[repeated].iloc[0]
         raise ValueError(

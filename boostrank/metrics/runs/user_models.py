@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, polygamma
+import scipy
 
 from boostrank.core.dcg import DCG, TIES, Ties, discount_function
 from boostrank.core.discounts import N_ADDED, sums_over_ranks
@@ -133,7 +133,7 @@ class UserModelMeasure(QueryMeasure):
 
 def _sum_of_squares(first: Floats, left: Floats | float) -> Floats:
     """``sum over j < left of (first / (first + j))^2``, where `left` may be infinity."""
-    return first**2 * (polygamma(1, first) - polygamma(1, first + left))
+    return first**2 * (scipy.special.polygamma(1, first) - scipy.special.polygamma(1, first + left))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -283,7 +283,7 @@ class NERR9(UserModelMeasure):
 
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
         # The sum of 1 / i over the ranks that follow.
-        return (ranks + 1.0) * (digamma(ranks + left + 1.0) - digamma(ranks + 1.0))
+        return (ranks + 1.0) * (scipy.special.digamma(ranks + left + 1.0) - scipy.special.digamma(ranks + 1.0))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -47,6 +47,25 @@ def test_tied_documents_of_several_queries_are_ranked_by_decreasing_id():
         assert evaluate_run(qrels, run, "RR") == {"RR": pytest.approx(1 / position, abs=1e-15)}
 
 
+@pytest.mark.parametrize("query", ["301", "302"])
+def test_documents_that_occur_twice_are_refused(query):
+    ids = {"query_id": ["301", "301", query, query], "doc_id": ["a", "b", "c", "c"]}
+    with pytest.raises(ValueError, match=f"run has the document 'c' of the query '{query}' twice"):
+        evaluate_run(QRELS, pd.DataFrame({**ids, "score": [4.0, 3.0, 2.0, 1.0]}), "RR", queries="judged")
+    with pytest.raises(ValueError, match=f"qrels has the document 'c' of the query '{query}' twice"):
+        evaluate_run(pd.DataFrame({**ids, "relevance": 1}), RUN, "RR", queries="judged")
+
+
+@pytest.mark.parametrize("kind", [object, str, "string", "category"])
+@pytest.mark.parametrize("of_judgments", [object, str, "string", "category"])
+def test_ids_of_all_types_of_texts_are_compared_by_value(kind, of_judgments):
+    run = pd.DataFrame({"query_id": "7", "doc_id": ["a", "a\0", "á", "12"], "score": [4, 3, 2, 1]})
+    qrels = pd.DataFrame({"query_id": 7, "doc_id": ["á", "b", "a\0"], "relevance": [2, 1, 1]})
+    values = evaluate_run(qrels.astype({"doc_id": of_judgments}), run.astype({"doc_id": kind}), ["AP", "R@2"])
+    assert values == {"AP": pytest.approx((1 / 2 + 2 / 3) / 3, abs=1e-15), "R@2": pytest.approx(1 / 3, abs=1e-15)}
+    assert evaluate_run({7: {12: 1}}, run.astype({"doc_id": kind}), "RR") == {"RR": 1 / 4}
+
+
 def test_documents_that_were_not_retrieved_count_in_the_ideal_only():
     values = evaluate_run(QRELS, RUN, ["nDCG", "AP", "R@10", "P@10"])
     ideal = 2 / np.log2(2) + 1 / np.log2(3) + 1 / np.log2(4)
