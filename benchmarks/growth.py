@@ -11,7 +11,9 @@ LambdaMART, which always runs, are taken within a turn; the table has medians ov
 before each of them, so that imports and the start of threads are not in the time. Each fit is a row of
 FOLDER/growth_fits.csv, so that an interrupted run continues where it stopped. The exponent is the slope of a linear
 regression of log seconds on log documents over all fits from 100,000 documents on, where fixed costs are small, with
-its 95% interval. 3M documents need 4 GB of memory.
+its 95% interval. 3M documents need 4 GB of memory. Seconds are those
+of the processor, in which other work of the machine does not count, but threads that wait do: with OMP_NUM_THREADS=1,
+ratios are good on a busy machine too. Tables of before 2026-11-23 have seconds of the clock.
 """
 
 import multiprocessing
@@ -42,7 +44,7 @@ MIN_DOCUMENTS_FOR_EXPONENT = 100_000
 
 
 def fit(data, rounds, library, objective):
-    """Seconds of a fit and of a prediction, and peak memory of the process in MB."""
+    """Processor seconds of a fit and of a prediction, and peak memory of the process in MB."""
     X, y, qid = data
     if objective == "rank:map":
         y = np.minimum(y, 1)  # it takes relevant and irrelevant documents only
@@ -53,11 +55,11 @@ def fit(data, rounds, library, objective):
         ranker = RANKERS[library](n_estimators=3 * rounds, learning_rate=0.05, random_state=0)
     else:
         ranker = make_ranker(library, objective, 31, n_estimators=rounds, **settings)
-    start = time.perf_counter()
+    start = time.process_time()
     ranker.fit(X, y, qid)
-    fitted = time.perf_counter()
+    fitted = time.process_time()
     ranker.predict(X)
-    seconds = fitted - start, time.perf_counter() - fitted
+    seconds = fitted - start, time.process_time() - fitted
     return [*seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]
 
 
@@ -158,7 +160,7 @@ def plot(table, path, rounds):
     low, high = table["fit_s"].min(), table["fit_s"].max()
     ticks = [tick for tick in np.outer(10.0 ** np.arange(-3, 5), [1, 2, 5]).ravel() if low / 2 < tick < high * 2]
     axes[0, 0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes[0, 0].set_ylabel(f"seconds of a fit, {rounds} rounds")
+    axes[0, 0].set_ylabel(f"processor seconds of a fit, {rounds} rounds")
     axes[1, 0].set_ylabel("times LambdaMART's")
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7, frameon=False
@@ -200,7 +202,7 @@ def main():
         table,
         "growth",
         arguments.output,
-        title=f"Seconds and peak memory of a fit: {N_FEATURES} features, {arguments.rounds} rounds, 31 leaves",
+        title=f"Processor seconds and peak memory of a fit: {N_FEATURES} features, {arguments.rounds} rounds, 31 leaves",
         seeds="0",
         notes=[
             "exponent_low and exponent_high: its 95% interval; times_lambdamart_low and _high: least and largest turn"
