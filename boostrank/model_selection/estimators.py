@@ -200,7 +200,8 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
         scikit-learn's metadata routing; a Pipeline that ends with one of these; or another estimator, which is trained
         on X and y only.
     train, validation : Dataset
-        `validation` is passed as ``eval_set=[(X, y, qid)]`` to estimators whose `fit` takes `qid` and `eval_set`.
+        `validation` is passed as ``eval_set=[(X, y, qid)]`` to estimators whose `fit` takes `qid` and `eval_set`,
+        unless they have a `validation_fraction`.
 
     Examples
     --------
@@ -241,7 +242,8 @@ def _fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) ->
     with sklearn.config_context(enable_metadata_routing=True):
         if "qid" in parameters or get_routing_for_object(estimator).consumes("fit", ["qid"]):
             arguments["qid"] = train.qid
-            if "eval_set" in parameters:
+            # With `validation_fraction`, a ranker holds out some of the queries to train on.
+            if "eval_set" in parameters and estimator.get_params().get("validation_fraction") is None:
                 arguments["eval_set"] = [tuple(validation)]
         estimator.fit(train.X, train.y, **arguments)
 
