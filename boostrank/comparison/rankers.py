@@ -20,16 +20,16 @@ from sklearn.utils.validation import _num_samples
 from boostrank.backends.progress import can_show_bar, duration
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison, summarize
-from boostrank.comparison.saved_results import SavedResults
+from boostrank.comparison.saved_results import SavedResults, versions
 from boostrank.comparison.trainings import Training, run_trainings
+from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Floats, as_array, check_lengths
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.cross_validation import fixed_folds
-from boostrank.model_selection.splits import part_of_fold
 from boostrank.objectives.labels import as_labels
 
 
@@ -186,7 +186,7 @@ def compare(
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
     trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
-    parts: dict[int, pd.DataFrame] = {}
+    parts, curves = dict[int, pd.DataFrame](), dict[int, dict[str, list[float]]]()
     with contextlib.ExitStack() as stack:
         if progress and not callable(progress):
             progress = stack.enter_context(ProgressDisplay(len(folds), len(rankers)))
@@ -196,17 +196,35 @@ def compare(
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
             for measure, function in extra_measures.items():
                 values[measure] = function(fold, result.scores)
-            values = values.rename_axis("query").reset_index()
+            values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
             parts[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
+            curves[number] = result.curve
             if progress:
                 counts = len(parts), len(trainings)
                 progress(FinishedTraining(name, fold.name, result.rounds, result.seconds, is_saved, *counts))
     columns = [*measures, *extra_measures]
     # The sequence is that of the arguments, and not that in which the trainings ended.
-    in_sequence = [parts[number] for number in range(len(trainings))]
-    per_query = pd.concat(in_sequence, ignore_index=True)[["ranker", "fold", "query", "rounds", *columns]]
+    joined = pd.concat([parts[number] for number in range(len(trainings))], ignore_index=True)
+    per_query = joined[["ranker", "fold", "query", "rounds", *(["relevant"] if "relevant" in joined else []), *columns]]
     table = summarize(per_query, columns, list(rankers), baseline, n_permutations, random_state)
-    return Comparison(table, per_query, baseline)
+    by_training = {(one.name, one.fold.name): curves[number] for number, one in enumerate(trainings)}
+    settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
+    settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
+    return Comparison(table, per_query, baseline, curves=by_training, settings=settings)
+
+
+def _relevant(test: Dataset) -> dict[str, Ints]:
+    """The number of documents with a label above 0 of each query; without a name if the labels are no relevance."""
+    queries = Queries.from_qid(test.qid)
+    if hasattr(test.y, "queries"):
+        return {}
+    return {"relevant": queries.sum(queries.group(np.asarray(test.y) > 0).astype(np.int64))}
+
+
+def _parameters(ranker: Any) -> str:
+    """The class of a ranker and its parameters that are not None."""
+    given = ", ".join(f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None)
+    return f"{type(ranker).__name__}({given})"
 
 
 def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
@@ -217,13 +235,13 @@ def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
         return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
     found = list(folds) if isinstance(folds, Iterable) else [folds]
     others = [name for name, value in {"X": X, "y": y, "qid": qid, "cv": cv}.items() if value is not None]
-    if others or not all(isinstance(fold, Fold) for fold in found):
-        raise ValueError(
-            "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset compare(rankers, *data), or a "
-            f"list of folds, compare(rankers, folds); got {', '.join([type(folds).__name__, *others])}"
-            f"{'' if 'y' in others else ' without y'}"
-        )
-    return found
+    if not others and all(isinstance(fold, Fold) for fold in found):
+        return found
+    given = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
+    raise ValueError(
+        "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset compare(rankers, *data), or a "
+        f"list of folds, compare(rankers, folds); got {given}"
+    )
 
 
 def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
@@ -237,11 +255,8 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
             f"cv tests the query {str(tested[tested.duplicated()].iloc[0])!r} in several folds, and the tests count "
             "each query once: use an integer or QueryKFold"
         )
-    parts = [(f"Fold{i}", *pair) for i, pair in enumerate(pairs, 1)]
-    return [
-        Fold(name, part_of_fold(name, "train", data, train), None, part_of_fold(name, "test", data, test))
-        for name, train, test in parts
-    ]
+    with named_part("a fold of cv"):
+        return [Fold(f"Fold{i}", data.take(rows), None, data.take(test)) for i, (rows, test) in enumerate(pairs, 1)]
 
 
 def _default_measures(folds: Sequence[Fold]) -> list[str]:

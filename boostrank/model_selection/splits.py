@@ -189,11 +189,11 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
         parts = {"train": (data, train), "validate": (data, validation), "test": (to_test, test)}
-        folds.append(Fold(f"Fold{i + 1}", *(part_of_fold(f"Fold{i + 1}", use, *part) for use, part in parts.items())))
+        folds.append(Fold(f"Fold{i + 1}", *(_part(f"Fold{i + 1}", use, *part) for use, part in parts.items())))
     return folds
 
 
-def part_of_fold(fold: str, use: str, data: Dataset, rows: Ints) -> Dataset:
+def _part(fold: str, use: str, data: Dataset, rows: Ints) -> Dataset:
     """The rows that a fold is to train, to validate or to test on; clicks may have no impression of any of them."""
     with named_part(f"{fold}, the part to {use} on"):
         return data.take(rows)
