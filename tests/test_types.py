@@ -1,0 +1,59 @@
+"""The types of public names: a strict type checker accepts a program of typical use, and finds errors in it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import boostrank as br
+
+data = br.make_ranking(n_queries=60, random_state=0)
+X, y, qid = data
+train, test = br.split_queries(qid, 0.2, random_state=0)
+ranker = br.LightGBMRanker("softmax", k=10, n_estimators=5).fit(X[train], y[train], qid=qid[train])
+scores: NDArray[np.float64] = ranker.predict(X[test])
+quality: float = ranker.score(X[test], y[test], qid=qid[test])
+ndcg: float = br.ndcg_score(y[test], scores, qid[test], k=10)
+values: NDArray[np.float64] = br.ndcg_score(y[test], scores, qid[test], per_query=True)
+mean: float = br.evaluate(y[test], scores, qid[test], ["ndcg@10", "map"])["map"]
+table: pd.DataFrame = br.evaluate(y[test], scores, qid[test], "ndcg@10", per_query=True)
+linear: float = br.get_measure("ndcg@10", gain="linear")(y[test], scores, qid[test])
+other = br.XGBoostRanker(n_estimators=5).fit(X, y, group=np.bincount(qid)).load_model("model.json")
+rounds: int = other.best_iteration_
+bag = br.BaggedRanker(br.LightGBMRanker("auto"), random_state=0)
+mean = br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.make_scorer("map"))["test_score"].mean()
+best: dict[str, object] = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=br.QueryKFold(3)).best_params_
+comparison = br.compare({"one": ranker, "bag": bag}, X, y, qid, cv=3, measures=["ndcg@10"])
+comparison.save_html("report.html")
+text: str = comparison.to_markdown() + br.permutation_test(values, values).conclusion("a", "b")
+folds = br.query_folds(data, 3)
+means: pd.Series[float] = br.compare({"one": ranker}, folds).table["mean"]
+qrels, run = br.read_qrels("qrels.txt"), br.read_run("run.txt")
+mean = br.evaluate_run(qrels, run, ["nDCG@10"])["nDCG@10"]
+runs = br.compare_runs(qrels, {"one": run}, ["nDCG@10"]).conclusion("nDCG@10")
+why: str = br.explain(ranker, X, qid, query=1).head
+clicks = br.simulate_clicks(y, scores, qid, random_state=0)
+ranker.fit(X, br.ClickLabels(clicks.log, br.clicks.harvest_propensities(clicks.log)))
+"""
+WRONG = "comparison.save_htm('report.html')\nbr.ndcg_score(y, y, qid, kk=1)\nbr.LightGBMRanker().fit()\n"
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_accepts_typical_use_and_finds_errors(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(PROGRAM + WRONG)
+    # The types of the package's own code are checked with its own settings.
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file="]
+    environment = {**os.environ, "MYPYPATH": str(Path(__file__).parents[1])}
+    settings = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 300}
+    found = subprocess.run([*command, "program.py", "wrong.py"], **settings)
+    errors = [line for line in found.stdout.splitlines() if "error:" in line]
+    assert len(errors) == 3, found.stdout + found.stderr
+    assert all(line.startswith("wrong.py") for line in errors), found.stdout
