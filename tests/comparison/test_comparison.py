@@ -59,54 +59,40 @@ def test_missing_validation_is_taken_from_training_queries(comparison):
 
 
 def test_rows_are_compared_on_the_folds_of_cross_validate(comparison):
-    (X, y, qid), _, rankers, _ = comparison
-    features = pd.DataFrame(X).rename(columns=str)
-    calls = {
-        "arrays": lambda: br.compare(rankers, X, y, qid, cv=3, measures="ndcg@10"),
-        "column": lambda: br.compare(rankers, features.assign(qid=qid), y, cv=br.QueryKFold(3), measures="ndcg@10"),
-        "index": lambda: br.compare(rankers, features.set_index(qid).rename_axis("qid"), y, cv=3, measures="ndcg@10"),
-    }
-    found = {name: call() for name, call in calls.items()}
-    pairs = list(br.QueryKFold(3).split(X, groups=qid))
-    folds = [Fold(f"Fold{i}", comparison[0].take(a), None, comparison[0].take(b)) for i, (a, b) in enumerate(pairs, 1)]
-    expected = br.compare(rankers, folds=iter(folds), measures="ndcg@10")
-    for one in found.values():
-        pd.testing.assert_frame_equal(one.per_query, expected.per_query)
-        pd.testing.assert_frame_equal(one.table, expected.table)
+    data, _, rankers, _ = comparison
+    X, y, qid = data
+    frame, pairs = pd.DataFrame(X).rename(columns=str).assign(qid=qid), br.QueryKFold(3).split(X, groups=qid)
+    folds = [Fold(f"Fold{i}", data.take(a), None, data.take(b)) for i, (a, b) in enumerate(pairs, 1)]
+    expected = br.compare(rankers, folds=iter(folds), measures="ndcg@10").per_query
+    for rows, cv in (((X, y, qid), 3), ((frame, y), br.QueryKFold(3)), ((frame.set_index("qid"), y), 3)):
+        pd.testing.assert_frame_equal(br.compare(rankers, *rows, cv=cv, measures="ndcg@10").per_query, expected)
     assert len(set(br.compare(rankers, X, y, qid, measures="ndcg@10").per_query["fold"])) == 5
 
 
 def test_a_ranker_with_validation_fraction_holds_out_training_queries(comparison):
-    folds = comparison[1]
     settings = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.5, "refit": True}
     ranker = br.LightGBMRanker("softmax", **settings, random_state=0, n_jobs=1)
-    result = br.compare({"own": ranker}, folds, measures="ndcg@10")
-    fitted = [ranker.fit(*fold.train).best_iteration_ for fold in folds]
-    assert result.per_query.groupby("fold")["rounds"].first().tolist() == fitted
+    rounds = br.compare({"own": ranker}, comparison[1], measures="ndcg@10").table["rounds"][0]
+    assert rounds == np.mean([ranker.fit(*fold.train).best_iteration_ for fold in comparison[1]])
 
 
 def test_folds_and_rows_are_not_mixed(comparison):
-    data, folds, rankers, _ = comparison
-    X, y, qid = data
-    for got, args, settings in [
-        ("NoneType without y", (), {}),
-        ("ndarray without y", (X,), {}),
-        ("Dataset without y", (data,), {}),
-        ("Fold without y", (folds[0],), {}),
-        ("int without y", (3,), {}),
-        ("list, cv without y", (folds,), {"cv": 3}),
-        ("list, y", (folds, y), {}),
-        ("list, X, y, qid", (X, y, qid), {"folds": folds}),
+    (X, y, qid), folds, rankers, _ = comparison
+    one = qid == qid[0]
+    for message, rows, settings in [
+        ("compare needs either rows.*got NoneType without y$", (), {}),
+        ("got ndarray without y$", (X,), {}),
+        ("got Dataset without y$", (comparison[0],), {}),
+        ("got int without y$", (3,), {}),
+        ("got list, cv without y$", (folds,), {"cv": 3}),
+        ("got list, y$", (folds, y), {}),
+        ("got list, X, y, qid$", (X, y, qid), {"folds": folds}),
+        ("compare got no qid", (X, y), {}),
+        (r"y has \d+ values for the \d+ rows of X", (X, y[:-1], qid), {}),
+        (f"cv tests the query '{qid[0]}' in several folds", (X, y, qid), {"cv": [(~one, one)] * 2}),
     ]:
-        with pytest.raises(ValueError, match=f"compare needs either rows.*got {got}$"):
-            br.compare(rankers, *args, **settings)
-    with pytest.raises(ValueError, match="compare got no qid"):
-        br.compare(rankers, X, y)
-    with pytest.raises(ValueError, match=r"y has \d+ values for the \d+ rows of X"):
-        br.compare(rankers, X, y[:-1], qid)
-    twice = [np.flatnonzero(qid == qid[0])] * 2
-    with pytest.raises(ValueError, match=f"cv tests the query '{qid[0]}' in several folds"):
-        br.compare(rankers, X, y, qid, cv=[(np.flatnonzero(qid != qid[0]), rows) for rows in twice])
+        with pytest.raises(ValueError, match=message):
+            br.compare(rankers, *rows, **settings)
 
 
 def test_texts_of_a_comparison_have_its_numbers(comparison):
