@@ -18,17 +18,8 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypat
     quick = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
     drawn, plot = [], Comparison.plot
     monkeypatch.setattr(Comparison, "plot", lambda self, measure: drawn.append(measure) or plot(self, measure))
-    out = run(
-        "compare",
-        folder,
-        *quick,
-        "--output",
-        tmp_path / "t.json",
-        "--plot",
-        tmp_path / "p.png",
-        "--html",
-        tmp_path / "r.html",
-    )
+    report = ["--html", tmp_path / "r.html"]
+    out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png", *report)
     # The report has the same plot.
     assert drawn == ["ndcg", "ndcg"]
     assert "<td" in (tmp_path / "r.html").read_text("utf-8")
