@@ -196,6 +196,7 @@ def compare(
         Path | None,
         typer.Option(help="Image file for a plot of the differences to the baseline in the last of --measures."),
     ] = None,
+    html: Annotated[Path | None, typer.Option(help="HTML file for a report with tables, plots and settings.")] = None,
 ) -> None:
     """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
 
@@ -207,7 +208,7 @@ def compare(
     --gain applies to their training and to the measures that have a gain.
     """
     chosen = parse_measures(measures, given(gain=gain, empty=empty))
-    files = OutputFiles(output, plot)
+    files = OutputFiles(output, plot, report=html)
     files.check()
     if results is not None:
         require_folder_of(results)

@@ -72,12 +72,13 @@ class OutputFiles(NamedTuple):
 
     Attributes
     ----------
-    table, plot, per_query : Path or None
+    table, plot, per_query, report : Path or None
     """
 
     table: Path | None
     plot: Path | None
     per_query: Path | None = None
+    report: Path | None = None
 
     def check(self) -> None:
         """Raise an error if a file cannot be written: before the data are read, not after it."""
@@ -88,6 +89,8 @@ class OutputFiles(NamedTuple):
             raise ValueError(f"the file of a table must end in one of {', '.join(SUFFIXES)}; got {str(self.table)!r}")
         if self.per_query is not None and self.per_query.suffix != ".csv":
             raise ValueError(f"--per-query must be a file that ends in .csv; got {str(self.per_query)!r}")
+        if self.report is not None and import_pyplot() and self.report.suffix != ".html":
+            raise ValueError(f"--html must be a file that ends in .html; got {str(self.report)!r}")
         if self.plot is not None:
             known = import_pyplot().Figure().canvas.get_supported_filetypes()
             if self.plot.suffix.removeprefix(".") not in known:
@@ -133,6 +136,7 @@ class OutputFiles(NamedTuple):
         self.write_table(table, *comparison.text_rows(by_group=comparison.groups is not None))
         self.write_per_query(comparison.per_query)
         self.write_plot(lambda: comparison.plot(measure).figure_)
+        _write("report", self.report, lambda path: comparison.save_html(path, measure))
 
 
 def _write(what: str, path: Path | None, write: Callable[[str], object]) -> None:

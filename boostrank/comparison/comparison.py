@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ import pandas as pd
 from boostrank.core.weights import weighted_means
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
+from boostrank.inputs.files import write_atomically
 from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
@@ -71,9 +74,10 @@ class Comparison:
 
         In rows of the baseline `p_value`, `p_holm`, `low`, `high` and `effect` are NaN.
     per_query : DataFrame
-        One row per ranker, fold and query, with the number of boosting rounds and a column for each measure; or one row
-        per run and query, with the columns "run", "query", "group" and "weight" where these were given, and a column
-        for each measure.
+        One row per ranker, fold and query, with the number of boosting rounds, "relevant", the number of documents with
+        a label above 0 if the labels are relevance, and a column for each measure; or one row per run and query, with
+        the columns "run", "query", "relevant", "group" and "weight" where these were given, and a column for each
+        measure.
     baseline : str
         Name of the baseline.
     kind : {"ranker", "run"}, default "ranker"
@@ -83,6 +87,11 @@ class Comparison:
         columns "group" and "queries", the number of queries in the mean, before the others. The last rows are those of
         "all queries", which are rows of `table`; the other p-values are corrected for the number of all groups and
         runs in a measure.
+    curves : dict of (str, str) to dict of str to list of float
+        By the names of ranker and fold, the first metric that the training recorded on the validation queries: its name
+        and its values after each round. An estimator that recorded none has an empty dict.
+    settings : dict of str to str
+        Parameters of the rankers, seeds, and versions, as text.
     """
 
     table: pd.DataFrame
@@ -90,6 +99,8 @@ class Comparison:
     baseline: str
     kind: str = "ranker"
     groups: pd.DataFrame | None = None
+    curves: Mapping[tuple[str, str], Mapping[str, list[float]]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -219,12 +230,41 @@ class Comparison:
         """
         from boostrank.displays import ComparisonDisplay
 
-        name = self.measures[-1] if measure is None else str(measure)
-        check_choice("measure", name, self.measures)
+        name = self._measure(measure)
         columns = [self.kind, "mean", "difference", "low", "high"]
         rows = self.table.loc[self.table["metric"] == name, columns]
         table = rows.sort_values("difference", kind="stable").reset_index(drop=True)
         return ComparisonDisplay(table, name, self.baseline).plot(ax)
+
+    def save_html(self, path: str | os.PathLike[str], measure: Any = None) -> None:
+        """Write a report as one HTML file, which needs no other files: for a browser, a phone and paper.
+
+        It has the printed tables; for one measure a plot of the differences, means by group of queries, and the queries
+        on which the best ranker or run loses most against the baseline; the metric on validation queries during the
+        trainings, and the settings. Queries are grouped by `by` of :func:`boostrank.compare_runs` or by their number of
+        relevant documents. It needs matplotlib.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        measure : str or Measure, optional
+            A measure of the comparison, such as "ndcg@10"; the last one by default.
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such measure.
+        """
+        from boostrank.comparison.report import html_report
+
+        text = html_report(self, self._measure(measure))
+        write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+
+    def _measure(self, measure: Any) -> str:
+        """Name of a measure of the comparison, by default the last one."""
+        name = self.measures[-1] if measure is None else str(measure)
+        check_choice("measure", name, self.measures)
+        return name
 
     def _group_rows(self, measures: list[str]) -> list[list[str]]:
         """Rows of text, a row per measure, group and run, below the head."""
@@ -267,18 +307,11 @@ def summarize(
         values = {name: by_name[name][measure].to_numpy() for name in names}
         tests = _tests(values, baseline, weights, n_permutations, random_state)
         for name in names:
-            row: dict[Any, Any] = {
-                kind: name,
-                "metric": measure,
-                "mean": float(weighted_means(values[name], counted).mean[0]),
-            }
-            folds = by_name[name].groupby("fold", sort=False) if "fold" in per_query else None
-            if folds is not None:
-                row.update(folds[measure].mean().to_dict())
-            row.update(tests[name])
-            if folds is not None:
-                row["rounds"] = folds["rounds"].first().mean()
-            rows.append(row)
+            mean, by_fold, rounds = float(weighted_means(values[name], counted).mean[0]), {}, {}
+            if "fold" in per_query:
+                folds = by_name[name].groupby("fold", sort=False)
+                by_fold, rounds = folds[measure].mean().to_dict(), {"rounds": folds["rounds"].first().mean()}
+            rows.append({kind: name, "metric": measure, "mean": mean, **by_fold, **tests[name], **rounds})
     return pd.DataFrame(rows)
 
 

@@ -9,21 +9,27 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
+from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import can_show_bar, duration
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison, summarize
-from boostrank.comparison.saved_results import SavedResults
+from boostrank.comparison.saved_results import SavedResults, versions
 from boostrank.comparison.trainings import Training, run_trainings
-from boostrank.datasets import Fold
-from boostrank.inputs.arrays import Floats
+from boostrank.core.queries import Queries
+from boostrank.datasets import Dataset, Fold
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
+from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
+from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.objectives.labels import as_labels
 
 
@@ -55,8 +61,12 @@ class FinishedTraining(NamedTuple):
 
 def compare(
     rankers: Mapping[str, Any],
-    folds: Iterable[Fold],
+    X: Any = None,
+    y: Any = None,
+    qid: ArrayLike | None = None,
     *,
+    cv: Any = None,
+    folds: Iterable[Fold] | None = None,
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] | None = None,
     baseline: str | None = None,
     extra_measures: Mapping[str, Callable[[Fold, Floats], Floats]] | None = None,
@@ -66,10 +76,12 @@ def compare(
     results: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[FinishedTraining], None] = False,
 ) -> Comparison:
-    """Train rankers on folds, and compare their measures on the test queries with those of a baseline.
+    """Cross-validate rankers, and compare their measures on the test queries with those of a baseline.
 
-    Each ranker is trained on each fold, with the validation queries of the fold as `eval_set`. A ranker with
-    `early_stopping_rounds` chooses its number of rounds by them. The test queries are only scored.
+    Call it as ``compare(rankers, X, y, qid, cv=5)``, like :func:`boostrank.cross_validate`, or with folds that you have
+    as ``compare(rankers, folds)``. Each ranker is trained on each fold, with the validation queries of the fold as
+    `eval_set`. A ranker with `early_stopping_rounds` chooses its number of rounds by them, or, if it has a
+    `validation_fraction`, by that part of the training queries. The test queries are only scored.
 
     Parameters
     ----------
@@ -78,10 +90,17 @@ def compare(
         ``xgboost.XGBRanker`` and ``catboost.CatBoostRanker``, which get the groups in the form of their library, and
         the validation queries if they stop early; and any other estimator with `fit` and `predict`, which gets query
         ids if its `fit` takes `qid`. Pipelines may end with any of these.
-    folds : iterable of Fold
-        The labels `y` of their parts are relevance labels or :class:`boostrank.ClickLabels`. Result of
-        :func:`boostrank.read_letor_folds` or :func:`boostrank.query_folds`. If a fold has no validation data, a fifth
-        of its training queries is used for validation instead of training.
+    X, y, qid
+        Features, labels and query ids, as in :func:`boostrank.cross_validate`: `qid` may be left out if `X` is a
+        DataFrame with a column or an index level named "qid", or if `y` is ClickLabels. Without `y`, X is `folds`.
+    cv : int, splitter or iterable of (train, test), default 5
+        As in :func:`boostrank.cross_validate`. No query may be in the test rows of two folds, because the tests count
+        each query once.
+    folds : iterable of Fold, optional
+        In place of `X`, `y`, `qid` and `cv`: the result of :func:`boostrank.read_letor_folds` or
+        :func:`boostrank.query_folds`. The labels `y` of their parts are relevance labels or
+        :class:`boostrank.ClickLabels`. If a fold has no validation data, as those of `cv`, a fifth of its training
+        queries is used for validation instead of training.
     measures : list of str or Measure, or dict of str to them, optional
         As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the test labels are
         ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10". :func:`boostrank.get_measure` makes measures with
@@ -129,8 +148,9 @@ def compare(
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, if
-        `results` is a file with other content, and as :func:`boostrank.get_measure` for `measures`.
+        If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid, or tests a query in
+        two folds; if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure
+        needs, if `results` is a file with other content, and as :func:`boostrank.get_measure` for `measures`.
     OSError
         If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
@@ -142,30 +162,31 @@ def compare(
 
     Examples
     --------
-    >>> from boostrank import Dataset, LightGBMRanker, make_ranking, query_folds
-    >>> folds = query_folds(Dataset(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
-    >>> rankers = {name: LightGBMRanker(name, n_estimators=10) for name in ("lambdarank", "softmax")}
-    >>> comparison = compare(rankers, folds, measures=["ndcg@10"])
+    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
+    >>> losses = "lambdarank", "consistent-lambdarank"
+    >>> rankers = {loss: LightGBMRanker(loss, n_estimators=10) for loss in losses}
+    >>> comparison = compare(rankers, X, y, qid, cv=3, measures=["ndcg@10"])
     >>> print(comparison)  # doctest: +ELLIPSIS
     ndcg@10, compared with lambdarank
     ranker  mean  diff  p (Holm)  w/t/l  rounds
     ───...
     lambdarank  0...  10
-    softmax  0...  10
-    Significantly worse than lambdarank: softmax.
+    consistent-lambdarank  0...  10
+    consistent-lambdarank does not differ significantly from lambdarank.
     """
     baseline = next(iter(rankers)) if baseline is None else baseline
     if baseline not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     if not callable(progress):
         check_flag("progress", progress)
-    folds, extra_measures = list(folds), extra_measures or {}
+    folds, extra_measures = _folds(X, y, qid, cv, folds), extra_measures or {}
     measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
     _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
     trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
-    parts: dict[int, pd.DataFrame] = {}
+    parts, curves = dict[int, pd.DataFrame](), dict[int, dict[str, list[float]]]()
     with contextlib.ExitStack() as stack:
         if progress and not callable(progress):
             progress = stack.enter_context(ProgressDisplay(len(folds), len(rankers)))
@@ -175,17 +196,67 @@ def compare(
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
             for measure, function in extra_measures.items():
                 values[measure] = function(fold, result.scores)
-            values = values.rename_axis("query").reset_index()
+            values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
             parts[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
+            curves[number] = result.curve
             if progress:
                 counts = len(parts), len(trainings)
                 progress(FinishedTraining(name, fold.name, result.rounds, result.seconds, is_saved, *counts))
     columns = [*measures, *extra_measures]
     # The sequence is that of the arguments, and not that in which the trainings ended.
-    in_sequence = [parts[number] for number in range(len(trainings))]
-    per_query = pd.concat(in_sequence, ignore_index=True)[["ranker", "fold", "query", "rounds", *columns]]
+    joined = pd.concat([parts[number] for number in range(len(trainings))], ignore_index=True)
+    per_query = joined[["ranker", "fold", "query", "rounds", *(["relevant"] if "relevant" in joined else []), *columns]]
     table = summarize(per_query, columns, list(rankers), baseline, n_permutations, random_state)
-    return Comparison(table, per_query, baseline)
+    by_training = {(one.name, one.fold.name): curves[number] for number, one in enumerate(trainings)}
+    settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
+    settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
+    return Comparison(table, per_query, baseline, curves=by_training, settings=settings)
+
+
+def _relevant(test: Dataset) -> dict[str, Ints]:
+    """The number of documents with a label above 0 of each query; without a name if the labels are no relevance."""
+    queries = Queries.from_qid(test.qid)
+    if hasattr(test.y, "queries"):
+        return {}
+    return {"relevant": queries.sum(queries.group(np.asarray(test.y) > 0).astype(np.int64))}
+
+
+def _parameters(ranker: Any) -> str:
+    """The class of a ranker and its parameters that are not None."""
+    given = ", ".join(f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None)
+    return f"{type(ranker).__name__}({given})"
+
+
+def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
+    """The folds in the arguments of :func:`compare`, or those that `cv` makes of its rows."""
+    if folds is None and (y is None or (isinstance(X, (list, tuple)) and isinstance(next(iter(X), None), Fold))):
+        X, folds = None, X
+    if folds is None and X is not None:
+        return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
+    found = list(folds) if isinstance(folds, Iterable) else [folds]
+    others = [name for name, value in {"X": X, "y": y, "qid": qid, "cv": cv}.items() if value is not None]
+    if not others and all(isinstance(fold, Fold) for fold in found):
+        return found
+    given = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
+    raise ValueError(
+        "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset compare(rankers, *data), or a "
+        f"list of folds, compare(rankers, folds); got {given}"
+    )
+
+
+def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
+    X, qid = find_qid(X, qid, y)
+    data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
+    check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
+    pairs = fixed_folds(X, y, data.qid, cv)
+    tested = pd.Series(np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]))
+    if tested.duplicated().any():
+        raise ValueError(
+            f"cv tests the query {str(tested[tested.duplicated()].iloc[0])!r} in several folds, and the tests count "
+            "each query once: use an integer or QueryKFold"
+        )
+    with named_part("a fold of cv"):
+        return [Fold(f"Fold{i}", data.take(rows), None, data.take(test)) for i, (rows, test) in enumerate(pairs, 1)]
 
 
 def _default_measures(folds: Sequence[Fold]) -> list[str]:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from boostrank.comparison.comparison import Comparison, summarize, summarize_groups
-from boostrank.datasets.trec_tables import QUERY, as_qrels, as_run
+from boostrank.comparison.saved_results import versions
+from boostrank.datasets.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, named_measures
@@ -119,7 +120,8 @@ def compare_runs(
         name: _named(name, evaluate_run, judgments, table, measures, **settings) for name, table in tables.items()
     }
     ids = values[baseline].index.to_numpy()
-    given: dict[str, Any] = {}
+    relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
+    given: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
     groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
     if groups is not None:
         given["group"] = groups.of_queries
@@ -130,7 +132,9 @@ def compare_runs(
     options = baseline, n_permutations, random_state, "run"
     table = summarize(per_query, list(measures), list(runs), *options)
     by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), *options)
-    return Comparison(table, per_query, baseline, "run", by_group)
+    evaluated = {"ties": ties, "unjudged": unjudged, "queries": str(queries), "subtopics": subtopics}
+    seeds = {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
+    return Comparison(table, per_query, baseline, "run", by_group, settings=evaluated | seeds)
 
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:

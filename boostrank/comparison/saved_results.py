@@ -48,11 +48,14 @@ class TrainingResult(NamedTuple):
         Number of boosting rounds that predictions use, NaN for an estimator that has none.
     seconds : float
         Time of the training and the prediction.
+    curve : dict of str to list of float
+        Result of :func:`boostrank.model_selection.estimators.recorded_curve`.
     """
 
     scores: Floats
     rounds: float
     seconds: float
+    curve: dict[str, list[float]]
 
 
 class TrainingIdentity(NamedTuple):
@@ -135,7 +138,7 @@ class SavedResults:
     def add(self, identity: TrainingIdentity, result: TrainingResult) -> None:
         """Append the result of a training."""
         scores = base64.b64encode(result.scores.tobytes()).decode()
-        line = {**identity._asdict(), "rounds": result.rounds, "seconds": round(result.seconds, 3), "scores": scores}
+        values = {**result._asdict(), "seconds": round(result.seconds, 3), "scores": scores}
         with open(self.path, "ab+") as file:
             # The file may have been deleted or emptied in the meantime.
             start = f"{json.dumps(HEADER)}\n" if file.tell() == 0 else ""
@@ -143,14 +146,16 @@ class SavedResults:
                 file.seek(-1, os.SEEK_END)
                 # An interrupted run may have left its last line incomplete.
                 start = "" if file.read() == b"\n" else "\n"
-            file.write(f"{start}{json.dumps(line)}\n".encode())
+            file.write(f"{start}{json.dumps(identity._asdict() | values)}\n".encode())
 
     def _read(self, number: int, line: bytes) -> None:
         try:
             values = json.loads(line)
             identity = TrainingIdentity(*(values[name] for name in TrainingIdentity._fields))
             scores = np.frombuffer(base64.b64decode(values["scores"])).copy()
-            self._results[identity] = TrainingResult(scores, values["rounds"], values["seconds"])
+            # Files of earlier versions have no curves.
+            curve = values.get("curve", {})
+            self._results[identity] = TrainingResult(scores, values["rounds"], values["seconds"], curve)
         except (ValueError, TypeError, KeyError):
             self.damaged_lines.append(number)
 

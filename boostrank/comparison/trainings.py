@@ -25,7 +25,7 @@ from boostrank.comparison.saved_results import (
 from boostrank.datasets import Fold
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
-from boostrank.model_selection.estimators import fit_with_validation, n_rounds
+from boostrank.model_selection.estimators import fit_with_validation, n_rounds, recorded_curve
 
 
 class Training(NamedTuple):
@@ -151,4 +151,4 @@ def _trained(training: Training) -> TrainingResult:
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise
-    return TrainingResult(scores, n_rounds(fitted), time.perf_counter() - start)
+    return TrainingResult(scores, n_rounds(fitted), time.perf_counter() - start, recorded_curve(fitted))

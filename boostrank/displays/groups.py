@@ -211,10 +211,10 @@ def _groups(by: Any, labels: Floats, queries: Queries, measure: Measure, n_group
             return groups, title
         values = groups.of_queries.astype(np.float64)
     # Queries without relevant documents, where these numbers are 0, have values by convention: they are a group alone.
-    return QueryGroups.from_values(pd.Series(_ranges(values, n_groups, zero_is_apart=is_computed))), title
+    return QueryGroups.from_values(pd.Series(ranges(values, n_groups, zero_is_apart=is_computed))), title
 
 
-def _ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool) -> pd.Categorical:
+def ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool = True) -> pd.Categorical:
     """The range of each number, such as "3 to 7"; numbers with few different values stay as they are.
 
     The ranges are categories, so that their sequence is that of the numbers and not that of the texts.

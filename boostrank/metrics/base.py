@@ -109,7 +109,7 @@ class Measure(ABC):
         *,
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
-    ) -> float | Floats:
+    ) -> Any:
         """Compute the mean of the measure over queries, or its value for each query.
 
         Parameters
@@ -409,7 +409,7 @@ class QueryMeasure(Measure):
         *,
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
-    ) -> float | Floats:
+    ) -> Any:
         self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)

@@ -77,7 +77,7 @@ class ClickDCG(Measure):
         *,
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
-    ) -> float | Floats:
+    ) -> Any:
         """The measure of clicks at some scores, or its terms for each query.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -97,7 +97,7 @@ def ndcg_score(
     empty: Empty = "zero",
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
-) -> float | Floats:
+) -> Any:
     """Mean over queries of the normalized discounted cumulative gain (NDCG).
 
     ``NDCG@k = DCG@k / Z_k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest

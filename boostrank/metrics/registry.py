@@ -24,7 +24,7 @@ from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
@@ -178,7 +178,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     by: Any = None,
-) -> dict[str, float] | pd.DataFrame:
+) -> Any:
     """Compute several measures of the same scores, over all queries or by group of queries.
 
     Parameters
@@ -303,7 +303,7 @@ class FunctionMeasure(Measure):
         *,
         sample_weight: ArrayLike | None = None,
         per_query: bool = False,
-    ) -> float | Floats:
+    ) -> Any:
         check_flag("per_query", per_query)
         require_ids(find_qid(None, qid, y_true)[1], str(self))
         asked: dict[str, Any] = dict(self.settings)

@@ -200,7 +200,8 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
         scikit-learn's metadata routing; a Pipeline that ends with one of these; or another estimator, which is trained
         on X and y only.
     train, validation : Dataset
-        `validation` is passed as ``eval_set=[(X, y, qid)]`` to estimators whose `fit` takes `qid` and `eval_set`.
+        `validation` is passed as ``eval_set=[(X, y, qid)]`` to estimators whose `fit` takes `qid` and `eval_set`,
+        unless they have a `validation_fraction`.
 
     Examples
     --------
@@ -223,6 +224,16 @@ def n_rounds(estimator: Any) -> float:
     return float(getattr(last_step(estimator), "best_iteration_", np.nan))
 
 
+def recorded_curve(estimator: Any) -> dict[str, list[float]]:
+    """The values after each round of the first metric that a fitted ranker recorded on its last validation set.
+
+    The result has the name of the metric and its values; it is empty for an estimator that recorded none.
+    """
+    results = getattr(last_step(unwrap(estimator)), "evals_result_", None) or {}
+    metrics = list(results.values())[-1:]
+    return {name: [float(value) for value in values] for one in metrics for name, values in list(one.items())[:1]}
+
+
 def last_step(estimator: Any) -> Any:
     """The last step of a Pipeline, and any other estimator itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -241,7 +252,8 @@ def _fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) ->
     with sklearn.config_context(enable_metadata_routing=True):
         if "qid" in parameters or get_routing_for_object(estimator).consumes("fit", ["qid"]):
             arguments["qid"] = train.qid
-            if "eval_set" in parameters:
+            # With `validation_fraction`, a ranker holds out some of the queries to train on.
+            if "eval_set" in parameters and estimator.get_params().get("validation_fraction") is None:
                 arguments["eval_set"] = [tuple(validation)]
         estimator.fit(train.X, train.y, **arguments)
 

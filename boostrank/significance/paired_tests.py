@@ -16,6 +16,7 @@ from boostrank.significance.differences import (
     mean_difference,
     paired_differences,
 )
+from boostrank.tables.html import html_table
 
 # SIGNS[j, b] is -1 where bit j of the byte b is set, and 1 elsewhere.
 SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").T
@@ -39,6 +40,13 @@ class PairedTest(NamedTuple):
     wins: int
     ties: int
     losses: int
+
+    def _repr_html_(self) -> str:
+        """The five numbers as an HTML table, for notebooks."""
+        numbers = [f"{self.difference:+.4f}", f"{self.p_value:.3g}", *self[2:]]
+        return html_table(
+            [["difference", "p-value", *self._fields[2:]], numbers], "Paired randomization test", n_texts=0
+        )
 
     def conclusion(self, name: str, baseline: str, level: float = 0.05) -> str:
         """A sentence that says whether the ranker is better or worse, without the full stop.

@@ -18,8 +18,13 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypat
     quick = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
     drawn, plot = [], Comparison.plot
     monkeypatch.setattr(Comparison, "plot", lambda self, measure: drawn.append(measure) or plot(self, measure))
-    out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png")
-    assert drawn == ["ndcg"]
+    report = ["--html", tmp_path / "r.html"]
+    out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png", *report)
+    # The report has the same plot.
+    assert drawn == ["ndcg", "ndcg"]
+    assert "<td" in (tmp_path / "r.html").read_text("utf-8")
+    error = run("compare", folder, "--html", tmp_path / "r.pdf", code=2)
+    assert "--html must be a file that ends in .html" in " ".join(error.split())
     for name in ("lightgbm lambdarank", "lightgbm softmax", "xgboost softmax", "xgboost squared/none"):
         assert name in out
     table = pd.DataFrame(json.loads((tmp_path / "t.json").read_text()))

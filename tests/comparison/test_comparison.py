@@ -8,6 +8,7 @@ import pytest
 
 import boostrank as br
 from boostrank.comparison import Comparison
+from boostrank.datasets import Fold
 from boostrank.metrics import get_measure
 from boostrank.significance import bootstrap_interval, effect_size
 
@@ -55,6 +56,43 @@ def test_missing_validation_is_taken_from_training_queries(comparison):
     assert all(0 < training.seconds < 60 for training in seen)
     with pytest.raises(ValueError, match="baseline"):
         br.compare(rankers, folds, baseline="c")
+
+
+def test_rows_are_compared_on_the_folds_of_cross_validate(comparison):
+    data, _, rankers, _ = comparison
+    X, y, qid = data
+    frame, pairs = pd.DataFrame(X).rename(columns=str).assign(qid=qid), br.QueryKFold(3).split(X, groups=qid)
+    folds = [Fold(f"Fold{i}", data.take(a), None, data.take(b)) for i, (a, b) in enumerate(pairs, 1)]
+    expected = br.compare(rankers, folds=iter(folds), measures="ndcg@10").per_query
+    for rows, cv in (((X, y, qid), 3), ((frame, y), br.QueryKFold(3)), ((frame.set_index("qid"), y), 3)):
+        pd.testing.assert_frame_equal(br.compare(rankers, *rows, cv=cv, measures="ndcg@10").per_query, expected)
+    assert len(set(br.compare(rankers, X, y, qid, measures="ndcg@10").per_query["fold"])) == 5
+
+
+def test_a_ranker_with_validation_fraction_holds_out_training_queries(comparison):
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.5, "refit": True}
+    ranker = br.LightGBMRanker("softmax", **settings, random_state=0, n_jobs=1)
+    rounds = br.compare({"own": ranker}, comparison[1], measures="ndcg@10").table["rounds"][0]
+    assert rounds == np.mean([ranker.fit(*fold.train).best_iteration_ for fold in comparison[1]])
+
+
+def test_folds_and_rows_are_not_mixed(comparison):
+    (X, y, qid), folds, rankers, _ = comparison
+    one = qid == qid[0]
+    for message, rows, settings in [
+        ("compare needs either rows.*got NoneType without y$", (), {}),
+        ("got ndarray without y$", (X,), {}),
+        ("got Dataset without y$", (comparison[0],), {}),
+        ("got int without y$", (3,), {}),
+        ("got list, cv without y$", (folds,), {"cv": 3}),
+        ("got list, y$", (folds, y), {}),
+        ("got list, X, y, qid$", (X, y, qid), {"folds": folds}),
+        ("compare got no qid", (X, y), {}),
+        (r"y has \d+ values for the \d+ rows of X", (X, y[:-1], qid), {}),
+        (f"cv tests the query '{qid[0]}' in several folds", (X, y, qid), {"cv": [(~one, one)] * 2}),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            br.compare(rankers, *rows, **settings)
 
 
 def test_texts_of_a_comparison_have_its_numbers(comparison):

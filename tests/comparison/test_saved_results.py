@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import re
 import sys
 
 import numpy as np
@@ -144,13 +145,17 @@ def identity(ranker="a", fold="Fold1", data="h", settings="s", versions="v"):
 def test_results_are_read_as_they_were_written(tmp_path):
     file, scores = tmp_path / "r.jsonl", 3 * np.random.default_rng(0).normal(size=9)
     key = identity("[x] 0")
-    SavedResults(file).add(key, TrainingResult(scores, float("nan"), 0.5))
-    SavedResults(file).add(identity("[x] 1"), TrainingResult(scores[:2], 5.0, 0.5))
+    SavedResults(file).add(key, TrainingResult(scores, float("nan"), 0.5, {"map": [0.1, 0.7]}))
+    SavedResults(file).add(identity("[x] 1"), TrainingResult(scores[:2], 5.0, 0.5, {}))
     saved = SavedResults(file)
     assert (saved.n_trainings, saved.damaged_lines) == (2, [])
     found = saved.find(key)
     np.testing.assert_array_equal(found.scores, scores)
     assert np.isnan(found.rounds)
+    assert found.curve == {"map": [0.1, 0.7]}
+    # Files of earlier versions have no curves.
+    file.write_text(re.sub(', "curve": {[^}]*}', "", file.read_text()))
+    assert SavedResults(file).find(key).curve == {}
     for name in key._fields:
         assert saved.find(key._replace(**{name: "other"})) is None
     assert saved.differences(key._replace(data="i", settings="t")) == ["data", "settings"]
@@ -160,7 +165,7 @@ def test_half_written_and_damaged_lines_are_left_out(tmp_path):
     file = tmp_path / "r.jsonl"
     keys = [identity(fold=f"Fold{i}") for i in range(3)]
     for key in keys:
-        SavedResults(file).add(key, TrainingResult(np.arange(4.0), 5.0, 0.1))
+        SavedResults(file).add(key, TrainingResult(np.arange(4.0), 5.0, 0.1, {}))
     whole = file.read_bytes()
     lines = whole.splitlines(keepends=True)
     # An interrupted run may have written any part of the last line.
@@ -170,7 +175,7 @@ def test_half_written_and_damaged_lines_are_left_out(tmp_path):
         # Without its line break only, the line is complete.
         assert saved.damaged_lines == ([] if cut == 1 else [4])
         assert (saved.find(keys[2]) is None) == (cut > 1)
-        saved.add(keys[2], TrainingResult(np.arange(4.0), 6.0, 0.1))
+        saved.add(keys[2], TrainingResult(np.arange(4.0), 6.0, 0.1, {}))
         again = SavedResults(file)
         assert again.find(keys[2]).rounds == 6
         assert again.n_trainings == 3

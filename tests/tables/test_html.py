@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 
 import boostrank as br
+from boostrank.significance import PairedTest
 from boostrank.tables.html import html_table
 
 
@@ -88,6 +89,12 @@ def test_comparisons_of_runs_by_group():
     tables = Tables(found._repr_html_())
     assert tables.captions == ["RR, compared with one", "RR by group, compared with one"]
     assert tables.tables[1] == next(one.rows for one in found.text_tables() if "by group" in one.title)
+
+
+def test_paired_tests():
+    tables = Tables(PairedTest(0.0111, 0.00023, 20, 1, 9)._repr_html_())
+    head, row = ["difference", "p-value", "wins", "ties", "losses"], ["+0.0111", "0.00023", "20", "1", "9"]
+    assert tables.tables == [[head, row]]
 
 
 def test_reconciliations():

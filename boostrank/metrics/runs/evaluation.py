@@ -46,7 +46,7 @@ def evaluate_run(
     sample_weight: Any = None,
     per_query: bool = False,
     by: Any = None,
-) -> dict[str, float] | pd.DataFrame:
+) -> Any:
     """Compute measures of a run, given relevance judgments.
 
     Documents that are relevant but were not retrieved count in the ideal DCG, in recall and in the number of relevant

@@ -1,0 +1,111 @@
+"""The report of a comparison: one file with all numbers, pictures and settings, readable on a screen and a phone."""
+
+import base64
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import matplotlib as mpl
+import pytest
+from sklearn.linear_model import Ridge
+
+import boostrank as br
+from boostrank.comparison import Comparison
+
+mpl.use("Agg")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--virtual-time-budget=10000"]
+# Loads a page in a frame, and writes its width, that of pictures, how much tables are too wide, and broken pictures.
+MEASURE = """<iframe id="frame" style="width: {}px; height: 900px; border: 0" srcdoc="{}"></iframe><script>
+onload = () => {{
+  const page = document.getElementById("frame").contentDocument, images = [...page.images]
+  const widths = [page.documentElement.scrollWidth, ...images.map(one => one.getBoundingClientRect().right)]
+  const hidden = [...page.querySelectorAll("div")].map(one => one.scrollWidth - one.clientWidth)
+  const broken = images.filter(one => !one.naturalWidth).length
+  document.body.textContent = "found" + JSON.stringify([Math.max(...widths), Math.max(...hidden), broken]) + "end"
+}}</script>"""
+
+
+def read(path):
+    """Rows of the tables under each head of a report, its pictures by their texts, and all text."""
+    text = path.read_text("utf-8")
+    parts = [part.partition("</h2>") for part in text.split("<h2>")[1:]]
+    cells = {head: [re.findall("<t[dh].*?>(.*?)</t", row) for row in part.split("<tr>")[1:]] for head, _, part in parts}
+    rows = {head: [[html.unescape(cell) for cell in row] for row in part] for head, part in cells.items()}
+    pictures = re.findall('<img alt="(.*?)" src="data:image/svg.xml;base64,(.*?)">', text)
+    return rows, {alt: base64.b64decode(data).decode() for alt, data in pictures}, text
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    data, results = br.make_ranking(n_queries=80, random_state=0), tmp_path_factory.mktemp("saved") / "results"
+    rankers = {"<ridge>": Ridge()}
+    for name in ("lambdarank", "softmax"):
+        rankers[name] = br.LightGBMRanker(name, n_estimators=8, early_stopping_rounds=4, random_state=7, n_jobs=1)
+    first, second = (br.compare(rankers, *data, cv=3, measures=["ndcg@5", "map"], results=results) for _ in range(2))
+    assert first.curves == second.curves
+    return first
+
+
+def test_report_has_the_numbers_of_the_comparison(comparison, tmp_path):
+    comparison.save_html(tmp_path / "r.html", "ndcg@5")
+    rows, pictures, text = read(tmp_path / "r.html")
+    names = [(measure, name) for measure in ("ndcg@5", "map") for name in comparison.names]
+    printed = [[name, *comparison.cells(name, measure)] for measure, name in names]
+    assert [row for row in rows["80 queries"] if row[0] != "ranker"] == printed
+    values, (_, y, qid) = comparison.per_query, br.make_ranking(n_queries=80, random_state=0)
+    values = values.pivot(index="query", columns="ranker", values="ndcg@5")
+    best = values.mean().drop("<ridge>").idxmax()
+    difference = (values[best] - values["<ridge>"]).nsmallest(10)
+    head, *worst = rows["Queries with the lowest difference in NDCG@5"]
+    assert head == ["query", "relevant", "<ridge>", best, "diff"]
+    for row, (query, value) in zip(worst, difference.items(), strict=True):
+        relevant, both = (y[qid == query] > 0).sum(), values.loc[query, ["<ridge>", best]]
+        assert row == [str(query), str(relevant), *map("{:.4f}".format, both), f"{value:+.4f}"]
+    settings = dict(rows["Settings"])
+    assert {"objective='softmax'", "random_state=7"} <= set(re.split(r", |\(|\)", settings["softmax"]))
+    assert settings["<ridge>"].startswith("Ridge(alpha=1.0, ")
+    assert f"boostrank {br.__version__}" in settings["versions"]
+    assert list(pictures)[1:] == ["Means by relevant documents of the query", "ndcg by boosting round"]
+    # Nothing is loaded: references of pictures are to their own parts.
+    outside = re.compile(r"(?:href|src)=\"(?!#|data:)|@import|url\((?!#)|<script|<link")
+    assert not any(outside.search(one) for one in [text, *pictures.values()])
+
+
+def test_parts_without_data_are_left_out(comparison, tmp_path):
+    qrels, file = {query: {"a": 1, "b": 0, "c": 2} for query in "1234"}, tmp_path / "r.html"
+    runs = {name: {query: {"a": 2.0, "b": high} for query in qrels} for name, high in (("one", 1.0), ("two", 3.0))}
+    for title, by in {"relevant": None, "group": {"1": "x", "2": "x", "3": "x", "4": "y"}}.items():
+        weights = {"1": 0.0, "2": 1, "3": 1, "4": 1}
+        br.compare_runs(qrels, runs, ["RR"], sample_weight=weights, by=by).save_html(file)
+        rows, pictures, _ = read(file)
+        assert list(pictures)[1].startswith(f"Means by {title}")
+        # A query of weight 0 is in no mean, and is not listed.
+        worst = rows["Queries with the lowest difference in RR"][1:]
+        assert [row[0] for row in worst] == ["2", "3", "4"]
+        assert [row[-4] for row in worst] == ["2"] * 3
+    alone = comparison.table[comparison.table["ranker"] == "<ridge>"]
+    Comparison(alone, comparison.per_query.drop(columns="relevant"), "<ridge>").save_html(file)
+    assert list(read(file)[0]) == ["80 queries", "Differences in map", "Settings"]
+    with pytest.raises(ValueError, match="measure must be one of ndcg@5, map; got 'mrr'"):
+        comparison.save_html(file, "mrr")
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no program chromium: apt-get install -y chromium")
+@pytest.mark.slow
+def test_report_fits_a_phone_and_a_screen_and_is_printed(comparison, tmp_path):
+    def browse(*arguments):
+        command = ["chromium", *FLAGS, f"--user-data-dir={tmp_path}/profile", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+    comparison.save_html(tmp_path / "r.html")
+    for width in (390, 1100):
+        page = MEASURE.format(width, html.escape((tmp_path / "r.html").read_text("utf-8")))
+        (tmp_path / "m.html").write_text(page, "utf-8")
+        printed = browse("--dump-dom", f"file://{tmp_path}/m.html").partition("<body>")[2]
+        widest, hidden, broken = json.loads(re.search("found(.*)end", printed).group(1))
+        assert (widest <= width, hidden, broken) == (True, 0, 0)
+    browse(f"--print-to-pdf={tmp_path}/r.pdf", f"file://{tmp_path}/r.html")
+    assert 2 <= len(re.findall(rb"/Type /Page\b", (tmp_path / "r.pdf").read_bytes())) <= 4

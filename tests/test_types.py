@@ -1,0 +1,52 @@
+"""The types of public names: a strict type checker accepts a program of typical use, and finds errors in it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import boostrank as br
+
+X, y, qid = br.make_ranking(n_queries=60, random_state=0)
+train, test = br.split_queries(qid, 0.2, random_state=0)
+ranker = br.LightGBMRanker("softmax", k=10, n_estimators=5).fit(X[train], y[train], qid=qid[train])
+scores: NDArray[np.float64] = ranker.predict(X[test])
+mean: float = ranker.score(X[test], y[test], qid=qid[test]) + br.ndcg_score(y[test], scores, qid[test], k=10)
+values: NDArray[np.float64] = br.ndcg_score(y[test], scores, qid[test], per_query=True)
+mean = br.evaluate(y[test], scores, qid[test], ["ndcg@10", "map"])["map"]
+table: pd.DataFrame = br.evaluate(y[test], scores, qid[test], "ndcg@10", per_query=True)
+linear: float = br.get_measure("ndcg@10", gain="linear")(y[test], scores, qid[test])
+rounds: int = br.XGBoostRanker().fit(X, y, group=np.bincount(qid)).load_model("model.json").best_iteration_
+mean = br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.make_scorer("map"))["test_score"].mean()
+best: dict[str, object] = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=br.QueryKFold(3)).best_params_
+rankers = {"one": ranker, "bag": br.BaggedRanker(br.LightGBMRanker("auto"), random_state=0)}
+comparison = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@10"])
+comparison.save_html("report.html")
+means: pd.Series[float] = br.compare(rankers, br.query_folds(br.Dataset(X, y, qid), 3)).table["mean"]
+text: str = comparison.to_markdown() + br.permutation_test(values, values).conclusion("a", "b")
+qrels, run = br.read_qrels("qrels.txt"), br.read_run("run.txt")
+mean = br.evaluate_run(qrels, run, ["nDCG@10"])["nDCG@10"]
+text = br.compare_runs(qrels, {"one": run}).conclusion("nDCG@10") + br.explain(ranker, X, qid, query=1).head
+log = br.simulate_clicks(y, scores, qid, random_state=0).log
+ranker.fit(X, br.ClickLabels(log, br.clicks.harvest_propensities(log)))
+"""
+WRONG = "comparison.save_htm('report.html')\nbr.ndcg_score(y, y, qid, kk=1)\nbr.LightGBMRanker().fit()\n"
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_accepts_typical_use_and_finds_errors(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM + WRONG)
+    # The types of the package's own code are checked with its own settings.
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", "program.py"]
+    environment = {**os.environ, "MYPYPATH": str(Path(__file__).parents[1])}
+    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300).stdout
+    first = PROGRAM.count("\n") + 1
+    assert re.findall(r"program.py:(\d+): error", found) == [str(line) for line in range(first, first + 3)], found
