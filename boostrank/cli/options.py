@@ -49,7 +49,7 @@ def from_pipe(ctx: typer.Context, path: Path | None) -> Path | None:
     copy = Path(folder, "standard-input" if is_standard_input else path.name)
     with sys.stdin.buffer if is_standard_input else open(path, "rb") as pipe, open(copy, "wb") as file:
         shutil.copyfileobj(pipe, file)
-    return copy.rename(f"{copy}.csv") if is_standard_input and looks_like_table(copy) else copy
+    return copy.rename(f"{copy}.csv") if looks_like_table(copy) else copy
 
 
 DATA_HELP = "LETOR, CSV, TSV (also .gz) or Parquet file; - is standard input."

@@ -62,7 +62,10 @@ def show_comparison(comparison: Comparison) -> None:
     """Print the tables of a comparison, each with the measure above it and a conclusion in words below it."""
     for title, rows, n_texts, conclusion in comparison.text_tables():
         console.print(title)
-        show_table(_fitting(rows, n_texts), n_texts)
+        shown = _fitting(rows, n_texts)
+        show_table(shown, n_texts)
+        if hidden := rows[0][len(shown[0]) :]:
+            show_text(f"Not shown in {console.width} columns: {', '.join(hidden)}.")
         if conclusion:
             show_text(conclusion)
         console.print()
