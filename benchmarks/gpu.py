@@ -2,7 +2,7 @@
 
 python benchmarks/gpu.py [--documents 1000000 10000000 50000000] [--features 136] [--rounds 20] [--device cuda]
 
-It needs one NVIDIA GPU and CuPy: pip install boostrank[gpu]. ``--device cpu --documents 20000`` shows that it runs.
+It needs one NVIDIA GPU and CuPy: pip install 'cupy-cuda12x[ctk]'. It runs too with ``--device cpu --documents 20000``.
 
 Rounds: a callback takes the time between rounds. The table has the median over turns and rounds, the first two left
 out. The objective is computed by XGBoost (rank:ndcg), by CuPy on the GPU, or by the CPU, as without CuPy. Gradients are
@@ -128,7 +128,7 @@ def main():
         try:
             import cupy
         except ImportError as error:
-            parser.error(f"CuPy cannot be imported ({error}): pip install boostrank[gpu]")
+            parser.error(f"CuPy cannot be imported ({error}): pip install 'cupy-cuda12x[ctk]'")
         if not cupy.cuda.is_available():
             parser.error("CuPy finds no GPU: use --device cpu to see that the script runs")
         device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()

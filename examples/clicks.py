@@ -9,6 +9,7 @@ Without files, two rankers show their result lists to simulated users; then the 
 """
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,8 @@ def main():
     parser.add_argument("files", nargs="*", type=Path, help="LOG and FEATURES; by default simulated")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture clicks.png there")
     arguments = parser.parse_args()
+    if arguments.output and not find_spec("matplotlib"):
+        parser.error("--output needs matplotlib: pip install matplotlib")
     if len(arguments.files) not in (0, 2):
         parser.error("pass both LOG and FEATURES, or none of them")
     y = None

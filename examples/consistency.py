@@ -11,7 +11,6 @@ takes seconds; --full examines all surrogates and many distributions, which take
 import argparse
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 from rich.progress import track
@@ -20,6 +19,11 @@ from boostrank import Queries, make_targets, theory
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.displays import style
 from boostrank.surrogates import SURROGATES
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 CONSOLE = Console(stderr=True)
 BOUNDED = ("squared", "logistic", "softmax", "poisson", "pnorm", "cosine")

@@ -31,7 +31,6 @@ from functools import lru_cache
 from multiprocessing import Pool
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from rich.console import Console
@@ -41,6 +40,11 @@ from scipy import stats
 import boostrank as br
 from boostrank import Queries, make_targets
 from boostrank.displays import style
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 NOISE, TEST_SEED, MAX_REGRET = 0.3, 1_000_000, 0.2
 BACKENDS = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}

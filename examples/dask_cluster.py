@@ -9,14 +9,20 @@ and so other thresholds of the trees. Once trained, one model predicts the same 
 
 import argparse
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
-import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
 
 import boostrank as br
-from boostrank.dask import LightGBMRanker
+
+try:
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    from boostrank.dask import LightGBMRanker
+except ImportError as error:
+    raise SystemExit(f"This example needs Dask ({error}): pip install 'dask[array,dataframe,distributed]'") from None
 
 SETTINGS = {"k": 10, "n_estimators": 200, "early_stopping_rounds": 20, "random_state": 0, "n_jobs": 1}
 
@@ -31,6 +37,8 @@ def main():
     parser.add_argument("scheduler", nargs="?", help="address of a Dask scheduler; by default two local workers")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture dask_cluster.png there")
     arguments = parser.parse_args()
+    if arguments.output and not find_spec("matplotlib"):
+        parser.error("--output needs matplotlib: pip install matplotlib")
     # In a notebook: client = Client("tcp://10.0.0.1:8786").
     cluster = arguments.scheduler or LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with Client(cluster) as client:

@@ -13,14 +13,18 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 from rich.progress import Progress
 
 import boostrank as br
 from boostrank import significance, theory
 from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_grid, styles
+
+try:
+    import matplotlib
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 BETTER, GOOD, RANDOM = "three features", "two features", "random"
 # Documents whose quality is above these have the labels 1 and 2: about 15% and 5% of all documents.

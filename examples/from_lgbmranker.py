@@ -4,6 +4,7 @@ python examples/from_lgbmranker.py [--output FOLDER]
 """
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 
 import lightgbm as lgb
@@ -14,6 +15,8 @@ import boostrank as br
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture from_lgbmranker.png there")
 arguments = parser.parse_args()
+if arguments.output and not find_spec("matplotlib"):
+    parser.error("--output needs matplotlib: pip install matplotlib")
 
 X, y, qid = br.make_ranking(n_queries=600, random_state=0)
 X_valid, y_valid, qid_valid = br.make_ranking(n_queries=60, random_state=1)

@@ -8,12 +8,16 @@ With --output, each display is a picture in the folder, and gallery.png is one p
 import argparse
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
-from PIL import Image
 
 import boostrank as br
 from boostrank import displays
+
+try:
+    import matplotlib.pyplot as plt
+    from PIL import Image
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 DPI = 80
 COLUMNS = 3

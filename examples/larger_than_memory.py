@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -108,6 +109,8 @@ def main():
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture larger_than_memory.png there")
     parser.add_argument("--measure", nargs=2, metavar=("WAY", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.output and not find_spec("matplotlib"):
+        parser.error("--output needs matplotlib: pip install matplotlib")
     if arguments.measure:
         way, folder = arguments.measure
         measure(way, Path(folder), arguments.limit)

@@ -4,6 +4,7 @@ python examples/native_xgboost.py [--output FOLDER]
 """
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from boostrank.displays import style
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture native_xgboost.png there")
 arguments = parser.parse_args()
+if arguments.output and not find_spec("matplotlib"):
+    parser.error("--output needs matplotlib: pip install matplotlib")
 
 X, y, qid = br.make_ranking(n_queries=200, random_state=0)
 X_test, y_test, qid_test = br.make_ranking(n_queries=150, random_state=1)

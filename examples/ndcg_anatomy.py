@@ -6,12 +6,16 @@ python examples/ndcg_anatomy.py [--output FOLDER]
 import argparse
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import boostrank as br
 from boostrank import DCG, displays, metrics
 from boostrank.displays import style
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures ndcg_anatomy*.png there")

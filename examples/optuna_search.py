@@ -8,13 +8,19 @@ are used only at the end.
 """
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
-
-import optuna
-from optuna_integration.lightgbm import LightGBMPruningCallback
 
 import boostrank as br
 from boostrank.displays import style
+
+try:
+    import optuna
+    from optuna_integration.lightgbm import LightGBMPruningCallback
+except ImportError as error:
+    raise SystemExit(
+        f"This example needs optuna and optuna-integration ({error}): pip install optuna optuna-integration"
+    ) from None
 
 X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 rest, test = br.split_queries(qid, 0.4, random_state=0)
@@ -77,6 +83,8 @@ def main():
     parser.add_argument("--trials", type=int, default=12, help="number of settings to try")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture optuna_search.png there")
     arguments = parser.parse_args()
+    if arguments.output and not find_spec("matplotlib"):
+        parser.error("--output needs matplotlib: pip install matplotlib")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=5)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner)

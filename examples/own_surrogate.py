@@ -9,12 +9,16 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import boostrank as br
 from boostrank.displays import style
 from boostrank.surrogates import Profiled, Separable
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ numbers of choices are tried on a few synthetic queries; --full tries six on mor
 import argparse
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from rich.console import Console
@@ -20,6 +19,11 @@ from rich.progress import track
 
 import boostrank as br
 from boostrank.displays import style
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 SETTINGS = {"num_leaves": 7, "learning_rate": 0.1, "n_estimators": 300, "early_stopping_rounds": 30, "n_jobs": 1}
 ON_GRADES = {"lambdarank": "LambdaMART", "edge-logistic": "RankNet, all pairs", "softmax": "softmax"}

@@ -7,20 +7,30 @@ The last two parts need shap, onnxmltools and onnxruntime.
 
 import argparse
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
-import onnxruntime
 import pandas as pd
-import shap
 
 import boostrank as br
 from boostrank.displays import ContributionDisplay
 
+try:
+    import onnxmltools  # noqa: F401
+    import onnxruntime
+    import shap
+except ImportError as error:
+    raise SystemExit(
+        f"This example needs shap, onnxmltools and onnxruntime ({error}): pip install shap onnxmltools onnxruntime"
+    ) from None
+
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture production.png there")
 arguments = parser.parse_args()
+if arguments.output and not find_spec("matplotlib"):
+    parser.error("--output needs matplotlib: pip install matplotlib")
 
 X, y, qid = br.make_ranking(n_queries=200, random_state=0)
 features = pd.DataFrame(X.astype(np.float32), columns=[f"feature_{i}" for i in range(X.shape[1])])

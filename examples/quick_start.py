@@ -4,6 +4,7 @@ python examples/quick_start.py [LETOR_FILE] [--output FOLDER]
 """
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("file", nargs="?", help="data in LETOR format; by default synthetic data")
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture quick_start.png there")
 arguments = parser.parse_args()
+if arguments.output and not find_spec("matplotlib"):
+    parser.error("--output needs matplotlib: pip install matplotlib")
 
 data = br.read_letor(arguments.file) if arguments.file else br.make_ranking(n_queries=300, random_state=0)
 X, y, qid = data

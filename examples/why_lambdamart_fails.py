@@ -12,12 +12,16 @@ from functools import partial
 from pathlib import Path
 
 import lightgbm
-import matplotlib.pyplot as plt
 import numpy as np
 import xgboost
 
 import boostrank as br
 from boostrank.surrogates import LambdaMART, get_surrogate
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError as error:
+    raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 #: Labels of the documents in the usual queries and in the others, and the share of the usual ones.
 DATA = {

@@ -128,6 +128,25 @@ def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys
     assert list(tmp_path.iterdir()) == []
 
 
+EXTRAS = ("dask", "distributed", "matplotlib", "onnxmltools", "onnxruntime", "optuna", "shap")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_says_in_one_line_at_the_start_which_packages_are_missing(path, monkeypatch, capsys, tmp_path):
+    for name in [name for name in sys.modules if name.split(".")[0] in EXTRAS or name.startswith("boostrank.dask")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in EXTRAS:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(sys, "argv", [path.name, "--output", str(tmp_path / "new")])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(path), run_name="__main__")
+    out, err = capsys.readouterr()
+    message = stopped.value.code if isinstance(stopped.value.code, str) else err.splitlines()[-1]
+    assert re.search(r"needs [^\n]+: pip install \S[^\n]*$", message)
+    assert out == ""
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.usefixtures("_less_work")
 @pytest.mark.parametrize("name", ["native_xgboost", pytest.param("quick_start", marks=pytest.mark.slow)])
 def test_example_writes_its_picture_if_asked_to(name, monkeypatch, capsys, tmp_path):

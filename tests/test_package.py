@@ -172,7 +172,7 @@ def test_a_missing_dask_is_an_error_that_says_what_to_install(monkeypatch):
     # Other packages may have imported parts of Dask.
     for name in ("dask", "dask.array"):
         monkeypatch.setitem(sys.modules, name, None)
-    message = re.escape("pip install 'boostrank[dask]'")
+    message = re.escape("pip install 'dask[array,dataframe,distributed]'")
     with pytest.raises(ImportError, match=message):
         br.dask  # noqa: B018
     with pytest.raises(ImportError, match=message):

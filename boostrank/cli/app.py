@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import textwrap
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from boostrank.cli import BROKEN_PIPE, INTERRUPTED, print_to_stderr, versions
 
@@ -43,10 +44,42 @@ def stoppable(function: Callable[..., Any], place: str = "ended") -> Callable[..
 def load(name: str) -> Any:
     """Import the module of a command, and make the command."""
     module = importlib.import_module(f"boostrank.cli.{name}")
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     epilog = module.default_text() if name == "compare" else None
-    alone.command(name, short_help=COMMANDS[name], epilog=epilog)(stoppable(getattr(module, name)))
+    alone.command(name, cls=Command, short_help=COMMANDS[name], epilog=epilog)(stoppable(getattr(module, name)))
     return typer.main.get_command(alone)
+
+
+class Command(TyperCommand):
+    """A command whose help shows its options in groups, which their `rich_help_panel` names."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options in groups, each below its title."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        parameter: Any
+        for parameter in self.params:
+            title, name, text = "Arguments", parameter.metavar, parameter.help
+            if parameter.param_type_name == "option":
+                title, name = parameter.rich_help_panel, parameter.get_help_record(ctx)[0]
+                if parameter.default is not None and parameter.default is not False:
+                    # Typer would add the range of a number too.
+                    text += f" [default: {parameter.default}]"
+            groups.setdefault(title, []).append((name, text))
+        for title, rows in groups.items():
+            width = max(len(name) for name, _ in rows) + 4
+            with formatter.section(title):
+                for name, text in rows:
+                    formatter.write(_wrapped(text, formatter.width, f"  {name}".ljust(width)))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the text at the end."""
+        formatter.write(f"\n{_wrapped(self.epilog, formatter.width)}" if self.epilog else "")
+
+
+def _wrapped(text: str, width: int, start: str = "") -> str:
+    """Lines of a text that begins to the right of `start`. Names have hyphens, and stay whole."""
+    indent = " " * len(start)
+    return textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False) + "\n"
 
 
 class Commands(TyperGroup):
@@ -59,7 +92,14 @@ class Commands(TyperGroup):
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
-app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, context_settings=HELP)
+# Plain text, as of most commands: rich's frames leave too little of a line to the descriptions.
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings=HELP,
+    rich_markup_mode=None,
+)
 
 
 def print_versions(wanted: bool) -> None:
@@ -77,8 +117,6 @@ def options(
             "--version",
             callback=print_versions,
             is_eager=True,
-            # Otherwise the help of newer versions of typer says <bool>, although the option takes no value.
-            metavar="",
             help="Print versions, and whether the compiled library is used.",
         ),
     ] = False,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from boostrank.cli.options import GainOption, SeedOption, console, given, refuse_unused
+from boostrank.cli.options import MEASURING, RUNNING, GainOption, SeedOption, console, given, option, refuse_unused
 from boostrank.cli.python_files import load_surrogate
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import NORMALIZATIONS
@@ -16,47 +16,50 @@ from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
 LAMBDAMART = "lambdarank"
+LOSS = "Loss"
 
 
 def check(
     surrogate: Annotated[
         str,
         typer.Argument(
-            help="Name of a surrogate (softmax), or lambdarank for LambdaMART as LightGBM computes it; or FILE.py:NAME "
-            "for a class or an instance in a file of your own. Each may be followed by /NORMALIZE for other targets: "
-            "softmax/softmax is ListNet."
+            metavar="SURROGATE",
+            help="Name of a surrogate (softmax), lambdarank for LambdaMART as LightGBM computes it, or FILE.py:NAME "
+            "for a class or an instance of your own; the file is executed. /NORMALIZE after it gives it other targets: "
+            "softmax/softmax is ListNet.",
         ),
     ],
     normalize: Annotated[
         str | None,
-        typer.Option(
-            help=f"Targets of the loss: {', '.join(NORMALIZATIONS)}; dcg by default. With --clicks corrected also "
-            "sessions, the default there."
+        option(
+            LOSS,
+            "NAME",
+            f"Targets: {', '.join(NORMALIZATIONS)} (by default dcg); with --clicks corrected also sessions (the "
+            "default there).",
         ),
     ] = None,
     clicks: Annotated[
         Literal["naive", "corrected"] | None,
-        typer.Option(
-            help="Make targets from clicks: as if clicks were labels (naive), or divided by propensities (corrected)."
-        ),
+        option(LOSS, "naive|corrected", "Targets from clicks: as if they were labels, or divided by propensities."),
     ] = None,
     click_model: Annotated[
         str | None,
-        typer.Option(help="How users click: position-based (the default), trust-bias, or cascade with --clicks naive."),
+        option(LOSS, "NAME", "position-based (default), trust-bias, or, with --clicks naive, cascade."),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("-k", "--k", min=1, help="Cutoff of both the targets and NDCG; none by default.")
+        int | None, option(MEASURING, "N", "Cutoff of the targets and of NDCG; by default none.", "-k", "--k", min=1)
     ] = None,
     gain: GainOption = None,
     discount: Annotated[
-        Literal["log2", "zipf"], typer.Option(help="Discount of a rank: 1 / log2(1 + rank) (log2) or 1 / rank (zipf).")
+        Literal["log2", "zipf"], option(MEASURING, "log2|zipf", "1 / log2(1 + rank) or 1 / rank.")
     ] = "log2",
     distributions: Annotated[
         int,
-        typer.Option(
+        option(
+            RUNNING,
+            "N",
+            "Number of random label distributions to try, besides those of the paper and neighbours of the worst ones.",
             min=1,
-            help="Number of random label distributions to try. The counterexamples of the paper are tried too, and "
-            "distributions similar to the worst ones that are found.",
         ),
     ] = 1600,
     seed: SeedOption = 0,
@@ -66,9 +69,9 @@ def check(
     On such a distribution the scores that minimize the expected loss do not
     maximize the expected NDCG. The worst one that is found is printed. The
     exit code is 0 if none is found, 1 if one is found, and 2 after an error,
-    as where the loss has no minimum. With --clicks, labels are 0 and 1, the relevances of a session, and
-    the loss gets targets that are made from the clicks on the documents, which
-    are shown in the sequence of the columns.
+    as where the loss has no minimum. With --clicks, labels are 0 and 1, the
+    relevances of a session, and the loss gets targets that are made from the
+    clicks on the documents, which are shown in the sequence of the columns.
     """
     found, targets = _parse(surrogate)
     if targets is not None and normalize is not None and normalize != targets:

@@ -21,7 +21,10 @@ from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJE
 from boostrank.cli import reports
 from boostrank.cli.documents import read_documents, read_folds
 from boostrank.cli.options import (
-    DEFAULT_MEASURES,
+    MEASURING,
+    OUTPUT,
+    RUNNING,
+    TRAINING,
     BackendOption,
     CategoricalOption,
     DropOption,
@@ -31,7 +34,6 @@ from boostrank.cli.options import (
     KOption,
     LabelOption,
     LeavesOption,
-    MeasuresOption,
     OutputOption,
     QidOption,
     RateOption,
@@ -39,11 +41,14 @@ from boostrank.cli.options import (
     SeedOption,
     console,
     error_console,
+    from_pipe,
     given,
     make_rankers,
+    option,
     parse_measures,
     refuse_unused,
     require_folder_of,
+    split_measures,
 )
 from boostrank.cli.python_files import load_rankers
 from boostrank.cli.reports import OutputFiles, counted
@@ -75,7 +80,7 @@ DEFAULT_FOLDS = 5
 # Objectives on a user's data: LambdaMART of both libraries, the default loss, and two that look at the list otherwise.
 DATA_OBJECTIVES = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
 ALL = "all"
-#: Name of the measure of rankings of synthetic data.
+#: Name of the measure that only synthetic data have.
 EXPECTED = "expected ndcg"
 
 
@@ -94,12 +99,10 @@ def default_jobs(n_folds: int) -> int:
 
 def default_text() -> str:
     """The default objectives, for --help."""
-    texts = {
-        "Default objectives on synthetic data": SYNTHETIC_OBJECTIVES,
-        "Default objectives on your data": DATA_OBJECTIVES,
-        f"--objectives {ALL}": all_objectives(),
-    }
-    return "\n\n".join(f"{start}: {objectives.replace(',', ', ')}." for start, objectives in texts.items())
+    return (
+        f"Default objectives on your data: {DATA_OBJECTIVES}; synthetic data: {SYNTHETIC_OBJECTIVES}; "
+        f"{ALL}: {all_objectives()}."
+    ).replace(",", ", ")
 
 
 def random_trees(objective: Any) -> dict[str, Any]:
@@ -116,9 +119,10 @@ def compare(
     path: Annotated[
         Path | None,
         typer.Argument(
-            help="Folder of folds (Fold1/train.txt, Fold1/vali.txt, Fold1/test.txt, ..., or such tables), or one "
-            "LETOR, CSV, TSV or Parquet file, whose queries are divided into folds at random. By default "
-            "synthetic data."
+            metavar="PATH",
+            callback=from_pipe,
+            help="Folder of folds (Fold1/train.txt, vali.txt, test.txt, ..., or tables), or one file, which is divided "
+            "by query; by default synthetic data.",
         ),
     ] = None,
     qid: QidOption = None,
@@ -129,85 +133,72 @@ def compare(
     backend: BackendOption = "both",
     objectives: Annotated[
         str | None,
-        typer.Option(
-            help="Objectives, separated by commas: surrogates (softmax), surrogates with other targets "
-            "(softmax/softmax is ListNet), losses of edges (edge-logistic), and objectives of LightGBM (lambdarank) or "
-            "XGBoost (rank:ndcg), which run on their own library only, and auto, which chooses one of several by "
-            "cross-validation over the training queries; or all. The first one is the baseline. The defaults, and "
-            "what all stands for, are listed below."
+        option(
+            TRAINING,
+            "NAMES",
+            "Objectives, as in boostrank fit -h and below, separated by commas; the first one is the baseline.",
         ),
     ] = None,
     ranker: Annotated[
         list[str] | None,
-        typer.Option(
-            help="FILE.py:NAME, one more estimator to compare, with its own settings: an instance in a Python file, or "
-            "a class. LightGBM's LGBMRanker, XGBoost's XGBRanker, CatBoost's CatBoostRanker or any other. May be "
-            "repeated."
+        option(
+            TRAINING,
+            "FILE.py:NAME",
+            "Your own estimator, such as a CatBoostRanker, in a Python file, which is executed. May be repeated.",
         ),
     ] = None,
-    measures: MeasuresOption = DEFAULT_MEASURES,
+    rounds: RoundsOption = 500,
+    patience: Annotated[int, option(TRAINING, "N", "Stop after N rounds without gain.", min=1)] = 30,
+    learning_rate: RateOption = 0.1,
+    leaves: LeavesOption = 15,
+    measures: Annotated[
+        str, option(MEASURING, "NAMES", "A table for each, as in ndcg@1,map,AP; boostrank evaluate -h lists all.")
+    ] = "ndcg@10",
     gain: GainOption = None,
     empty: EmptyOption = None,
     k: KOption = None,
-    rounds: RoundsOption = 500,
-    patience: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Stop when NDCG on the validation queries has not improved for this number of rounds."
-        ),
-    ] = 30,
-    learning_rate: RateOption = 0.1,
-    leaves: LeavesOption = 15,
     folds: Annotated[
         int | None,
-        typer.Option(
-            min=3, help=f"Number of folds of a single file or of the synthetic data. By default {DEFAULT_FOLDS}."
-        ),
+        option(RUNNING, "N", f"Folds of a file or synthetic data (default {DEFAULT_FOLDS}).", min=3),
     ] = None,
     seed: SeedOption = 0,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Number of trainings at the same time, each in a process. By default one for each fold, and at most "
-            "one for each processor. Each takes memory for its data.",
+        option(
+            RUNNING, "N", "Trainings at a time; by default one for each fold, at most one for each processor.", min=1
         ),
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Number of threads of each training. By default the processors divided by --jobs. Estimators of "
-            "--ranker that have a setting for it keep that.",
-        ),
+        option(RUNNING, "N", "Threads of each training; by default the processors divided by --jobs.", min=1),
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            RUNNING,
+            "FILE",
+            "File that keeps finished trainings: if the command is stopped, the same one goes on from there.",
             "--results",
             "--resume",
-            help="File that keeps the result of each training as it ends. If the command is stopped, the same command "
-            "goes on where it stopped. A training is run again if its data, its settings or the versions of the "
-            "libraries have changed. Without this option a temporary file is used, which is deleted at the end.",
         ),
     ] = None,
     output: OutputOption = None,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Image file for a plot of the differences to the baseline in the last of --measures."),
+        option(OUTPUT, "FILE", "Image of the differences in the last of --measures."),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="HTML file for a report with tables, plots and settings.")] = None,
 ) -> None:
-    """Train rankers on the same folds and compare them on the test queries, by default by NDCG.
+    """Train rankers on the same folds, and compare them on the test queries.
 
-    All rankers, except those of --ranker, have the same learning rate, the
-    same number of leaves and the same maximum number of rounds, and random
-    trees: a round draws half of the queries (of the rows for objectives of
-    the libraries), and a node 40% of the features. How many rounds each of
-    them uses is decided by NDCG on the validation queries.
-    --gain applies to their training and to the measures that have a gain.
+    Rankers but those of --ranker have equal settings and random trees: a
+    round draws half of the queries, a node 40% of the features. NDCG on the
+    validation queries decides how many rounds each keeps.
     """
-    chosen = parse_measures(measures, given(gain=gain, empty=empty))
+    wanted = split_measures(measures)
+    has_expected = path is None and EXPECTED in wanted
+    others = [name for name in wanted if not (has_expected and name == EXPECTED)]
+    chosen = parse_measures(",".join(others), given(gain=gain, empty=empty)) if others else {}
     files = OutputFiles(output, plot, report=html)
     files.check()
     if results is not None:
@@ -240,14 +231,15 @@ def compare(
             rankers,
             parts,
             measures=chosen,
-            extra_measures=extra,
+            extra_measures=extra if has_expected else {},
             random_state=seed,
             n_jobs=jobs,
             results=file,
             progress=True,
         )
     n_more = len(make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
-    _show(comparison, list(chosen)[-1], files, n_more)
+    _show(comparison, n_more)
+    files.write_comparison(comparison, comparison.measures[-1])
 
 
 def _folds(
@@ -266,7 +258,7 @@ def _folds(
     optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
     console.print(
         f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known; it has the {EXPECTED} "
-        f"{optimum:.4f}."
+        f"{optimum:.4f} (--measures 'ndcg@10,{EXPECTED}')."
     )
 
     def expected(fold: Fold, scores: Floats) -> Floats:
@@ -290,21 +282,19 @@ def _limited_threads(jobs: int, threads: int | None) -> contextlib.AbstractConte
     return joblib.parallel_config("loky", inner_max_num_threads=threads)
 
 
-def _show(comparison: Comparison, plotted: str, files: OutputFiles, n_more: int) -> None:
+def _show(comparison: Comparison, n_more: int) -> None:
     reports.show_comparison(comparison)
     if EXPECTED in comparison.measures:
         reports.show_text(
-            f"{EXPECTED}: the NDCG of a ranking that is expected over all labels which its documents may have, with "
-            "gain exp2 and without cutoff. What it lacks of that of the optimal ranking is the regret."
+            f"{EXPECTED}: mean NDCG over all labels that the documents may have, with gain exp2 and without cutoff. "
+            "What it lacks of that of the optimal ranking is the regret."
         )
     reports.show_text(
-        "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over the test "
-        "queries of all folds, adjusted for the number of rankers by Holm's method; significant is below 0.05. w/t/l: "
-        "queries won, tied and lost. rounds: mean number of boosting rounds."
+        "diff: to the baseline. p (Holm): paired randomization test over the test queries, adjusted by Holm's method; "
+        "significant below 0.05. w/t/l: queries won, tied, lost. rounds: mean number."
     )
     if n_more:
         reports.show_text(f"These are the default objectives. --objectives {ALL} compares {n_more} rankers.")
-    files.write_comparison(comparison, plotted)
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from boostrank.cli.tables import (
     CsvFile,
     TableFile,
     listed,
+    looks_like_table,
     open_table,
     require_column,
     split_names,
@@ -30,7 +31,6 @@ from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
 from boostrank.datasets.letor_reader import LETOR_ENDINGS, find_folds
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_finite_text, named_part
-from boostrank.inputs.files import open_decompressed
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 
@@ -214,7 +214,7 @@ def _read_letor(path: Path, options: list[str], model: ModelFeatures | None) -> 
     try:
         X, y, qid = read_letor(path, n_features=None if model is None else model.n_features)
     except ValueError as error:
-        if _looks_like_table(path):
+        if looks_like_table(path):
             error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
     if model is not None and model.names is not None:
@@ -231,13 +231,6 @@ def _read_letor(path: Path, options: list[str], model: ModelFeatures | None) -> 
         if isinstance(X, np.ndarray):
             return Documents(pd.DataFrame(X, columns=model.names), y, qid, model.names)
     return Documents(X, y, qid, None)
-
-
-def _looks_like_table(path: Path) -> bool:
-    """Whether the first line has commas or semicolons, and no colon as in ``qid:7``."""
-    with open_decompressed(path) as file:
-        line = file.readline(10_000)
-    return (b"," in line or b";" in line) and b"qid:" not in line
 
 
 def _with_categories(path: Path, X: pd.DataFrame, model: ModelFeatures) -> pd.DataFrame:

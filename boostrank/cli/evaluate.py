@@ -14,16 +14,20 @@ import typer
 from boostrank.cli import reports
 from boostrank.cli.documents import named_option, read_groups, read_judged, read_scores
 from boostrank.cli.options import (
+    ALL_MEASURES,
     DATA_HELP,
     DEFAULT_MEASURES,
-    MEASURES_HELP,
+    MEASURING,
+    OUTPUT,
     EmptyOption,
     GainOption,
     LabelOption,
     OutputOption,
     QidOption,
     console,
+    from_pipe,
     given,
+    option,
     parse_measures,
     refuse_unused,
 )
@@ -41,83 +45,69 @@ from boostrank.metrics.runs import evaluate_run
 from boostrank.metrics.runs.evaluation import TREC_EVAL
 
 RUN_MEASURES = "nDCG@10,AP,RR"
+RUNS = "TREC runs"
 
 
 def evaluate(
-    data: Annotated[Path | None, typer.Argument(help=DATA_HELP)] = None,
+    data: Annotated[Path | None, typer.Argument(metavar="DATA", callback=from_pipe, help=DATA_HELP)] = None,
     scores: Annotated[
         Path | None,
-        typer.Argument(help="File with one score per line, or a table with a column score, as predict writes them."),
+        typer.Argument(
+            metavar="SCORES", callback=from_pipe, help="One score a line, or a table with a column score, or -."
+        ),
     ] = None,
     qid: QidOption = None,
     label: LabelOption = None,
-    qrels: Annotated[Path | None, typer.Option(help="TREC file of relevance judgments, to evaluate runs.")] = None,
+    qrels: Annotated[Path | None, option(RUNS, "FILE", "Relevance judgments.")] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="TREC file of a run. May be repeated: several runs are compared. They are named by their tags, or by "
-            "their files if tags are equal."
-        ),
+        option(RUNS, "FILE", "Run, named by its tag or file; repeat it to compare several runs."),
     ] = None,
+    baseline: Annotated[str | None, option(RUNS, "NAME", "Run to compare with; by default the first one.")] = None,
+    unjudged: Annotated[
+        Literal["zero", "remove"] | None,
+        option(RUNS, "zero|remove", "Documents without judgment have relevance 0 (default), or are removed."),
+    ] = None,
+    queries: Annotated[
+        Literal["judged", "common"] | None,
+        option(RUNS, "judged|common", "All with judgments, 0 where a run lacks one (default), or those in all runs."),
+    ] = None,
+    subtopics: Annotated[
+        Literal["refuse", "max"] | None,
+        option(RUNS, "refuse|max", "Several judgments of a document: an error (default), or the largest one."),
+    ] = None,
+    seed: Annotated[int | None, option(RUNS, "N", "Seed of the tests of runs; by default 0.", min=0)] = None,
     measures: Annotated[
-        str | None, typer.Option(help=f"{MEASURES_HELP} By default {DEFAULT_MEASURES}, and {RUN_MEASURES} of runs.")
+        str | None,
+        option(MEASURING, "NAMES", f"{ALL_MEASURES} By default {DEFAULT_MEASURES}; of runs {RUN_MEASURES}."),
     ] = None,
     gain: GainOption = None,
     empty: EmptyOption = None,
     ties: Annotated[
         Literal["average", "stable", "best", "worst", "trec_eval"] | None,
-        typer.Option(
-            help="How documents of equal score are ranked: all permutations on average (the default), in the sequence "
-            "of the rows (stable), or so that the measure is best or worst. Of runs, the default is trec_eval: by "
-            "decreasing document id, where scores are equal as float32."
-        ),
-    ] = None,
-    unjudged: Annotated[
-        Literal["zero", "remove"] | None,
-        typer.Option(
-            help="Documents of runs that were not judged have the relevance 0 (zero, the default), or are removed "
-            "(remove)."
-        ),
-    ] = None,
-    queries: Annotated[
-        Literal["judged", "common"] | None,
-        typer.Option(
-            help="Queries of runs to evaluate: all that have judgments, with the value 0 if a run misses them (judged, "
-            "the default, with a warning), or only those that all runs have (common)."
-        ),
-    ] = None,
-    subtopics: Annotated[
-        Literal["refuse", "max"] | None,
-        typer.Option(
-            help="Documents that are judged for several subtopics, in measures that need one judgment for each "
-            "document: an error (refuse, the default), or the largest relevance (max)."
+        option(
+            MEASURING,
+            "RULE",
+            "Equal scores: average of all permutations (default), stable (by row), best, worst, trec_eval (by "
+            "decreasing document id; default of runs).",
         ),
     ] = None,
     by: Annotated[
         Path | None,
-        typer.Option(
-            help="CSV or TSV file with the group of each query, for means by group. Its first line names two columns, "
-            "one of them query_id, query or qid."
-        ),
+        option(MEASURING, "FILE", "CSV or TSV file with columns query_id and group: means by group of queries."),
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Run that the others are compared with. By default the first one.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the tests and intervals of a comparison. By default 0.")
-    ] = None,
-    per_query: Annotated[Path | None, typer.Option(help="File to write the values of each query to: .csv.")] = None,
     output: OutputOption = None,
+    per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv file for the values of each query.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Image file for a plot of the differences of runs in the last of --measures.")
+        Path | None, option(OUTPUT, "FILE", "Image of the differences of runs in the last measure.")
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option(
+        option(
+            OUTPUT,
+            None,
+            f"Also print what other libraries compute, and why, for the last measure that is {', '.join(CONVENTIONS)}.",
             "--explain",
-            metavar="",
-            help="Also print what other libraries compute for these scores or this run, and why, for the last of "
-            f"--measures that is one of {', '.join(CONVENTIONS)}.",
         ),
     ] = False,
 ) -> None:
@@ -322,8 +312,7 @@ def _compare_runs(
     reports.show_comparison(comparison)
     n_tests = "runs" if comparison.groups is None else "runs, and by group for that of groups and runs"
     reports.show_text(
-        "diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over queries, "
-        f"adjusted by Holm's method for the number of {n_tests}; significant is below 0.05. w/t/l: queries won, tied "
-        "and lost."
+        "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method for the "
+        f"number of {n_tests}; significant below 0.05. w/t/l: queries won, tied, lost."
     )
     files.write_comparison(comparison, list(measures)[-1])

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
-import typer
 
 from boostrank.cli import reports
 from boostrank.cli.documents import ModelFeatures, read_documents
 from boostrank.cli.options import (
+    OUTPUT,
     DataPath,
     DropOption,
     FeaturesOption,
@@ -19,6 +19,7 @@ from boostrank.cli.options import (
     OutputOption,
     QidOption,
     console,
+    option,
     refuse_unused,
 )
 from boostrank.cli.predict import ranker_of_file
@@ -30,30 +31,24 @@ from boostrank.inspection.explanations import explain as explain_ranking
 
 # Number of documents of the printed ranking, besides those that are explained.
 N_RANKED = 10
+SHOWN = "What is explained"
 
 
 def explain(
     model: ModelPath,
     data: DataPath,
-    query: Annotated[
-        str | None, typer.Option(help="Id of the query. Required if the file has several queries.")
-    ] = None,
+    query: Annotated[str | None, option(SHOWN, "ID", "Query; needed if DATA has several.")] = None,
     documents: Annotated[
         str | None,
-        typer.Option(
-            help="Ranks of the documents A and B by their scores, such as 1,4 (by default 1,2); or one rank, to "
-            "explain a single score. Rows of the file are in the printed ranking."
-        ),
+        option(SHOWN, "A,B", "Ranks of two documents by their scores (by default 1,2), or of one: its score."),
     ] = None,
-    top: Annotated[
-        int, typer.Option(min=1, help="Number of features to show. All others are summed up in one row.")
-    ] = 10,
+    top: Annotated[int, option(SHOWN, "N", "Number of features to show; one row sums up the others.", min=1)] = 10,
     qid: QidOption = None,
     label: LabelOption = None,
     features: FeaturesOption = None,
     drop: DropOption = None,
     output: OutputOption = None,
-    plot: Annotated[Path | None, typer.Option(help="Image file for a plot of the contributions.")] = None,
+    plot: Annotated[Path | None, option(OUTPUT, "FILE", "Image file for a plot of the contributions.")] = None,
 ) -> None:
     """Explain why one document of a query is ranked above another.
 

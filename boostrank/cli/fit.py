@@ -11,6 +11,10 @@ import typer
 from boostrank.backends.progress import BAR
 from boostrank.cli.documents import read_documents
 from boostrank.cli.options import (
+    MEASURING,
+    ROUNDS,
+    RUNNING,
+    TRAINING,
     CategoricalOption,
     DataPath,
     DropOption,
@@ -26,6 +30,7 @@ from boostrank.cli.options import (
     error_console,
     given,
     make_rankers,
+    option,
     parse_measure,
     refuse_unused,
     require_folder_of,
@@ -42,8 +47,10 @@ _CHOOSES_ROUNDS = "--validation, --validation-fraction, --rounds auto or --ensem
 
 
 def fit(
-    train: DataPath,
-    model: Annotated[Path, typer.Argument(help="File to write the model to, in its backend's own format.")],
+    data: DataPath,
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="File to write the model to, in its library's format.")
+    ],
     qid: QidOption = None,
     label: LabelOption = None,
     features: FeaturesOption = None,
@@ -51,83 +58,57 @@ def fit(
     categorical: CategoricalOption = None,
     objective: Annotated[
         str,
-        typer.Option(
-            help="A surrogate (softmax), a surrogate with other targets (softmax/softmax), a loss of edges "
-            "(edge-logistic), an objective of the backend itself (lambdarank), or auto: chosen among a few by "
-            "cross-validation over the training queries."
+        option(
+            TRAINING,
+            "NAME",
+            "A surrogate (softmax), one with other targets (softmax/softmax), a loss of edges (edge-logistic), an "
+            "objective of the library (lambdarank), or auto, which chooses by cross-validation.",
         ),
     ] = DEFAULT_LOSS,
-    backend: Annotated[Library, typer.Option(help="Boosting library.")] = "lightgbm",
+    backend: Annotated[Library, option(TRAINING, "LIBRARY", "lightgbm or xgboost.")] = "lightgbm",
+    learning_rate: Annotated[
+        float | None,
+        option(TRAINING, "X", "By default 0.05, more with few rounds; 0.1 for objectives of the library.", min=1e-6),
+    ] = None,
+    leaves: LeavesOption = None,
+    rounds: Annotated[
+        str | None,
+        option(
+            ROUNDS,
+            "N|auto",
+            "Maximum number; auto finds the best one by cross-validation. By default 300, and 100 for the library's "
+            "objectives.",
+        ),
+    ] = None,
     validation: Annotated[
         Path | None,
-        typer.Option(
-            help="File of validation queries, by which the number of rounds is chosen (early stopping). Of a table, "
-            "the columns have the names of those of TRAIN."
-        ),
+        option(ROUNDS, "FILE", "Queries to choose the number by (early stopping), with the columns of DATA."),
     ] = None,
     validation_fraction: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of the training queries, above 0 and below 1, that is held out at random in place of "
-            "--validation.",
-        ),
+        option(ROUNDS, "X", "Share of the training queries to hold out for this instead.", min=0, max=1),
     ] = None,
     refit: Annotated[
-        bool,
-        typer.Option(
-            "--refit",
-            metavar="",
-            help="After early stopping by --validation-fraction, train on all queries with the number of rounds that "
-            "was found.",
-        ),
+        bool, option(ROUNDS, None, "With --validation-fraction: then train on all queries.", "--refit")
     ] = False,
-    eval_metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Measure by which the number of rounds is chosen, such as map@10; by default NDCG with --k and --gain."
-        ),
-    ] = None,
-    gain: GainOption = None,
-    k: KOption = None,
-    rounds: Annotated[
-        str | None,
-        typer.Option(
-            help="Maximum number of boosting rounds, or auto: the best number by cross-validation over the training "
-            "queries. By default 300, and 100 for the objectives of the libraries."
-        ),
-    ] = None,
     patience: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Stop when the measure of validation queries, or its mean over folds, has not improved for this "
-            f"number of rounds. By default {DEFAULT_PATIENCE} where there are such queries.",
-        ),
+        option(ROUNDS, "N", f"Stop after N rounds without gain; by default {DEFAULT_PATIENCE}.", min=1),
     ] = None,
     ensemble: Annotated[
-        Literal["folds"] | None,
-        typer.Option(
-            help="folds: the model is the mean of those of the folds of a cross-validation over the training queries."
-        ),
+        Literal["folds"] | None, option(ROUNDS, "folds", "Save the mean of the models of a cross-validation.")
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            min=2, help="Number of folds for --objective auto (3 by default), --rounds auto and --ensemble folds (5)."
-        ),
+        option(ROUNDS, "N", "Folds of --objective auto (by default 3), --rounds auto and --ensemble (5).", min=2),
     ] = None,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(
-            min=1e-6,
-            help="Learning rate. By default 0.05, at most 0.1 with fewer rounds, and 0.1 for the objectives of the "
-            "libraries.",
-        ),
+    gain: GainOption = None,
+    k: KOption = None,
+    eval_metric: Annotated[
+        str | None,
+        option(MEASURING, "NAME", "Measure that chooses the rounds, such as map@10; by default NDCG."),
     ] = None,
-    leaves: LeavesOption = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads. By default all processors.")] = None,
+    threads: Annotated[int | None, option(RUNNING, "N", "Number of threads; by default all processors.", min=1)] = None,
     seed: SeedOption = 0,
 ) -> None:
     """Train a ranker, and save the model in its library's own format.
@@ -172,11 +153,11 @@ def fit(
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
     require_folder_of(model)
-    data = read_documents(train, ColumnOptions(qid, label, features, drop, categorical))
-    dataset = data.dataset
+    documents = read_documents(data, ColumnOptions(qid, label, features, drop, categorical))
+    dataset = documents.dataset
     parts = None
     if validation is not None:
-        parts = [tuple(read_documents(validation, ColumnOptions(qid, label), model=data.features).dataset)]
+        parts = [tuple(read_documents(validation, ColumnOptions(qid, label), model=documents.features).dataset)]
     if uses_folds:
         error_console.print("cross-validation over the training queries ...")
     ranker.fit(*dataset, eval_set=parts, eval_metric=measure, verbose=BAR)

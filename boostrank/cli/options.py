@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
-from boostrank.cli.tables import LABEL_NAMES, QID_NAMES
+from boostrank.cli.tables import LABEL_NAMES, QID_NAMES, looks_like_table
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
@@ -21,83 +24,76 @@ error_console = Console(stderr=True, markup=False, emoji=False, highlight=False,
 
 DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
 
-
 Library = Literal["lightgbm", "xgboost"]
 Backend = Literal["lightgbm", "xgboost", "both"]
 
-DATA_HELP = "LETOR, CSV, TSV or Parquet file; all but Parquet may be compressed by gzip."
-DataPath = Annotated[Path, typer.Argument(help=DATA_HELP)]
-ModelPath = Annotated[Path, typer.Argument(help="Model in LightGBM's or XGBoost's own format, as fit writes it.")]
+# Groups of options, by their titles in the help.
+COLUMNS, TRAINING, MEASURING = "Columns of a CSV, TSV or Parquet file", "Training", "Measures"
+ROUNDS, OUTPUT, RUNNING = "Number of rounds", "Output", "Running"
+
+
+def option(group: str, metavar: str | None, text: str, *names: str, **settings: Any) -> Any:
+    """An option of a group, with a word for its value and a text in the help."""
+    return typer.Option(*names, rich_help_panel=group, metavar=metavar, help=text, **settings)
+
+
+def from_pipe(ctx: typer.Context, path: Path | None) -> Path | None:
+    """The file; for "-", which is standard input, and for a pipe, a temporary file of what is read from it.
+
+    The commands read a file several times, and know a CSV file by its name.
+    """
+    is_standard_input = path == Path("-")
+    if path is None or ctx.resilient_parsing or not (is_standard_input or path.is_fifo()):
+        return path
+    folder = ctx.with_resource(tempfile.TemporaryDirectory())
+    copy = Path(folder, "standard-input" if is_standard_input else path.name)
+    with sys.stdin.buffer if is_standard_input else open(path, "rb") as pipe, open(copy, "wb") as file:
+        shutil.copyfileobj(pipe, file)
+    return copy.rename(f"{copy}.csv") if looks_like_table(copy) else copy
+
+
+DATA_HELP = "LETOR, CSV, TSV (also .gz) or Parquet file; - is standard input."
+DataPath = Annotated[Path, typer.Argument(metavar="DATA", callback=from_pipe, help=DATA_HELP)]
+MODEL_HELP = "Model in LightGBM's or XGBoost's own format, as fit writes it."
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 OutputOption = Annotated[
     Path | None,
-    typer.Option(
-        help="File to write the table to: .csv, .json, .md or .tex. CSV and JSON have all rows and columns, unrounded."
-    ),
+    option(OUTPUT, "FILE", "Table as .csv or .json (all columns, unrounded), .md or .tex."),
 ]
-QidOption = Annotated[
-    str | None,
-    typer.Option(
-        help=f"Column of a CSV, TSV or Parquet file with the query ids. By default {', '.join(QID_NAMES)}, whichever "
-        "the file has."
-    ),
-]
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        help=f"Column of a CSV, TSV or Parquet file with the relevance labels. By default {', '.join(LABEL_NAMES)}, "
-        "whichever the file has."
-    ),
-]
+QidOption = Annotated[str | None, option(COLUMNS, "NAME", f"Query ids; by default one of {', '.join(QID_NAMES)}.")]
+LabelOption = Annotated[str | None, option(COLUMNS, "NAME", f"Labels; by default one of {', '.join(LABEL_NAMES)}.")]
 FeaturesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Columns of a CSV, TSV or Parquet file that are features, separated by commas, or one in each of several "
-        "such options. By default all that are neither query ids nor labels."
-    ),
+    option(COLUMNS, "NAMES", "Features, as in a,b,c; by default all other columns."),
 ]
-DropOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Columns of a CSV, TSV or Parquet file that are not read, such as ids of documents, separated as for "
-        "--features."
-    ),
-]
+DropOption = Annotated[list[str] | None, option(COLUMNS, "NAMES", "Columns to leave out, such as ids of documents.")]
 CategoricalOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Features of a CSV, TSV or Parquet file that are categories, separated as for --features. Features that "
-        "are texts must be named here, except columns of dictionaries in Parquet files."
-    ),
+    option(COLUMNS, "NAMES", "Features that are categories, as all texts must be."),
 ]
-BackendOption = Annotated[Backend, typer.Option(help="Boosting library.")]
+BackendOption = Annotated[Backend, option(TRAINING, "LIBRARY", "lightgbm, xgboost or both.")]
 GainOption = Annotated[
     Literal["exp2", "linear"] | None,
-    typer.Option(
-        help="Gain of a label y: 2^y - 1 (exp2, the default) or y (linear). Names of ir_measures have their own."
-    ),
+    option(MEASURING, "exp2|linear", "Gain of a label y: 2^y - 1 (exp2, the default) or y."),
 ]
-MEASURES_HELP = (
-    f"Measures, separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with "
-    "its conventions, such as AP, RR and P(rel=2)@5, and for runs nDCG@10, whose gain is the label."
+ALL_MEASURES = (
+    f"Separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with its "
+    "conventions, such as AP, RR and P(rel=2)@5."
 )
-MeasuresOption = Annotated[str, typer.Option(help=MEASURES_HELP)]
 EmptyOption = Annotated[
     Literal["zero", "one", "skip"] | None,
-    typer.Option(
-        help="Value of a query without relevant documents: 0 (zero), 1 (one), or left out of the mean (skip). By "
-        "default 0, and left out for kendall_tau, auc and agreement."
+    option(
+        MEASURING,
+        "zero|one|skip",
+        "Value of a query without relevant documents (default zero; skip for auc, kendall_tau, agreement).",
     ),
 ]
-
-
-RoundsOption = Annotated[int, typer.Option(min=1, help="Maximum number of boosting rounds.")]
-RateOption = Annotated[float, typer.Option(min=1e-6, help="Learning rate.")]
-LeavesOption = Annotated[int | None, typer.Option(min=2, help="Maximum number of leaves of a tree.")]
-KOption = Annotated[
-    int | None,
-    typer.Option("-k", "--k", min=1, help="Cutoff k of NDCG in training targets and early stopping; none by default."),
-]
-SeedOption = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+RoundsOption = Annotated[int, option(TRAINING, "N", "Maximum number of boosting rounds.", min=1)]
+RateOption = Annotated[float, option(TRAINING, "X", "Learning rate.", min=1e-6)]
+LeavesOption = Annotated[int | None, option(TRAINING, "N", "Maximum number of leaves of a tree.", min=2)]
+K_HELP = "Cutoff of NDCG in training; by default none."
+KOption = Annotated[int | None, option(MEASURING, "N", K_HELP, "-k", "--k", min=1)]
+SeedOption = Annotated[int, option(RUNNING, "N", "Seed of all random numbers.", min=0)]
 
 
 def require_folder_of(path: Path) -> None:

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
-import typer
 
 from boostrank.backends.models import require_file
 from boostrank.cli.documents import QID, SCORE, ModelFeatures, read_documents
 from boostrank.cli.options import (
+    COLUMNS,
+    OUTPUT,
     DataPath,
     DropOption,
     FeaturesOption,
     ModelPath,
     QidOption,
+    option,
     refuse_unused,
     require_folder_of,
 )
@@ -33,16 +35,15 @@ def predict(
     features: FeaturesOption = None,
     drop: DropOption = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Columns of DATA, such as ids of documents, to copy to an output that is a table, separated by commas."
-        ),
+        list[str] | None, option(COLUMNS, "NAMES", "Columns to copy to an output that is a table, such as ids.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            help="File to write the scores to, one a line. If its name ends in .csv, .tsv or .parquet, it is a table "
-            "with the columns qid and score. By default standard output."
+        option(
+            OUTPUT,
+            "FILE",
+            "File for the scores, one a line, or a table with the columns qid and score if its name ends in .csv, .tsv "
+            "or .parquet. By default standard output.",
         ),
     ] = None,
 ) -> None:
@@ -88,4 +89,4 @@ def ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
         return LightGBMRanker()
     if head.startswith(b"{"):
         return XGBoostRanker()
-    raise ValueError(f"{str(model)!r} is a model neither of LightGBM nor of XGBoost")
+    raise ValueError(f"MODEL, which comes before DATA: {str(model)!r} is a model neither of LightGBM nor of XGBoost")

@@ -85,6 +85,13 @@ def open_table(path: Path) -> TableFile | None:
     return CsvFile(path) if Path(path.name.removesuffix(".gz")).suffix in CSV_SUFFIXES else None
 
 
+def looks_like_table(path: Path) -> bool:
+    """Whether the first line has a separator of a CSV file, and no query id of a LETOR file as in ``qid:7``."""
+    with open_decompressed(path) as file:
+        line = file.readline(10_000)
+    return any(separator in line for separator in (b",", b";", b"\t")) and b"qid:" not in line
+
+
 class CsvFile(TableFile):
     """A CSV file in UTF-8, plain or compressed by gzip, whose first line has the names of the columns.
 

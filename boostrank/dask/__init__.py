@@ -12,7 +12,7 @@ try:
     import distributed  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        f"boostrank.dask needs Dask with arrays, DataFrames and distributed ({error}): pip install 'boostrank[dask]'"
+        f"boostrank.dask needs Dask ({error}): pip install 'dask[array,dataframe,distributed]'"
     ) from error
 
 from boostrank.dask.rankers import LightGBMRanker, XGBoostRanker

@@ -55,7 +55,7 @@ def import_pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'boostrank[plot]'") from error
+        raise ImportError("plots need matplotlib: pip install matplotlib") from error
     return plt
 
 

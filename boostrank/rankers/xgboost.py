@@ -74,11 +74,12 @@ class XGBoostRanker(BoostedRanker):
         Columns of a DataFrame with a categorical type are categorical features. In the model, names of categories that
         are not ASCII are percent-encoded, such as "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
 
-        With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install boostrank[gpu]``),
-        surrogates that take arrays of a GPU (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed
-        there too. Of those with a name, these are all but "consistent-lambdarank", "pairwise-logistic" and the hinges.
-        Other losses are computed by the CPU, and XGBoost copies gradients to the GPU. The part on the GPU has been
-        tested with a stand-in for CuPy only, and has not run on a GPU.
+        With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed
+        (``pip install "cupy-cuda12x[ctk]"``), surrogates that take arrays of a GPU
+        (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed there too: of those with a name, all
+        but "consistent-lambdarank", "pairwise-logistic" and the hinges. Other losses are computed by the CPU, and
+        XGBoost copies gradients to the GPU. The part on the GPU has been tested with a stand-in for CuPy only, and has
+        not run on a GPU.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import sys
 
 import pandas as pd
@@ -41,9 +42,13 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypat
 
 def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
-    out = run("compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm")
+    quick = ["compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
+    compared = re.compile(r"^(.*), compared with lightgbm lambdarank$", re.MULTILINE)
+    out = run(*quick)
+    assert compared.findall(out) == ["ndcg@10"]
     assert "Synthetic data: 30 queries whose optimal ranking is known" in " ".join(out.split())
-    assert "expected ndcg, compared with lightgbm lambdarank" in out
+    out = run(*quick, "--measures", "expected ndcg,map")
+    assert compared.findall(out) == ["map", "expected ndcg"]
     assert "--objectives all" not in out
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out

@@ -1,10 +1,12 @@
 """The commands `fit`, `predict` and `evaluate`, one after the other, and `evaluate --explain`."""
 
+import io
 import os
 import threading
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 
 import boostrank as br
@@ -24,6 +26,35 @@ def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
     assert expected > 0.7
     if backend == "lightgbm":
         lgb.Booster(model_file=model)
+
+
+@pytest.mark.parametrize("kind", ["txt", "csv", "tsv", "parquet", "csv.gz"])
+def test_commands_read_standard_input_and_pipes(run, folder, tmp_path, data, monkeypatch, kind):
+    path, model, scores = tmp_path / f"data.{kind}", tmp_path / "model", tmp_path / "scores"
+    if kind == "txt":
+        path = folder / "all.txt"
+    else:
+        frame = pd.DataFrame(data.X, columns=list("abcdefghij")).assign(qid=data.qid, label=data.y)
+        getattr(frame, "to_parquet" if kind == "parquet" else "to_csv")(
+            path, index=False, **({"sep": "\t"} if kind == "tsv" else {})
+        )
+
+    def piped(content, *arguments):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return run(*arguments)
+
+    content = path.read_bytes()
+    piped(content, "fit", "-", model, "--rounds", 2)
+    expected = run("predict", model, path)
+    assert piped(content, "predict", model, "-") == expected
+    scores.write_text(expected)
+    assert piped(expected.encode(), "evaluate", path, "-") == run("evaluate", path, scores)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(content))
+    writer.start()
+    assert run("predict", model, pipe) == expected
+    writer.join(20)
 
 
 def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):

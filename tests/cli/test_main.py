@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from boostrank.cli import _show_warning
+from boostrank.cli.app import COMMANDS, load
 from boostrank.core import compiled
 
 
@@ -32,12 +33,26 @@ def test_version(run, monkeypatch, variable, status):
 
 def test_help_names_the_commands(run):
     lines = run("--help").splitlines()
-    table = lines[next(i for i, line in enumerate(lines) if "Commands" in line) + 1 : -2]
     # One line for each, in the sequence in which they are used.
-    commands = ["fit", "predict", "evaluate", "compare", "explain", "check"]
-    assert [line.split()[1] for line in table] == commands
-    for command in commands:
-        assert max(map(len, run(command, "--help").splitlines())) <= 80
+    assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :]] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen(run, command, width):
+    text = run(command, "-h", width=width)
+    assert run(command, "--help", width=width) == text
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= min(width, 80)
+    if width >= 80:
+        assert len(lines) <= 60
+    # Each option stands once, in a group with a title, with a word for its value and a text beside it.
+    parameters = {name for parameter in load(command).params for name in parameter.opts if name.startswith("--")}
+    rows = re.findall(r"^  ((?:-\w, )?--[^<> ]+(?:, --\w+)?(?: [^<> ]+)?)  +(?=\S)", text, re.MULTILINE)
+    assert sorted(re.findall(r"--[\w-]+", " ".join(rows))) == sorted(parameters)
+    starts = [len(found[0]) for found in re.finditer(r"^  -.*?  +", text, re.MULTILINE)]
+    assert min(width, 80) - max(starts) > 24
+    assert not re.search(r"<|>", text)
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_without_dask_there_is_an_error_that_says_what_to_install(monkeypatch):
     # Import only boostrank.dask anew: the modules below it have been imported, and stay.
     monkeypatch.delitem(sys.modules, "boostrank.dask")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"pip install 'boostrank\[dask\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'dask\[array,dataframe,distributed\]'"):
         importlib.import_module("boostrank.dask")
 
 

@@ -104,5 +104,5 @@ def test_lines_differ_without_colour_and_colours_are_safe():
 
 def test_missing_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"boostrank\[plot\]"):
+    with pytest.raises(ImportError, match="pip install matplotlib"):
         displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], [7, 7])
