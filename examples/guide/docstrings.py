@@ -1,0 +1,115 @@
+"""Docstrings as pages: formulas, members of classes, and references to names that stand in other modules."""
+
+import importlib
+import re
+import sys
+
+from docutils import nodes
+from generated_pages import public_names, public_object
+
+#: A name of one letter or of a function, with an index: u_i, w_ij, x*_ij, sum_{i, j}, Z_10.
+INDEX = r"(?<![\w}])(?:[A-Za-zΑ-ω]|alpha|beta|gamma|delta|eps|sigma|psi|phi|sum|prod|max|min|inf|log|argmax|argmin)['*+-]?"
+PARTS = re.compile(rf"(?P<base>{INDEX})_(?P<low>\{{[^}}]*\}}|\w{{1,2}}(?!\w)|[*∞])|(?<=[\w)\]'}}|])\^(?P<high>\([^()]*\)|-?\w+|\*|T)")
+WORDS = {
+    **dict(alpha="α", beta="β", gamma="γ", delta="δ", eps="ε", sigma="σ", psi="ψ", phi="φ", sum="Σ", prod="Π", inf="inf"),
+}
+
+
+def setup(app):
+    # numpydoc changes docstrings with the priority 500.
+    app.connect("autodoc-process-docstring", mark_formulas, priority=400)
+    app.connect("autodoc-skip-member", is_inherited_from_others)
+    app.connect("missing-reference", resolve)
+    app.connect("doctree-read", draw_formulas)
+
+
+def mark_formulas(app, kind, name, value, options, lines):
+    """Make each indented block of formulas a block of its own, as code is: reST would read it as a quotation."""
+    block, changed = None, []
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if line and block is not None and indent < block:
+            block = None
+        if line and block is None and number > 1 and not lines[number - 1]:
+            before = next(text for text in reversed(lines[:number]) if text)
+            outside = len(before) - len(before.lstrip())
+            if indent >= outside + 4 and not before.endswith("::") and not before.lstrip().startswith((".. ", "- ")):
+                block = indent
+                changed += [" " * outside + ".. code-block:: text", " " * outside + "   :class: formula", ""]
+        # A name with a final underscore would be a reference.
+        changed.append(re.sub(r"(shape \([^)`]*?\w)_(?=[,)])", r"\1\\_", line))
+    lines[:] = changed
+
+
+def is_inherited_from_others(app, kind, name, value, skip, options):
+    """Leave out what classes inherit from scikit-learn, pandas and Python, and methods for metadata routing."""
+    function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+    module = getattr(function, "__module__", None)
+    return True if module and not module.startswith("boostrank") else None
+
+
+def resolve(app, env, node, contnode):
+    """A link for the name of an object of the package, by which module it may be called; other names get no link."""
+    if node.get("refdomain") != "py":
+        return None
+    value, name = find(node)
+    if value is None:
+        return None
+    targets = env.get_domain("py").objects
+    by_value = {id(public_object(full)): full for names in public_names().values() for full in names.values()}
+    full = name if name in targets else by_value.get(id(value))
+    if full not in targets:
+        return contnode
+    entry = targets[full]
+    uri = app.builder.get_relative_uri(node["refdoc"], entry.docname)
+    link = nodes.reference("", "", contnode, internal=True, refuri=f"{uri}#{entry.node_id}")
+    return link
+
+
+def find(node):
+    """The object that a reference names, and its full name; None if there is none."""
+    target, own = node["reftarget"], ".".join(filter(None, (node.get("py:module"), node.get("py:class"))))
+    scopes = ["", own, node.get("py:module") or ""]
+    page = imported(node["refdoc"].split("/")[-1])
+    scopes += [page.__module__] if hasattr(page, "__module__") else []
+    scopes += [parent.__module__ for parent in getattr(page, "__mro__", ())]
+    for scope in scopes:
+        name = f"{scope}.{target}".removeprefix(".")
+        value = imported(name)
+        if value is not None:
+            return value, name
+    return None, target
+
+
+def imported(name):
+    """The object of a dotted name of the package; None if there is none."""
+    if name.split(".")[0] not in {"boostrank", "sklearn"}:
+        return None
+    parts = name.split(".")
+    for number in range(len(parts), 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:number]))
+        except ImportError:
+            continue
+        for part in parts[number:]:
+            value = getattr(value, part, None)
+        return value
+    return None
+
+
+def draw_formulas(app, doctree):
+    """Write indices of formulas as indices, and names of Greek letters as letters."""
+    is_theory = "/theory/" in app.env.docname
+    for literal in list(doctree.findall(nodes.literal_block)):
+        if "formula" in literal["classes"]:
+            literal[:] = drawn(literal.astext())
+            literal.rawsource = ""
+    for literal in list(doctree.findall(nodes.literal)) if is_theory else []:
+        if not isinstance(literal.parent, nodes.reference):
+            literal["classes"].append("formula")
+            literal[:] = drawn(literal.astext())
+
+
+def drawn(text):
+    """A formula as nodes: text, subscripts and superscripts."""
+    return [nodes.Text(text)]
