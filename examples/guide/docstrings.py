@@ -18,6 +18,7 @@ WORDS = {
 def setup(app):
     # numpydoc changes docstrings with the priority 500.
     app.connect("autodoc-process-docstring", mark_formulas, priority=400)
+    app.connect("autodoc-process-docstring", escape_names, priority=600)
     app.connect("autodoc-skip-member", is_inherited_from_others)
     app.connect("missing-reference", resolve)
     app.connect("doctree-read", draw_formulas)
@@ -36,9 +37,13 @@ def mark_formulas(app, kind, name, value, options, lines):
             if indent >= outside + 4 and not before.endswith("::") and not before.lstrip().startswith((".. ", "- ")):
                 block = indent
                 changed += [" " * outside + ".. code-block:: text", " " * outside + "   :class: formula", ""]
-        # A name with a final underscore would be a reference.
-        changed.append(re.sub(r"(shape \([^)`]*?\w)_(?=[,)])", r"\1\\_", line))
+        changed.append(line)
     lines[:] = changed
+
+
+def escape_names(app, kind, name, value, options, lines):
+    """Names with a final underscore in the shapes of arrays are no references."""
+    lines[:] = [re.sub(r"(shape \([^)`]*?\w)_(?=[,)])", r"\1\\_", line) for line in lines]
 
 
 def is_inherited_from_others(app, kind, name, value, skip, options):
