@@ -7,12 +7,17 @@ import sys
 from docutils import nodes
 from generated_pages import public_names, public_object
 
-#: A name of one letter or of a function, with an index: u_i, w_ij, x*_ij, sum_{i, j}, Z_10.
-INDEX = r"(?<![\w}])(?:[A-Za-zΑ-ω]|alpha|beta|gamma|delta|eps|sigma|psi|phi|sum|prod|max|min|inf|log|argmax|argmin)['*+-]?"
-PARTS = re.compile(rf"(?P<base>{INDEX})_(?P<low>\{{[^}}]*\}}|\w{{1,2}}(?!\w)|[*∞])|(?<=[\w)\]'}}|])\^(?P<high>\([^()]*\)|-?\w+|\*|T)")
-WORDS = {
-    **dict(alpha="α", beta="β", gamma="γ", delta="δ", eps="ε", sigma="σ", psi="ψ", phi="φ", sum="Σ", prod="Π", inf="inf"),
-}
+GREEK = dict(
+    alpha="α", beta="β", gamma="γ", delta="δ", eps="ε", mu="μ", pi="π", rho="ρ", sigma="σ", tau="τ", phi="φ", psi="ψ"
+)
+SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
+SIGN = re.compile("|".join([r"<=|>=|!=", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
+#: A letter, a Greek letter, a sum and so on, or a norm, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
+NAME = rf"(?<![\w.])(?:[A-Za-z]|{'|'.join(GREEK)}|sum|prod|max|min|sup|inf|log|argmin|argmax)['*+-]?|\|\|"
+INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|{'|'.join(GREEK)})(?!\w)|\*"
+POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
+PART = re.compile(rf"(?P<name>{NAME})_(?P<index>{INDEX})|(?<=\S)\^(?P<power>{POWER})")
+LARGE = {"sum": "Σ", "prod": "Π"}
 
 
 def setup(app):
@@ -108,6 +113,7 @@ def draw_formulas(app, doctree):
     for literal in list(doctree.findall(nodes.literal_block)):
         if "formula" in literal["classes"]:
             literal[:] = drawn(literal.astext())
+            # Sphinx highlights blocks whose source is their text, and nothing else.
             literal.rawsource = ""
     for literal in list(doctree.findall(nodes.literal)) if is_theory else []:
         if not isinstance(literal.parent, nodes.reference):
@@ -117,4 +123,19 @@ def draw_formulas(app, doctree):
 
 def drawn(text):
     """A formula as nodes: text, subscripts and superscripts."""
-    return [nodes.Text(text)]
+    parts, end = [], 0
+    for part in PART.finditer(text):
+        name, index, power = part["name"], part["index"], part["power"]
+        parts.append(nodes.Text(with_signs(text[end : part.start()] + LARGE.get(name, name or ""))))
+        if index:
+            content = with_signs(index.removeprefix("{").removesuffix("}"))
+            parts.append(nodes.subscript("", content))
+        else:
+            content = with_signs(power[1:-1] if power.startswith("(") else power)
+            parts.append(nodes.superscript("", content))
+        end = part.end()
+    return [*parts, nodes.Text(with_signs(text[end:]))]
+
+
+def with_signs(text):
+    return SIGN.sub(lambda word: SIGNS[word[0]], text)

@@ -136,7 +136,12 @@ def theory_pages():
             title = first_line(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
             pages[f"theory/{name}.rst"] = heading(title) + directive("automodule", f"boostrank.{name}")
     lists = [f"{heading(title, '-')}{toctree(modules)}" for title, modules in THEORY.items()]
-    return {**pages, "theory/index.rst": heading("Theory") + "\n".join(lists)}
+    text = (
+        "Why the losses are consistent, how well clicks replace labels, and when NDCG distinguishes rankers. These texts are "
+        "the docstrings of the modules that compute what they prove. ``u`` are normalized gains, ``v`` their expectations, "
+        "``s`` scores, ``d`` discounts.\n\n"
+    )
+    return {**pages, "theory/index.rst": heading("Theory") + text + "\n".join(lists)}
 
 
 def toctree(pages):
@@ -173,7 +178,13 @@ def benchmark_pages():
         table = pd.read_csv(path, comment="#", skip_blank_lines=True).to_html(
             index=False, border=0, classes="table", float_format="{:.4g}".format, na_rep="", justify="left"
         )
-        text = heading(rst.escape(title)) + command.split(":")[0].capitalize() + " with::\n\n    " + command.split(": ", 1)[1] + "\n\n"
+        text = (
+            heading(rst.escape(title))
+            + command.split(":")[0].capitalize()
+            + " with::\n\n    "
+            + command.split(": ", 1)[1]
+            + "\n\n"
+        )
         text += "".join(f"- {rst.escape(line)}\n" for line in others) + "\n"
         text += f":download:`{path.name} <{UP}/benchmarks/results/{path.name}>`\n\n"
         table = f'<div class="pst-scrollable-table-container">{table}</div>'
