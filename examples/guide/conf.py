@@ -1,15 +1,13 @@
 """Settings of Sphinx for the guide: theme, references to public names, and formulas of docstrings."""
 
-import sys
 from pathlib import Path
-
-GUIDE = Path(__file__).parent
-sys.path.insert(0, str(GUIDE))
 
 import docstrings
 import generated_pages
 
 import boostrank
+
+GUIDE = Path(__file__).parent
 
 project = "boostrank"
 author = "The boostrank developers"
@@ -28,6 +26,7 @@ autodoc_typehints = "none"
 autosummary_generate = True
 # Names in the lists of the API stand with their packages, so that references in their first sentences are found.
 suppress_warnings = ["autosummary.import_cycle"]
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
@@ -37,8 +36,9 @@ html_css_files = ["guide.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 6,
+    # Other pages need the width for code, formulas and tables.
+    "secondary_sidebar_items": {"_generated/api/**": ["page-toc"]},
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -2,17 +2,15 @@
 
 import importlib
 import re
-import sys
 
 from docutils import nodes
 from generated_pages import public_names, public_object
 
-GREEK = dict(
-    alpha="α", beta="β", gamma="γ", delta="δ", eps="ε", mu="μ", pi="π", rho="ρ", sigma="σ", tau="τ", phi="φ", psi="ψ"
-)
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "mu": "μ", "pi": "π", "rho": "ρ"}
+GREEK |= {"sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ"}
 SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
 SIGN = re.compile("|".join([r"<=|>=|!=", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
-#: A letter, a Greek letter, a sum and so on, or a norm, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
+#: A letter, a sum and so on, or a norm, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
 NAME = rf"(?<![\w.])(?:[A-Za-z]|{'|'.join(GREEK)}|sum|prod|max|min|sup|inf|log|argmin|argmax)['*+-]?|\|\|"
 INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|{'|'.join(GREEK)})(?!\w)|\*"
 POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
@@ -72,8 +70,7 @@ def resolve(app, env, node, contnode):
         return contnode
     entry = targets[full]
     uri = app.builder.get_relative_uri(node["refdoc"], entry.docname)
-    link = nodes.reference("", "", contnode, internal=True, refuri=f"{uri}#{entry.node_id}")
-    return link
+    return nodes.reference("", "", contnode, internal=True, refuri=f"{uri}#{entry.node_id}")
 
 
 def find(node):

@@ -1,7 +1,6 @@
-"""Pages of the guide that are written from other files: the API, the gallery, the benchmarks, the theory, the commands."""
+"""Pages of the guide that are written from other files: API, gallery, benchmarks, theory, commands."""
 
 import ast
-import html
 import importlib
 import re
 import shutil
@@ -66,21 +65,27 @@ def comments_of_constants():
     return found
 
 
-def first_line(docstring):
-    return docstring.strip().splitlines()[0].removesuffix(".")
+def title_of(docstring):
+    """The beginning of the first line, up to its first comma, colon or bracket."""
+    return re.split(r"[,:.] | \(|\.$", docstring.strip().splitlines()[0])[0]
+
+
+#: The packages of the API reference, what users need first at the beginning.
+PACKAGES = "rankers surrogates model_selection comparison metrics significance inspection datasets clicks preferences "
+PACKAGES += "dask displays theory"
 
 
 def api_pages():
     """The reference: a section for each package, with the public names that no package before it has."""
     text, names, shown = heading("API reference"), public_names(), set()
     comments = comments_of_constants()
-    packages = sorted(names, key=lambda package: package == "boostrank")
-    text += "Names at the top level, such as :class:`boostrank.LightGBMRanker`, stand with the package that they belong to.\n\n"
+    packages = [f"boostrank.{name}" for name in PACKAGES.split()]
+    packages += sorted(set(names) - set(packages), reverse=True)
     for package in packages:
         section = [name for name in names[package].values() if name not in shown]
         shown.update(section)
         text += heading(package, "-")
-        text += directive("py:currentmodule", package)
+        text += directive("py:module", package)
         text += importlib.import_module(package).__doc__.strip().split("\n\n")[0] + "\n\n"
         constants = [name for name in section if name.split(".")[-1] in comments or not is_callable(name)]
         listed = [name for name in section if name not in constants]
@@ -133,13 +138,13 @@ def theory_pages():
     for modules in THEORY.values():
         for name in modules:
             path = PACKAGE / (name.replace(".", "/") + ".py")
-            title = first_line(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
+            title = title_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
             pages[f"theory/{name}.rst"] = heading(title) + directive("automodule", f"boostrank.{name}")
     lists = [f"{heading(title, '-')}{toctree(modules)}" for title, modules in THEORY.items()]
     text = (
-        "Why the losses are consistent, how well clicks replace labels, and when NDCG distinguishes rankers. These texts are "
-        "the docstrings of the modules that compute what they prove. ``u`` are normalized gains, ``v`` their expectations, "
-        "``s`` scores, ``d`` discounts.\n\n"
+        "Why the losses are consistent, how well clicks replace labels, and when NDCG distinguishes rankers. These "
+        "texts are the docstrings of the modules that compute what they prove. ``u`` are normalized gains, ``v`` their "
+        "expectations, ``s`` scores, ``d`` discounts.\n\n"
     )
     return {**pages, "theory/index.rst": heading("Theory") + text + "\n".join(lists)}
 
@@ -156,7 +161,7 @@ def gallery_pages():
     for name, links in rows:
         docstring = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")))
         pictures = re.findall(r"\[(.*?)\]\((\S+\.png)\)", links)
-        text = heading(first_line(docstring))
+        text = heading(title_of(docstring)) + docstring.splitlines()[0] + "\n\n"
         for title, picture in pictures:
             text += directive("image", f"{UP}/examples/{picture}", alt=title)
         text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
