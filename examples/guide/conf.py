@@ -34,6 +34,8 @@ html_title = "boostrank"
 html_static_path = ["static"]
 html_css_files = ["guide.css"]
 html_show_sourcelink = False
+html_use_index = False
+html_domain_indices = False
 html_theme_options = {
     "show_prev_next": False,
     # Other pages need the width for code, formulas and tables.

@@ -39,7 +39,7 @@ def mark_formulas(app, kind, name, value, options, lines):
             outside = len(before) - len(before.lstrip())
             if indent >= outside + 4 and not before.endswith("::") and not before.lstrip().startswith((".. ", "- ")):
                 block = indent
-                changed += [" " * outside + ".. code-block:: text", " " * outside + "   :class: formula", ""]
+                changed += [" " * outside + ".. code-block:: text", " " * indent + ":class: formula", ""]
         changed.append(line)
     lines[:] = changed
 
@@ -105,17 +105,23 @@ def imported(name):
 
 
 def draw_formulas(app, doctree):
-    """Write indices of formulas as indices, and names of Greek letters as letters."""
+    """Write indices of formulas as indices, and names of Greek letters as letters; and link no measures."""
     is_theory = "/theory/" in app.env.docname
     for literal in list(doctree.findall(nodes.literal_block)):
         if "formula" in literal["classes"]:
             literal[:] = drawn(literal.astext())
             # Sphinx highlights blocks whose source is their text, and nothing else.
             literal.rawsource = ""
-    for literal in list(doctree.findall(nodes.literal)) if is_theory else []:
-        if not isinstance(literal.parent, nodes.reference):
+    for link in list(doctree.findall(nodes.reference)):
+        # A measure such as ndcg@10 looks like an address.
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(link.children)
+    for literal in list(doctree.findall(nodes.literal)):
+        text = literal.astext()
+        is_code = isinstance(literal.parent, nodes.reference) or '"' in text or not (is_theory or PART.search(text))
+        if not is_code:
             literal["classes"].append("formula")
-            literal[:] = drawn(literal.astext())
+            literal[:] = drawn(text)
 
 
 def drawn(text):

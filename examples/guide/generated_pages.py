@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -37,6 +38,7 @@ def directive(name, argument="", *, content="", **options):
     return "\n".join([*lines, "", *(f"   {line}".rstrip() for line in content.splitlines()), "", ""])
 
 
+@cache
 def public_names():
     """Public names by package: {"boostrank.metrics": {"ndcg_score": "boostrank.ndcg_score", ...}, ...}.
 
@@ -91,7 +93,8 @@ def api_pages():
         listed = [name for name in section if name not in constants]
         text += directive("autosummary", toctree="names", nosignatures="", content="\n".join(f"~{n}" for n in listed))
         for name in constants:
-            text += directive("py:data", name, content=comments.get(name.split(".")[-1], ""))
+            constant = name.split(".")[-1]
+            text += directive("py:data", constant, content=comments.get(constant, f"``{public_object(name)}``"))
     return {"api/index.rst": text}
 
 
@@ -183,16 +186,12 @@ def benchmark_pages():
         table = pd.read_csv(path, comment="#", skip_blank_lines=True).to_html(
             index=False, border=0, classes="table", float_format="{:.4g}".format, na_rep="", justify="left"
         )
-        text = (
-            heading(rst.escape(title))
-            + command.split(":")[0].capitalize()
-            + " with::\n\n    "
-            + command.split(": ", 1)[1]
-            + "\n\n"
-        )
+        day, command = command.removesuffix(":").split(" with: ")
+        text = heading(path.stem) + f"{rst.escape(title)}. {day.capitalize()}, with\n\n"
+        text += directive("code-block", "bash", content=command, **{"class": "wrapped"})
         text += "".join(f"- {rst.escape(line)}\n" for line in others) + "\n"
         text += f":download:`{path.name} <{UP}/benchmarks/results/{path.name}>`\n\n"
-        table = f'<div class="pst-scrollable-table-container">{table}</div>'
+        table = f'<div class="pst-scrollable-table-container wide">{table}</div>'
         pages[f"benchmarks/{path.stem}.rst"] = text + directive("raw", "html", content=table)
     readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     paragraphs = [with_pictures(paragraph) for paragraph in readme.split("\n\n")]
