@@ -202,7 +202,7 @@ def main():
         table,
         "growth",
         arguments.output,
-        title=f"Processor seconds and peak memory of a fit: {N_FEATURES} features, {arguments.rounds} rounds, 31 leaves",
+        title=f"Processor seconds, peak memory of a fit: {N_FEATURES} features, {arguments.rounds} rounds, 31 leaves",
         seeds="0",
         notes=[
             "exponent_low and exponent_high: its 95% interval; times_lambdamart_low and _high: least and largest turn"

@@ -187,7 +187,7 @@ def compare(
         Path | None,
         option(OUTPUT, "FILE", "Image of the differences in the last of --measures."),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="HTML file for a report with tables, plots and settings.")] = None,
+    html: Annotated[Path | None, option(OUTPUT, "FILE", "Report with tables, plots and settings.")] = None,
 ) -> None:
     """Train rankers on the same folds, and compare them on the test queries.
 

@@ -65,7 +65,7 @@ def read_letor(
     zero_based: bool = False,
     comments: bool = False,
 ) -> Dataset | tuple[Array | sp.csr_matrix, Array, Array, list[str]]:
-    r"""Read one LETOR / SVMlight file: ``label qid:ID index:value ... # comment``, one document per line.
+    r"""Read one LETOR / SVMlight file, with a line ``label qid:ID index:value index:value # comment`` per document.
 
     Every number is exactly what ``float`` makes of its text (float32 rounds it once more); labels and values may be
     ``nan`` or ``inf``. Features that a line does not list are 0. Fields are separated by spaces or tabs, and the

@@ -1,0 +1,225 @@
+"""Pages of the guide that are written from other files: API, gallery, benchmarks, theory, commands."""
+
+import ast
+import importlib
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+from sphinx.util import rst
+
+REPOSITORY = Path(__file__).parents[2]
+PACKAGE = REPOSITORY / "boostrank"
+EXAMPLES = REPOSITORY / "examples"
+BENCHMARKS = REPOSITORY / "benchmarks"
+#: Path from a page in _generated/FOLDER to the repository.
+UP = "../../../.."
+
+
+def write_all(folder):
+    """Write all pages into a folder, from which everything else is deleted."""
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = {**api_pages(), **theory_pages(), **gallery_pages(), **benchmark_pages(), **command_pages()}
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def heading(text, line="="):
+    return f"{text}\n{line * len(text)}\n\n"
+
+
+def directive(name, argument="", *, content="", **options):
+    """A directive of reST, with its options and content."""
+    lines = [f".. {name}:: {argument}".rstrip(), *(f"   :{key}: {value}".rstrip() for key, value in options.items())]
+    return "\n".join([*lines, "", *(f"   {line}".rstrip() for line in content.splitlines()), "", ""])
+
+
+@cache
+def public_names():
+    """Public names by package: {"boostrank.metrics": {"ndcg_score": "boostrank.ndcg_score", ...}, ...}.
+
+    The values are the shortest names of the same objects.
+    """
+    short, names = {}, {}
+    for stub in sorted(PACKAGE.rglob("__init__.pyi"), key=lambda path: len(path.parts)):
+        package = ".".join(stub.parent.relative_to(REPOSITORY).parts)
+        imported = re.findall(r"^from \.\S+ import (\w+)", stub.read_text(encoding="utf-8"), re.MULTILINE)
+        module = importlib.import_module(package)
+        names[package] = {}
+        for name in imported:
+            full = f"{package}.{name}"
+            names[package][name] = next((s for s, value in short.items() if value is getattr(module, name)), full)
+            short.setdefault(full, getattr(module, name))
+    names["boostrank.dask"] = {name: f"boostrank.dask.{name}" for name in ("LightGBMRanker", "XGBoostRanker")}
+    return names
+
+
+def comments_of_constants():
+    """The comments that begin with #: by name of the constant that they describe."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for comment, name in re.findall(r"((?:^#: .*\n)+)^(\w+)\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+            found[name] = " ".join(line.removeprefix("#: ") for line in comment.splitlines())
+    return found
+
+
+def title_of(docstring):
+    """The beginning of the first line, up to its first comma, colon or bracket."""
+    return re.split(r"[,:.] | \(|\.$", docstring.strip().splitlines()[0])[0]
+
+
+#: The packages of the API reference, what users need first at the beginning.
+PACKAGES = "rankers surrogates model_selection comparison metrics significance inspection datasets clicks preferences "
+PACKAGES += "dask displays theory"
+
+
+def api_pages():
+    """The reference: a section for each package, with the public names that no package before it has."""
+    text, names, shown = heading("API reference"), public_names(), set()
+    comments = comments_of_constants()
+    packages = [f"boostrank.{name}" for name in PACKAGES.split()]
+    packages += sorted(set(names) - set(packages), reverse=True)
+    for package in packages:
+        section = [name for name in names[package].values() if name not in shown]
+        shown.update(section)
+        text += heading(package, "-")
+        text += directive("py:module", package)
+        text += importlib.import_module(package).__doc__.strip().split("\n\n")[0] + "\n\n"
+        constants = [name for name in section if name.split(".")[-1] in comments or not is_callable(name)]
+        listed = [name for name in section if name not in constants]
+        text += directive("autosummary", toctree="names", nosignatures="", content="\n".join(f"~{n}" for n in listed))
+        for name in constants:
+            constant = name.split(".")[-1]
+            text += directive("py:data", constant, content=comments.get(constant, f"``{public_object(name)}``"))
+    return {"api/index.rst": text}
+
+
+def public_object(name):
+    package, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(package), attribute)
+
+
+def is_callable(name):
+    value = public_object(name)
+    return isinstance(value, type) or hasattr(value, "__code__")
+
+
+THEORY = {
+    "Losses": [
+        "surrogates.rank_weighted",
+        "surrogates.ranked_pairs",
+        "surrogates.power_family",
+        "surrogates.pairs",
+        "surrogates.profiled",
+        "surrogates.lambdamart",
+        "preferences.edge_losses",
+    ],
+    "Consistency": [
+        "theory.consistency.minimizers",
+        "theory.consistency.search",
+        "theory.consistency.regret_bounds",
+    ],
+    "Clicks": [
+        "theory.click_feedback",
+        "clicks.models",
+        "clicks.relevance",
+        "clicks.targets",
+        "clicks.interventions",
+        "clicks.counterfactual",
+    ],
+    "Long lists": ["theory.long_lists.limits", "theory.long_lists.decay"],
+}
+
+
+def theory_pages():
+    """A page for each module whose docstring has proofs."""
+    pages = {}
+    for modules in THEORY.values():
+        for name in modules:
+            path = PACKAGE / (name.replace(".", "/") + ".py")
+            title = title_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
+            pages[f"theory/{name}.rst"] = heading(title) + directive("automodule", f"boostrank.{name}")
+    lists = [f"{heading(title, '-')}{toctree(modules)}" for title, modules in THEORY.items()]
+    text = (
+        "Why the losses are consistent, how well clicks replace labels, and when NDCG distinguishes rankers. These "
+        "texts are the docstrings of the modules that compute what they prove. ``u`` are normalized gains, ``v`` their "
+        "expectations, ``s`` scores, ``d`` discounts.\n\n"
+    )
+    return {**pages, "theory/index.rst": heading("Theory") + text + "\n".join(lists)}
+
+
+def toctree(pages):
+    return directive("toctree", maxdepth=1, content="\n".join(pages))
+
+
+def gallery_pages():
+    """A page for each example: its first lines, its pictures and its source."""
+    pages, cards = {}, ""
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| .*? \| (.*) \|$", readme, re.MULTILINE)
+    for name, links in rows:
+        docstring = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")))
+        pictures = re.findall(r"\[(.*?)\]\((\S+\.png)\)", links)
+        text = heading(title_of(docstring)) + docstring.splitlines()[0] + "\n\n"
+        for title, picture in pictures:
+            text += directive("image", f"{UP}/examples/{picture}", alt=title)
+        text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
+        pages[f"gallery/{name}.rst"] = text
+        card = directive("image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html")
+        cards += directive("container", "card", content=f"{card}:doc:`{name}`")
+    index = heading("Gallery") + directive("container", "gallery", content=cards)
+    index += directive("toctree", hidden="", content="\n".join(name for name, _ in rows))
+    return {**pages, "gallery/index.rst": index}
+
+
+def benchmark_pages():
+    """The README of the benchmarks with its pictures, and a page for each of its tables."""
+    pages = {}
+    for path in sorted((BENCHMARKS / "results").glob("*.csv")):
+        with path.open(encoding="utf-8") as lines:
+            comments = [line.removeprefix("# ").rstrip() for line in lines if line.startswith("# ")]
+        title, command, *others = comments
+        table = pd.read_csv(path, comment="#", skip_blank_lines=True).to_html(
+            index=False, border=0, classes="table", float_format="{:.4g}".format, na_rep="", justify="left"
+        )
+        day, command = command.removesuffix(":").split(" with: ")
+        text = heading(path.stem) + f"{rst.escape(title)}. {day.capitalize()}, with\n\n"
+        text += directive("code-block", "bash", content=command, **{"class": "wrapped"})
+        text += "".join(f"- {rst.escape(line)}\n" for line in others) + "\n"
+        text += f":download:`{path.name} <{UP}/benchmarks/results/{path.name}>`\n\n"
+        table = f'<div class="pst-scrollable-table-container wide">{table}</div>'
+        pages[f"benchmarks/{path.stem}.rst"] = text + directive("raw", "html", content=table)
+    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    paragraphs = [with_pictures(paragraph) for paragraph in readme.split("\n\n")]
+    tables = "\n".join(["```{toctree}", ":hidden:", "", *sorted(Path(page).stem for page in pages), "```"])
+    pages["benchmarks/index.md"] = "\n\n".join([*paragraphs, tables, ""])
+    return pages
+
+
+def with_pictures(paragraph):
+    """A paragraph of the README of the benchmarks, followed by the pictures that it links to."""
+    pictures = re.findall(r"\]\(figures/(\S+\.png)\)", paragraph)
+    paragraph = re.sub(r"\[([^\]]+)\]\((?:figures/\S+?|results)\)", r"\1", paragraph)
+    paragraph = re.sub(r"\]\(results/(\w+)\.csv\)", r"](\1.rst)", paragraph)
+    paragraph = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](../gallery/\1.rst)", paragraph)
+    return "\n\n".join([paragraph, *(f"![{Path(name).stem}]({UP}/benchmarks/figures/{name})" for name in pictures)])
+
+
+def command_pages():
+    """A page with the help of each command."""
+    # typer reads the width of the terminal when it is imported.
+    from typer.testing import CliRunner
+
+    from boostrank.cli.app import app
+
+    text = heading("Command line")
+    for command in (None, *(info.callback.__name__ for info in app.registered_commands)):
+        title = f"boostrank {command}" if command else "boostrank"
+        arguments = [command, "--help"] if command else ["--help"]
+        shown = CliRunner().invoke(app, arguments, prog_name="boostrank", env={"COLUMNS": "90"})
+        text += heading(title, "-") + directive("code-block", "text", content=shown.stdout.strip())
+    return {"commands.rst": text}

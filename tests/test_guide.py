@@ -1,0 +1,127 @@
+"""The pages of the guide: their code prints what stands below it, and in a browser nothing is cut and search finds."""
+
+import contextlib
+import html
+import importlib.util
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+import typer
+
+from boostrank.cli.app import app
+
+GUIDE = Path(__file__).parents[1] / "examples" / "guide"
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDE.glob("*.md"))}
+# Code, and what it prints.
+BLOCK = re.compile(r"```python\n(.*?)```\n(?:```text\n(.*?)```\n)?", re.DOTALL)
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+MISSING = "no Chromium" if BROWSER is None else None if importlib.util.find_spec("sphinx") else "no Sphinx"
+WIDTHS = {"desktop": 1280, "phone": 390}
+# Loads pages into a frame of each width, and writes what goes beyond it. Code and tables of results scroll.
+MEASURE = """<!doctype html><iframe id="frame" height="900"></iframe><script>
+const frame = document.getElementById("frame"), found = [];
+const load = (page, width) => new Promise(done => {
+  frame.style.width = width + "px"; frame.style.border = 0;
+  frame.onload = () => done(frame.contentWindow); frame.src = page; });
+(async () => {
+  for (const page of PAGES) for (const width of WIDTHS) {
+    const view = await load(page, width), body = view.document;
+    if (body.scrollingElement.scrollWidth > view.innerWidth) found.push([page, width, "page"]);
+    for (const element of body.querySelectorAll("article :is(p, dt, li, pre, table, img, code)")) {
+      const isCode = element.closest(".highlight:not(.formula)"), isWide = element.closest(".wide");
+      if (!isCode && !isWide && element.getBoundingClientRect().right > width + 1)
+        found.push([page, width, element.outerHTML.slice(0, 80)]);
+      if (element.matches("pre.formula") && element.scrollWidth > element.clientWidth + 1)
+        found.push([page, width, element.textContent]); }
+  }
+  const view = await load("search.html?q=switch", 1280);
+  for (let i = 0; i < 100 && !view.document.querySelector("#search-results li a"); i++)
+    await new Promise(done => setTimeout(done, 50));
+  const links = [...view.document.querySelectorAll("#search-results li a")].map(link => link.textContent);
+  document.body.textContent = "RESULT" + JSON.stringify({found, links, measured: PAGES.length}) + "END";
+})();
+</script>"""
+
+
+def numbers(text):
+    return np.array([float(number) for number in NUMBER.findall(text)])
+
+
+@pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if BLOCK.search(text)])
+def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code, expected in BLOCK.findall(TEXTS[page]):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(code, names)
+        printed = output.getvalue()
+        assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", expected).split(), code
+        # Other versions of the libraries may train slightly different trees.
+        np.testing.assert_allclose(numbers(printed), numbers(expected), rtol=0.2, atol=0.02, err_msg=code)
+
+
+def test_commands_have_the_options_that_pages_name():
+    shown = "".join(re.findall(r"```bash\n(.*?)```", "".join(TEXTS.values()), re.DOTALL))
+    lines = re.findall(r"^boostrank (\w+) (.*)$", shown, re.MULTILINE)
+    assert len(lines) >= 5
+    commands = typer.main.get_command(app).commands
+    for name, arguments in lines:
+        command = commands[name]
+        _, left, _ = command.make_parser(command.context_class(command)).parse_args(arguments.split())
+        assert left == []
+
+
+def broken_links(site, pages):
+    """Links within the site to files or places that do not exist, and addresses of mail, which the site has not."""
+    texts = {site / page: (site / page).read_text(encoding="utf-8") for page in pages}
+    places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
+    broken = []
+    for path, text in texts.items():
+        for link in re.findall(r'(?:href|src)="(?!https?:|data:)([^"]+)"', text):
+            name, _, place = unquote(html.unescape(link)).partition("#")
+            target = (path.parent / name.split("?")[0]).resolve() if name else path
+            if not target.exists() or (place and place not in places.get(target, {place})):
+                broken.append((path.name, link))
+    return broken
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}, with which the guide is built and looked at")
+def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
+    site, profile = tmp_path / "site", tmp_path / "profile"
+    monkeypatch.setenv("PYTHON", sys.executable)
+    subprocess.run([GUIDE / "build", site], check=True)
+    pages = [path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts]
+    assert broken_links(site, pages) == []
+    script = MEASURE.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(list(WIDTHS.values())))
+    (site / "measure.html").write_text(script, encoding="utf-8")
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
+    with ThreadingHTTPServer(("localhost", 0), partial(SimpleHTTPRequestHandler, directory=site)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        quiet = "--no-first-run --disable-background-networking --disable-component-update --disable-sync"
+        options = f"--headless --no-sandbox --disable-gpu --disable-quic {quiet} --dump-dom".split()
+        address = f"http://localhost:{server.server_port}/measure.html"
+        shown = subprocess.run(
+            [BROWSER, *options, "--virtual-time-budget=600000", f"--user-data-dir={profile}", address],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        ).stdout
+        server.shutdown()
+    result = json.loads(html.unescape(re.search("RESULT(.*)END", shown)[1]))
+    assert result["measured"] > 60
+    assert result["found"] == []
+    assert "Switch from other libraries" in result["links"]
