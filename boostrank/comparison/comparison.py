@@ -315,22 +315,14 @@ def summarize(
     return pd.DataFrame(rows)
 
 
-def summarize_groups(
-    per_query: pd.DataFrame,
-    table: pd.DataFrame,
-    groups: list[Any],
-    baseline: str,
-    n_permutations: int,
-    random_state: Any,
-    kind: str,
-) -> pd.DataFrame:
-    """The attribute `groups` of a :class:`Comparison`, from its attributes `per_query` and `table`."""
+def summarize_groups(per_query: pd.DataFrame, table: pd.DataFrame, groups: list[Any], **settings: Any) -> pd.DataFrame:
+    """The attribute `groups` of a :class:`Comparison`, from `per_query` and `table`, with settings of `summarize`."""
+    kind = settings["kind"]
     measures, names = list(table["metric"].unique()), list(table[kind].unique())
     parts = []
     for group in groups:
         rows = per_query[per_query["group"] == group]
-        part = summarize(rows, measures, names, baseline, n_permutations, random_state, kind)
-        parts.append(_with_group(part, group, rows, kind))
+        parts.append(_with_group(summarize(rows, measures, names, **settings), group, rows, kind))
     result = pd.concat(parts, ignore_index=True)
     for _, rows in result.groupby("metric"):
         result.loc[rows.index, "p_holm"] = holm(rows["p_value"])
@@ -342,10 +334,8 @@ def _with_group(table: pd.DataFrame, group: Any, per_query: pd.DataFrame, kind: 
     counted = per_query[per_query["weight"] > 0] if "weight" in per_query else per_query
     counts = counted.groupby(kind).count()
     numbers = [counts[metric].get(name, 0) for name, metric in zip(table[kind], table["metric"], strict=True)]
-    table = table.copy()
-    table.insert(0, "group", np.full(len(table), group, dtype=object))
-    table.insert(1, "queries", numbers)
-    return table
+    added = pd.DataFrame({"group": np.full(len(table), group, dtype=object), "queries": numbers})
+    return pd.concat([added, table], axis=1)
 
 
 def _tests(

@@ -129,12 +129,13 @@ def compare_runs(
         given["weight"] = weights_by_id(sample_weight, ids)
     parts = [table.assign(run=name, query=table.index, **given) for name, table in values.items()]
     per_query = pd.concat(parts, ignore_index=True)[["run", "query", *given, *measures]]
-    options = baseline, n_permutations, random_state, "run"
-    table = summarize(per_query, list(measures), list(runs), *options)
-    by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), *options)
-    evaluated = {"ties": ties, "unjudged": unjudged, "queries": str(queries), "subtopics": subtopics}
-    seeds = {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
-    return Comparison(table, per_query, baseline, "run", by_group, settings=evaluated | seeds)
+    seeds: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
+    tests = {"baseline": baseline, "kind": "run", **seeds}
+    table = summarize(per_query, list(measures), list(runs), **tests)
+    by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), **tests)
+    used = {"ties": ties, "unjudged": unjudged, "queries": queries, "subtopics": subtopics, **seeds}
+    used = {name: str(value) for name, value in used.items()} | {"versions": versions()}
+    return Comparison(table, per_query, baseline, "run", by_group, settings=used)
 
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
