@@ -58,7 +58,8 @@ class Command(TyperCommand):
         groups: dict[str, list[tuple[str, str]]] = {}
         parameter: Any
         for parameter in self.params:
-            title, name, text = "Arguments", parameter.metavar, parameter.help
+            # Old versions of typer lose the texts of arguments with new ones of click.
+            title, name, text = "Arguments", parameter.metavar, parameter.help or ""
             if parameter.param_type_name == "option":
                 title, name = parameter.rich_help_panel, parameter.get_help_record(ctx)[0]
                 if parameter.default is not None and parameter.default is not False:
@@ -78,8 +79,7 @@ class Command(TyperCommand):
 
 def _wrapped(text: str, width: int, start: str = "") -> str:
     """Lines of a text that begins to the right of `start`. Names have hyphens, and stay whole."""
-    indent = " " * len(start)
-    return textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False) + "\n"
+    return textwrap.fill(start + text, width, subsequent_indent=" " * len(start), break_on_hyphens=False) + "\n"
 
 
 class Commands(TyperGroup):

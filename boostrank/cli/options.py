@@ -60,8 +60,8 @@ OutputOption = Annotated[
     Path | None,
     option(OUTPUT, "FILE", "Table as .csv or .json (all columns, unrounded), .md or .tex."),
 ]
-QidOption = Annotated[str | None, option(COLUMNS, "NAME", f"Query ids; by default one of {', '.join(QID_NAMES)}.")]
-LabelOption = Annotated[str | None, option(COLUMNS, "NAME", f"Labels; by default one of {', '.join(LABEL_NAMES)}.")]
+QidOption = Annotated[str | None, option(COLUMNS, "NAME", f"Query ids; by default {', '.join(QID_NAMES)}.")]
+LabelOption = Annotated[str | None, option(COLUMNS, "NAME", f"Labels; by default {', '.join(LABEL_NAMES)}.")]
 FeaturesOption = Annotated[
     list[str] | None,
     option(COLUMNS, "NAMES", "Features, as in a,b,c; by default all other columns."),
