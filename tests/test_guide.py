@@ -69,8 +69,10 @@ def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
             exec(code, names)
         printed = output.getvalue()
         assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", expected).split(), code
-        # Other versions of the libraries may train slightly different trees.
-        np.testing.assert_allclose(numbers(printed), numbers(expected), rtol=0.2, atol=0.02, err_msg=code)
+        found, right = numbers(printed), numbers(expected)
+        # Other versions of the libraries may train slightly different trees, and another number of them.
+        tolerance = np.where(right == right.round(), 0.3 * right, 0.03)
+        assert (abs(found - right) <= tolerance).all(), (code, printed)
 
 
 def test_commands_have_the_options_that_pages_name():
