@@ -17,9 +17,8 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-import typer
 
-from boostrank.cli.app import app
+from boostrank.cli.app import load
 
 GUIDE = Path(__file__).parents[1] / "examples" / "guide"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDE.glob("*.md"))}
@@ -69,17 +68,18 @@ def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
             exec(code, names)
         printed = output.getvalue()
         assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", expected).split(), code
-        # Other versions of the libraries may train slightly different trees.
-        np.testing.assert_allclose(numbers(printed), numbers(expected), rtol=0.2, atol=0.02, err_msg=code)
+        found, right = numbers(printed), numbers(expected)
+        # Other versions of the libraries may train slightly different trees, and another number of them.
+        tolerance = np.where(right == right.round(), 0.3 * right, 0.03)
+        assert (abs(found - right) <= tolerance).all(), (code, printed)
 
 
 def test_commands_have_the_options_that_pages_name():
     shown = "".join(re.findall(r"```bash\n(.*?)```", "".join(TEXTS.values()), re.DOTALL))
     lines = re.findall(r"^boostrank (\w+) (.*)$", shown, re.MULTILINE)
     assert len(lines) >= 5
-    commands = typer.main.get_command(app).commands
     for name, arguments in lines:
-        command = commands[name]
+        command = load(name)
         _, left, _ = command.make_parser(command.context_class(command)).parse_args(arguments.split())
         assert left == []
 
@@ -104,9 +104,12 @@ def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
     site, profile = tmp_path / "site", tmp_path / "profile"
     monkeypatch.setenv("PYTHON", sys.executable)
     subprocess.run([GUIDE / "build", site], check=True)
-    pages = [path.relative_to(site).as_posix() for path in site.rglob("*.html") if "_static" not in path.parts]
+    pages = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
     assert broken_links(site, pages) == []
-    script = MEASURE.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(list(WIDTHS.values())))
+    names = [page for page in pages if "/names/" in page]
+    # All pages of names are made alike.
+    measured = [page for page in pages if page not in names] + names[::10]
+    script = MEASURE.replace("PAGES", json.dumps(measured)).replace("WIDTHS", json.dumps(list(WIDTHS.values())))
     (site / "measure.html").write_text(script, encoding="utf-8")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     with ThreadingHTTPServer(("localhost", 0), partial(SimpleHTTPRequestHandler, directory=site)) as server:

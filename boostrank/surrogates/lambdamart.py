@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
@@ -52,7 +52,7 @@ class FixedLambdaMART(LabelWeightedPairs):
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         weight, difference = self._weights(targets, queries), self._differences(scores, targets)
-        loses = expit(-difference)
+        loses = scipy.special.expit(-difference)
         slope, curvature = weight * loses * np.sign(self._gaps(targets)), weight * loses * (1.0 - loses)
         first, second, n = self.pairs.first, self.pairs.second, len(scores)
         gradient: Any = np.bincount(second, slope, n) - np.bincount(first, slope, n)
@@ -80,7 +80,7 @@ class FixedLambdaMART(LabelWeightedPairs):
         weight = self.pairs.weight * np.abs(self._gaps(targets))
         if not self.normalize:
             return weight
-        total = 2.0 * self._query_sums(weight * expit(-self._differences(self.scores, targets)), queries)
+        total = 2.0 * self._query_sums(weight * scipy.special.expit(-self._differences(self.scores, targets)), queries)
         factor = np.divide(np.log2(1.0 + total), total, out=np.ones_like(total), where=total > 0)
         return weight * factor[self._queries(queries)]
 
