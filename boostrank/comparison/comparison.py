@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,12 +28,24 @@ from boostrank.tables.text import latex_table, markdown_table, text_lines
 if TYPE_CHECKING:
     from boostrank.displays import ComparisonDisplay
 
+# Packages whose versions are settings of a comparison, and part of the identity of a training, if they are installed.
+PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost")
 # p-values below this are shown as "<.001".
 MIN_SHOWN_P = 0.001
 # Differences with an adjusted p-value below this are called significant.
 LEVEL = 0.05
 # Width of a line of text.
 WIDTH = 80
+
+
+@cache
+def versions() -> str:
+    """Versions of the installed packages that comparisons use."""
+    found = []
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(found)
 
 
 class TextTable(NamedTuple):

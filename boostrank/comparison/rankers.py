@@ -19,8 +19,8 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import can_show_bar, duration
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.comparison.comparison import Comparison, summarize
-from boostrank.comparison.saved_results import SavedResults, versions
+from boostrank.comparison.comparison import Comparison, summarize, versions
+from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
 from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset, Fold

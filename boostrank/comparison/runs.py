@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.comparison import Comparison, summarize, summarize_groups
-from boostrank.comparison.saved_results import versions
+from boostrank.comparison.comparison import Comparison, summarize, summarize_groups, versions
 from boostrank.datasets.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn

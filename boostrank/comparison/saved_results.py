@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
-import importlib.metadata
 import json
 import os
 import pickle
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +22,6 @@ from boostrank.inputs.arrays import Floats
 
 #: First line of a file of results.
 HEADER = {"file": "results of boostrank compare, one training a line", "format": 2}
-# Packages whose versions are part of the identity of a training, if they are installed.
-PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost")
 # Parameters that change how long a training takes and what it prints, and not its model.
 WITHOUT_INFLUENCE = frozenset(
     ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
@@ -182,16 +177,6 @@ def settings_hash(estimator: Any) -> str:
     ignored = [name for name in plain.get_params() if name.rpartition("__")[2] in WITHOUT_INFLUENCE]
     plain.set_params(**dict.fromkeys(ignored))
     return _hash([plain, _sources([plain, *plain.get_params().values()])])
-
-
-@cache
-def versions() -> str:
-    """Versions of the installed packages that trainings use."""
-    found = []
-    for name in PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found.append(f"{name} {importlib.metadata.version(name)}")
-    return ", ".join(found)
 
 
 def _hash(value: Any) -> str:

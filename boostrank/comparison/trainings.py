@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from boostrank.comparison.comparison import versions
 from boostrank.comparison.saved_results import (
     SavedResults,
     TrainingIdentity,
@@ -20,7 +21,6 @@ from boostrank.comparison.saved_results import (
     UnknownIdentityError,
     data_hash,
     settings_hash,
-    versions,
 )
 from boostrank.datasets import Fold
 from boostrank.inputs.warnings import warn

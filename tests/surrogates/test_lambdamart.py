@@ -138,8 +138,3 @@ def test_division_by_distance_keeps_the_order_of_scores_that_is_right():
             wrong[has_factor] += (np.argsort(s) != np.argsort(v)).any()
     assert wrong[False] == 0
     assert wrong[True] > 0
-
-
-def test_settings_are_checked():
-    with pytest.raises(ValueError, match="normalize must be True or False; got 1"):
-        LambdaMART(normalize=1)
