@@ -63,5 +63,3 @@ def test_users_of_a_divided_ranking_disagree_about_one_kind_of_documents():
     assert np.mean((first > second)[(sizes == 2) & (first > 0) & (second > 0)]) > 0.9
     targets = br.make_targets(y, br.Queries.from_sizes(sizes))
     assert targets[kind == 1].mean() == pytest.approx(bayes[kind == 1].mean(), abs=0.02)
-    with pytest.raises(ValueError, match="share must be a finite number"):
-        br.datasets.make_divided_ranking(share=1.5)
