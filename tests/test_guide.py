@@ -28,7 +28,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 MISSING = "no Chromium" if BROWSER is None else None if importlib.util.find_spec("sphinx") else "no Sphinx"
 WIDTHS = {"desktop": 1280, "phone": 390}
-# Loads pages into a frame of each width, and writes what goes beyond it. Code and tables of results scroll.
+# Loads pages into a frame of each width, and writes what goes beyond it. Code and wide tables scroll.
 MEASURE = """<!doctype html><iframe id="frame" height="900"></iframe><script>
 const frame = document.getElementById("frame"), found = [];
 const load = (page, width) => new Promise(done => {
@@ -39,8 +39,9 @@ const load = (page, width) => new Promise(done => {
     const view = await load(page, width), body = view.document;
     if (body.scrollingElement.scrollWidth > view.innerWidth) found.push([page, width, "page"]);
     for (const element of body.querySelectorAll("article :is(p, dt, li, pre, table, img, code)")) {
-      const isCode = element.closest(".highlight:not(.formula)"), isWide = element.closest(".wide");
-      if (!isCode && !isWide && element.getBoundingClientRect().right > width + 1)
+      const table = element.closest("table"), isWide = table?.matches(".dataframe") || table?.rows[0].cells.length > 6;
+      if (!element.closest(".highlight:not(.formula)") && !isWide &&
+          element.getBoundingClientRect().right > width + 1)
         found.push([page, width, element.outerHTML.slice(0, 80)]);
       if (element.matches("pre.formula") && element.scrollWidth > element.clientWidth + 1)
         found.push([page, width, element.textContent]); }

@@ -5,6 +5,7 @@ import importlib
 import re
 import shutil
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -191,7 +192,7 @@ def benchmark_pages():
         text += directive("code-block", "bash", content=command, **{"class": "wrapped"})
         text += "".join(f"- {rst.escape(line)}\n" for line in others) + "\n"
         text += f":download:`{path.name} <{UP}/benchmarks/results/{path.name}>`\n\n"
-        table = f'<div class="pst-scrollable-table-container wide">{table}</div>'
+        table = f'<div class="pst-scrollable-table-container">{table}</div>'
         pages[f"benchmarks/{path.stem}.rst"] = text + directive("raw", "html", content=table)
     readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     paragraphs = [with_pictures(paragraph) for paragraph in readme.split("\n\n")]
@@ -203,23 +204,38 @@ def benchmark_pages():
 def with_pictures(paragraph):
     """A paragraph of the README of the benchmarks, followed by the pictures that it links to."""
     pictures = re.findall(r"\]\(figures/(\S+\.png)\)", paragraph)
-    paragraph = re.sub(r"\[([^\]]+)\]\((?:figures/\S+?|results)\)", r"\1", paragraph)
-    paragraph = re.sub(r"\]\(results/(\w+)\.csv\)", r"](\1.rst)", paragraph)
-    paragraph = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](../gallery/\1.rst)", paragraph)
+    paragraph = re.sub(r"\[([^\]]+)\]\(((?!https?:|#)[^)]+)\)", site_link, paragraph)
     return "\n\n".join([paragraph, *(f"![{Path(name).stem}]({UP}/benchmarks/figures/{name})" for name in pictures)])
+
+
+def site_link(link):
+    """The link to a file of the repository as one to its page, and as plain text if the file has no page."""
+    path = Path(link[2])
+    module = ".".join(path.with_suffix("").parts[2:])
+    if path.parent == Path("results"):
+        page = f"{path.stem}.rst"
+    elif path.parent == Path("../examples"):
+        page = f"../gallery/{path.stem}.rst"
+    elif module in chain(*THEORY.values()):
+        page = f"../theory/{module}.rst"
+    else:
+        return link[1]
+    return f"[{link[1]}]({page})"
 
 
 def command_pages():
     """A page with the help of each command."""
-    # typer reads the width of the terminal when it is imported.
+    from typer.main import get_command
     from typer.testing import CliRunner
 
     from boostrank.cli.app import app
 
     text = heading("Command line")
-    for command in (None, *(info.callback.__name__ for info in app.registered_commands)):
+    for command in (None, *get_command(app).commands):
         title = f"boostrank {command}" if command else "boostrank"
         arguments = [command, "--help"] if command else ["--help"]
-        shown = CliRunner().invoke(app, arguments, prog_name="boostrank", env={"COLUMNS": "90"})
+        shown = CliRunner().invoke(app, arguments, prog_name="boostrank", env={"COLUMNS": "90"}, catch_exceptions=False)
+        if shown.exit_code:
+            raise RuntimeError(f"{title} --help failed: {shown.output}")
         text += heading(title, "-") + directive("code-block", "text", content=shown.stdout.strip())
     return {"commands.rst": text}
