@@ -108,7 +108,6 @@ def test_at_a_tie_the_factor_replaces_the_mean_by_the_majority():
         def push(surrogate, targets=targets, scores=scores, queries=queries):
             return -surrogate.gradient_hessian(scores, targets.ravel(), queries)[0].reshape(-1, 2).sum(axis=0)[0]
 
-        # Without the factor, the push is that of the mean, at any distance to the tie.
         assert np.isclose(push(VARIANTS[1]), gap.sum() / 2 * (1 - 1 / math.log2(3)) / 0.01, rtol=1e-6)
         # The weight of a pair at a tie is limited by the 0.01: the logarithm of the pair's weight has a remainder.
         weight = (1 - 1 / math.log2(3)) / 0.01
