@@ -32,6 +32,7 @@ def defer_interrupts() -> Iterator[None]:
     Examples
     --------
     >>> import signal
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> try:
     ...     with defer_interrupts():
     ...         signal.raise_signal(signal.SIGINT)
@@ -40,6 +41,7 @@ def defer_interrupts() -> Iterator[None]:
     ...     print("interrupted")
     complete
     interrupted
+    >>> ended = signal.signal(signal.SIGINT, before)
     """
     before = _waits.get()
     # An exception of a handler may come as soon as handlers no longer wait. The stack restores all of them even then.
