@@ -36,7 +36,8 @@ class LightGBMRanker(BoostedRanker):
     **native
         Other parameters of LightGBM by their native names. LightGBM's other names of the parameters above may be used
         instead of them, such as `num_iterations`, `lambda_l1` or `label_gain`, which is `gain`. `metric`, `eval_at` and
-        `callbacks` are arguments of `fit` that may be given here too; those of `fit` come before them. `fit` raises an
+        `callbacks` are arguments of `fit` that may be given here too; those of `fit` come before them, but
+        `eval_at` replaces that of `fit`, as in LightGBM. `fit` raises an
         error for names that LightGBM does not know, for parameters that have no meaning in a ranker, and for two names
         of one parameter with different values; a parameter that has its default does not count.
 

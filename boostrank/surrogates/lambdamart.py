@@ -23,14 +23,8 @@ from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank, WeightedPairs
 
 
-class LabelWeightedPairs(Surrogate):
-    """Traits of logistic pairs in which only the larger target counts, with weights that depend on the targets."""
-
-    shift_invariant: ClassVar[bool] = True
-
-
 @dataclass(frozen=True, eq=False)
-class FixedLambdaMART(LabelWeightedPairs):
+class FixedLambdaMART(Surrogate):
     """:class:`LambdaMART` with fixed weights, for the documents of one data set; :meth:`LambdaMART.at` returns it.
 
     Parameters
@@ -45,6 +39,8 @@ class FixedLambdaMART(LabelWeightedPairs):
     pairs: WeightedPairs
     scores: Floats
     normalize: bool
+
+    shift_invariant: ClassVar[bool] = True
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         weight, difference = self._weights(targets, queries), self._differences(scores, targets)
@@ -86,7 +82,7 @@ class FixedLambdaMART(LabelWeightedPairs):
 
 
 @dataclass(frozen=True)
-class LambdaMART(LabelWeightedPairs):
+class LambdaMART(Surrogate):
     """LightGBM's objective ``lambdarank``, to examine it; it is not NDCG consistent.
 
     With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM, which XGBoost's
@@ -128,6 +124,7 @@ class LambdaMART(LabelWeightedPairs):
     divide_by_distance: bool = True
     normalize: bool = True
 
+    shift_invariant: ClassVar[bool] = True
     reweighted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
