@@ -40,6 +40,8 @@ from .metrics.ndcg_analysis import expected_ndcg as expected_ndcg
 from .metrics.reconciliation.reconciliation import reconcile as reconcile
 from .metrics.reconciliation.reconciliation import reconcile_run as reconcile_run
 from .metrics.runs import evaluate_run as evaluate_run
+from .metrics.runs import fuse as fuse
+from .metrics.runs import fusion_weights as fusion_weights
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import cross_validate as cross_validate
 from .model_selection import grid_search as grid_search
