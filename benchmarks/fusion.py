@@ -72,7 +72,9 @@ def main():
         of_train = of_queries(runs, qid[train])
         for name, run in fused(of_queries(runs, qid[test]), of_train, qrels).items():
             scores.setdefault(name, np.zeros(len(y)))[test] = scores_of(run, qid)[test]
-        best = max(runs, key=lambda name: br.evaluate_run(qrels, of_train[name], "nDCG@10", queries="common")["nDCG@10"])
+        best = max(
+            runs, key=lambda name: br.evaluate_run(qrels, of_train[name], "nDCG@10", queries="common")["nDCG@10"]
+        )
         scores.setdefault("best run of the training queries", np.zeros(len(y)))[test] = scores_of(runs[best], qid)[test]
         ranker = br.LightGBMRanker(random_state=SEED).fit(X[train][:, ::2], y[train], qid[train])
         scores.setdefault("LightGBMRanker", np.zeros(len(y)))[test] = ranker.predict(X[test][:, ::2])
