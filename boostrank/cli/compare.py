@@ -33,9 +33,11 @@ from boostrank.cli.options import (
     GainOption,
     KOption,
     LabelOption,
+    LayoutOption,
     LeavesOption,
     OutputOption,
     QidOption,
+    QueriesPlotOption,
     RateOption,
     RoundsOption,
     SeedOption,
@@ -170,14 +172,14 @@ def compare(
     ] = None,
     threads: Annotated[
         int | None,
-        option(RUNNING, "N", "Threads of each training; by default the processors divided by --jobs.", min=1),
+        option(RUNNING, "N", "Threads of each (default: processors / --jobs).", min=1),
     ] = None,
     results: Annotated[
         Path | None,
         option(
             RUNNING,
             "FILE",
-            "File that keeps finished trainings: if the command is stopped, the same one goes on from there.",
+            "Keeps finished trainings: the same command goes on.",
             "--results",
             "--resume",
         ),
@@ -187,19 +189,20 @@ def compare(
         Path | None,
         option(OUTPUT, "FILE", "Image of the differences in the last of --measures."),
     ] = None,
+    queries_plot: QueriesPlotOption = None,
     html: Annotated[Path | None, option(OUTPUT, "FILE", "Report with tables, plots and settings.")] = None,
+    layout: LayoutOption = None,
 ) -> None:
     """Train rankers on the same folds, and compare them on the test queries.
 
-    Rankers but those of --ranker have equal settings and random trees: a
-    round draws half of the queries, a node 40% of the features. NDCG on the
-    validation queries decides how many rounds each keeps.
+    Rankers but those of --ranker have equal settings and random trees. NDCG
+    on the validation queries decides how many rounds each keeps.
     """
     wanted = split_measures(measures)
     has_expected = path is None and EXPECTED in wanted
     others = [name for name in wanted if not (has_expected and name == EXPECTED)]
     chosen = parse_measures(",".join(others), given(gain=gain, empty=empty)) if others else {}
-    files = OutputFiles(output, plot, report=html)
+    files = OutputFiles(output, plot, None, html, queries_plot)
     files.check()
     if results is not None:
         require_folder_of(results)
@@ -239,7 +242,7 @@ def compare(
         )
     n_more = len(make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
     _show(comparison, n_more)
-    files.write_comparison(comparison, comparison.measures[-1])
+    files.write_comparison(comparison, comparison.measures[-1], layout or "marks")
 
 
 def _folds(

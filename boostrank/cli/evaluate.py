@@ -22,8 +22,10 @@ from boostrank.cli.options import (
     EmptyOption,
     GainOption,
     LabelOption,
+    LayoutOption,
     OutputOption,
     QidOption,
+    QueriesPlotOption,
     console,
     from_pipe,
     given,
@@ -97,10 +99,12 @@ def evaluate(
         option(MEASURING, "FILE", "CSV or TSV file with columns query_id and group: means by group of queries."),
     ] = None,
     output: OutputOption = None,
-    per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv file for the values of each query.")] = None,
+    per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv or .tsv file of the values of each query.")] = None,
     plot: Annotated[
         Path | None, option(OUTPUT, "FILE", "Image of the differences of runs in the last measure.")
     ] = None,
+    queries_plot: QueriesPlotOption = None,
+    layout: LayoutOption = None,
     explain: Annotated[
         bool,
         option(
@@ -128,8 +132,14 @@ def evaluate(
     else:
         refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics)
     if not run or len(run) < 2:
-        refuse_unused("several runs, as in --qrels Q --run A --run B", baseline=baseline, seed=seed, plot=plot)
-    files = OutputFiles(output, plot, per_query)
+        refuse_unused(
+            "several runs, as in --qrels Q --run A --run B",
+            baseline=baseline,
+            seed=seed,
+            plot=plot,
+            plot_queries=queries_plot,
+        )
+    files = OutputFiles(output, plot, per_query, None, queries_plot)
     files.check()
     if ties == TREC_EVAL and not of_runs:
         raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
@@ -152,7 +162,7 @@ def evaluate(
         if len(run) == 1:
             _evaluate_run(qrels, run[0], chosen, options, groups, files, explained)
         else:
-            _compare_runs(qrels, run, chosen, options, groups, files, baseline, seed or 0)
+            _compare_runs(qrels, run, chosen, options, groups, files, baseline, seed or 0, layout or "marks")
 
 
 def _evaluate_scores(
@@ -296,6 +306,7 @@ def _compare_runs(
     files: OutputFiles,
     baseline: str | None,
     seed: int,
+    layout: str,
 ) -> None:
     """Print a comparison of runs, and write it to files."""
     repeated = [path for i, path in enumerate(runs) if path in runs[:i]]
@@ -315,4 +326,4 @@ def _compare_runs(
         "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method for the "
         f"number of {n_tests}; significant below 0.05. w/t/l: queries won, tied, lost."
     )
-    files.write_comparison(comparison, list(measures)[-1])
+    files.write_comparison(comparison, list(measures)[-1], layout)

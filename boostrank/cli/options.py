@@ -58,7 +58,14 @@ MODEL_HELP = "Model in LightGBM's or XGBoost's own format, as fit writes it."
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 OutputOption = Annotated[
     Path | None,
-    option(OUTPUT, "FILE", "Table as .csv or .json (all columns, unrounded), .md or .tex."),
+    option(OUTPUT, "FILE", "Table: .csv, .tsv, .json (unrounded), .md or .tex."),
+]
+LayoutOption = Annotated[
+    Literal["marks", "pairs", "differences"] | None,
+    option(OUTPUT, "NAME", "Of .md and .tex: marks (default), pairs or differences."),
+]
+QueriesPlotOption = Annotated[
+    Path | None, option(OUTPUT, "FILE", "Image of the differences query by query.", "--plot-queries")
 ]
 QidOption = Annotated[str | None, option(COLUMNS, "NAME", f"Query ids; by default {', '.join(QID_NAMES)}.")]
 LabelOption = Annotated[str | None, option(COLUMNS, "NAME", f"Labels; by default {', '.join(LABEL_NAMES)}.")]

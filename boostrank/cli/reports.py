@@ -18,7 +18,8 @@ from boostrank.inputs.files import write_atomically
 from boostrank.tables.text import latex_table, markdown_table, text_lines
 
 # Endings of files of tables.
-SUFFIXES = (".csv", ".json", ".md", ".tex")
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*SEPARATORS, ".json", ".md", ".tex")
 
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
@@ -88,13 +89,14 @@ class OutputFiles(NamedTuple):
 
     Attributes
     ----------
-    table, plot, per_query, report : Path or None
+    table, plot, per_query, report, plot_queries : Path or None
     """
 
     table: Path | None
     plot: Path | None
     per_query: Path | None = None
     report: Path | None = None
+    plot_queries: Path | None = None
 
     def check(self) -> None:
         """Raise an error if a file cannot be written: before the data are read, not after it."""
@@ -103,56 +105,66 @@ class OutputFiles(NamedTuple):
                 require_folder_of(path)
         if self.table is not None and self.table.suffix not in SUFFIXES:
             raise ValueError(f"the file of a table must end in one of {', '.join(SUFFIXES)}; got {str(self.table)!r}")
-        if self.per_query is not None and self.per_query.suffix != ".csv":
-            raise ValueError(f"--per-query must be a file that ends in .csv; got {str(self.per_query)!r}")
+        if self.per_query is not None and self.per_query.suffix not in SEPARATORS:
+            raise ValueError(f"--per-query must be a file that ends in .csv or .tsv; got {str(self.per_query)!r}")
         if self.report is not None and import_pyplot() and self.report.suffix != ".html":
             raise ValueError(f"--html must be a file that ends in .html; got {str(self.report)!r}")
-        if self.plot is not None:
+        for plot in filter(None, (self.plot, self.plot_queries)):
             known = import_pyplot().Figure().canvas.get_supported_filetypes()
-            if self.plot.suffix.removeprefix(".") not in known:
-                raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(self.plot)!r}")
+            if plot.suffix.removeprefix(".") not in known:
+                raise ValueError(f"the file of a plot must end in one of {', '.join(known)}; got {str(plot)!r}")
 
     def write_table(self, table: pd.DataFrame, rows: list[list[str]], n_texts: int) -> None:
-        """Write a table, if a file for it was given, as CSV, JSON, Markdown or LaTeX, by the suffix of its name.
+        """Write a table, if a file for it was given, by the suffix of its name.
 
-        CSV and JSON have all columns of `table`, unrounded; Markdown and LaTeX have `rows` of text, the first of which
-        is the head, and whose first `n_texts` columns are no numbers.
+        CSV, TSV and JSON have all columns of `table`, unrounded; Markdown and LaTeX have `rows` of text, the first of
+        which is the head, and whose first `n_texts` columns are no numbers.
         """
+        self._write_table(table, lambda: markdown_table(rows, n_texts), lambda: latex_table(rows, n_texts))
 
+    def _write_table(self, table: pd.DataFrame, markdown: Callable[[], str], latex: Callable[[], str]) -> None:
         def write(path: str) -> None:
             suffix = Path(path).suffix
-            if suffix == ".csv":
-                table.to_csv(path, index=False)
-            elif suffix == ".json":
+            if suffix == ".json":
                 table.to_json(path, orient="records", indent=1, double_precision=15)
+            elif suffix in SEPARATORS:
+                table.to_csv(path, sep=SEPARATORS[suffix], index=False)
             else:
-                text = markdown_table(rows, n_texts) if suffix == ".md" else latex_table(rows, n_texts)
-                Path(path).write_text(text, encoding="utf-8")
+                Path(path).write_text(markdown() if suffix == ".md" else latex(), encoding="utf-8")
 
         _write("table", self.table, write)
 
     def write_plot(self, draw: Callable[[], Any]) -> None:
         """Write the figure of matplotlib that `draw` returns, if a file for it was given."""
-
-        def write(path: str) -> None:
-            figure = draw()
-            # Without a format, matplotlib adds a suffix to a path that has none.
-            figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
-            import_pyplot().close(figure)
-
-        _write("plot", self.plot, write)
+        _write_figure(self.plot, draw)
 
     def write_per_query(self, table: pd.DataFrame) -> None:
-        """Write the values of queries as CSV, unrounded, if a file for them was given."""
-        _write("values of queries", self.per_query, lambda path: table.to_csv(path, index=False))
+        """Write the values of queries as CSV or TSV, unrounded, if a file for them was given."""
+        separator = SEPARATORS[self.per_query.suffix] if self.per_query else ","
+        _write("values of queries", self.per_query, lambda path: table.to_csv(path, sep=separator, index=False))
 
-    def write_comparison(self, comparison: Comparison, measure: str) -> None:
-        """Write the table of a comparison, the values of queries, and a plot of the differences in a measure."""
-        table = comparison.table if comparison.groups is None else comparison.groups
-        self.write_table(table, *comparison.text_rows(by_group=comparison.groups is not None))
+    def write_comparison(self, comparison: Comparison, measure: str, layout: str) -> None:
+        """Write the table of a comparison, the values of queries, and plots of the differences in a measure."""
+        by_group = comparison.groups is not None
+        self._write_table(
+            comparison.table if comparison.groups is None else comparison.groups,
+            lambda: comparison.to_markdown(layout, by_group=by_group),
+            lambda: comparison.to_latex(layout, by_group=by_group),
+        )
         self.write_per_query(comparison.per_query)
-        self.write_plot(lambda: comparison.plot(measure).figure_)
+        self.write_plot(lambda: comparison.plot(measure, by_group=by_group).figure_)
+        _write_figure(self.plot_queries, lambda: comparison.plot_queries(measure=measure).figure_)
         _write("report", self.report, lambda path: comparison.save_html(path, measure))
+
+
+def _write_figure(path: Path | None, draw: Callable[[], Any]) -> None:
+    def write(temporary: str) -> None:
+        figure = draw()
+        # Without a format, matplotlib adds a suffix to a path that has none.
+        figure.savefig(temporary, dpi=150, format=Path(temporary).suffix[1:] or "png")
+        import_pyplot().close(figure)
+
+    _write("plot", path, write)
 
 
 def _write(what: str, path: Path | None, write: Callable[[str], object]) -> None:

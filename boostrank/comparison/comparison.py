@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from boostrank.comparison.marked_tables import LAYOUTS, marked_rows, pairwise_tests, table_note
 from boostrank.core.weights import weighted_means
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
@@ -22,18 +23,15 @@ from boostrank.inputs.files import write_atomically
 from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
+from boostrank.significance.paired_tests import LEVEL, shown_p
 from boostrank.tables.html import html_table
-from boostrank.tables.text import latex_table, markdown_table, text_lines
+from boostrank.tables.text import escape_latex, latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
-    from boostrank.displays import ComparisonDisplay
+    from boostrank.displays import ComparisonDisplay, QueryDifferencesDisplay
 
 # Packages whose versions are settings of a comparison, and part of the identity of a training, if they are installed.
 PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost")
-# p-values below this are shown as "<.001".
-MIN_SHOWN_P = 0.001
-# Differences with an adjusted p-value below this are called significant.
-LEVEL = 0.05
 # Width of a line of text.
 WIDTH = 80
 
@@ -107,6 +105,9 @@ class Comparison:
         and its values after each round. An estimator that recorded none has an empty dict.
     settings : dict of str to str
         Parameters of the rankers, seeds, and versions, as text.
+    n_permutations : int
+    random_state : int or None
+        Those of the permutation tests.
     """
 
     table: pd.DataFrame
@@ -116,6 +117,8 @@ class Comparison:
     groups: pd.DataFrame | None = None
     curves: Mapping[tuple[str, str], Mapping[str, list[float]]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    n_permutations: int = 10_000
+    random_state: Any = 0
 
     @property
     def names(self) -> list[str]:
@@ -191,41 +194,81 @@ class Comparison:
             # Three columns of text: the number of queries, which is between two texts, is aligned like them.
             yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, "")
 
-    def to_markdown(self, *, by_group: bool = False) -> str:
-        """Return a Markdown table with one row per ranker or run.
-
-        Each measure has columns for the mean, the difference, the p-value, and the wins, ties and losses.
+    def to_markdown(self, layout: str = "marks", *, by_group: bool = False) -> str:
+        """Return a Markdown table of the means of rankers or runs, and a note below it.
 
         Parameters
         ----------
+        layout : {"marks", "pairs", "differences"}, default "marks"
+            "marks": means, the best in bold, with the sign + or - where they differ significantly from the baseline.
+            "pairs": the same with letters for the rankers or runs than which they are significantly better.
+            "differences": one row per measure and ranker or run, with the columns of the printed tables.
         by_group : bool, default False
-            Return a table with one row per measure, group and run instead.
+            Return a table with one row per measure, group and run instead, in the layout "differences".
 
         Raises
         ------
         ValueError
-            If `by_group` is True and the comparison has no groups.
+            If the layout is unknown, or if `by_group` is True and the comparison has no groups.
         """
-        return markdown_table(*self.text_rows(by_group=by_group))
+        rows, n_texts, note = self.text_rows(layout, by_group=by_group)
+        return f"{markdown_table(rows, n_texts)}\n{note}\n"
 
-    def to_latex(self, *, by_group: bool = False) -> str:
-        """Return the table of :meth:`to_markdown` as a LaTeX table for the package booktabs."""
-        return latex_table(*self.text_rows(by_group=by_group))
+    def to_latex(self, layout: str = "marks", *, by_group: bool = False) -> str:
+        """Return the table of :meth:`to_markdown` for LaTeX with the package booktabs; its caption is the note."""
+        rows, n_texts, note = self.text_rows(layout, by_group=by_group)
+        head = [r"\begin{table}", r"\centering\small", rf"\caption{{{escape_latex(note)}}}", r"\medskip"]
+        return "\n".join([*head, latex_table(rows, n_texts) + r"\end{table}"]) + "\n"
 
-    def text_rows(self, *, by_group: bool = False) -> tuple[list[list[str]], int]:
-        """The rows of the table of :meth:`to_markdown`, below the head, and how many of the first columns are texts."""
+    def text_rows(self, layout: str = "marks", *, by_group: bool = False) -> tuple[list[list[Any]], int, str]:
+        """The rows of :meth:`to_markdown`, below the head, how many of the first columns are texts, and the note."""
+        check_choice("layout", layout, LAYOUTS)
         if by_group:
-            return self._group_rows(self.measures), 4
-        columns = ["diff", "p (Holm)", "win/tie/loss"]
-        head = [text for measure in self.measures for text in (printed_name(measure), *columns)]
-        rows = [[self.kind, *head, *self.heads[4:]]]
-        for name in self.names:
-            cells = [self.cells(name, measure) for measure in self.measures]
-            rows.append([name, *(text for row in cells for text in row[:4]), *cells[-1][4:]])
-        return rows, 1
+            return self._group_rows(self.measures), 4, table_note(self, "differences")
+        if layout != "differences":
+            # Means with marks are aligned left, so that their digits are below each other.
+            return marked_rows(self, layout), 1 + len(self.measures), table_note(self, layout)
+        rows = [["measure", self.kind, *self.heads]]
+        for measure in self.measures:
+            names = [printed_name(measure), *[""] * (len(self.names) - 1)]
+            rows += [[text, name, *self.cells(name, measure)] for text, name in zip(names, self.names, strict=True)]
+        return rows, 2, table_note(self, layout)
 
-    def plot(self, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
-        """Plot the differences to the baseline with their intervals.
+    def pairwise(self, measure: Any = None) -> pd.DataFrame:
+        """Test the differences of all pairs of rankers or runs in a measure, by the paired randomization test.
+
+        Parameters
+        ----------
+        measure : str or Measure, optional
+            A measure of the comparison, such as "ndcg@10"; the last one by default.
+
+        Returns
+        -------
+        DataFrame
+            One row per pair: the names, the results of :func:`boostrank.permutation_test`, where the first of the two
+            has the larger value in `wins`, and "p_holm", the p-value after Holm's correction for the number of pairs.
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such measure.
+
+        Examples
+        --------
+        >>> from boostrank import compare_runs
+        >>> qrels = {str(i): {"a": 1, "b": 0} for i in range(8)}
+        >>> good, bad = ({query: {"a": score, "b": 0.5} for query in qrels} for score in (1.0, 0.0))
+        >>> comparison = compare_runs(qrels, {"good": good, "same": good, "bad": bad}, "RR")
+        >>> comparison.pairwise()[["run", "other_run", "difference", "p_holm"]].round(3)
+            run other_run  difference  p_holm
+        0  good      same         0.0   1.000
+        1  good       bad         0.5   0.023
+        2  same       bad         0.5   0.023
+        """
+        return pairwise_tests(self, self._measure(measure))
+
+    def plot(self, measure: Any = None, ax: Any = None, *, by_group: bool = False) -> ComparisonDisplay:
+        """Plot the differences to the baseline with their intervals; those that are significant are filled.
 
         Parameters
         ----------
@@ -233,6 +276,8 @@ class Comparison:
             A measure of the comparison, such as "ndcg@10"; the last one by default.
         ax : matplotlib Axes, optional
             Axes to draw on; new ones by default.
+        by_group : bool, default False
+            Draw the differences in each group of queries.
 
         Returns
         -------
@@ -241,15 +286,53 @@ class Comparison:
         Raises
         ------
         ValueError
-            If the comparison has no such measure.
+            If the comparison has no such measure, or if `by_group` is True and it has no groups.
         """
         from boostrank.displays import ComparisonDisplay
 
-        name = self._measure(measure)
-        columns = [self.kind, "mean", "difference", "low", "high"]
-        rows = self.table.loc[self.table["metric"] == name, columns]
-        table = rows.sort_values("difference", kind="stable").reset_index(drop=True)
-        return ComparisonDisplay(table, name, self.baseline).plot(ax)
+        name, table = self._measure(measure), self._grouped() if by_group else self.table
+        columns = [self.kind, "mean", "difference", "low", "high", "p_holm"]
+        if by_group:
+            table = table[table[self.kind] != self.baseline]
+            table = table.assign(**{self.kind: table["group"].astype(str) + ": " + table[self.kind]})
+            # The first group is at the top.
+            rows = table.loc[table["metric"] == name, columns].iloc[::-1]
+        else:
+            rows = table.loc[table["metric"] == name, columns].sort_values("difference", kind="stable")
+        return ComparisonDisplay(rows.reset_index(drop=True), name, self.baseline).plot(ax)
+
+    def plot_queries(self, name: str | None = None, measure: Any = None, ax: Any = None) -> QueryDifferencesDisplay:
+        """Plot the differences of one ranker or run to the baseline query by query, with the worst queries named.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of the ranker or run; by default that with the largest mean beside the baseline.
+        measure, ax
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        boostrank.displays.QueryDifferencesDisplay
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such measure, ranker or run, or nothing beside the baseline.
+        """
+        from boostrank.displays import QueryDifferencesDisplay
+
+        measure = self._measure(measure)
+        others = self.table[(self.table["metric"] == measure) & (self.table[self.kind] != self.baseline)]
+        if others.empty:
+            raise ValueError(f"there is no {self.kind} to compare with {self.baseline}")
+        name = others.loc[others["mean"].idxmax(), self.kind] if name is None else name
+        check_choice("name", name, list(others[self.kind]))
+        values = {key: rows.reset_index(drop=True) for key, rows in self.per_query.groupby(self.kind)}
+        difference = values[name][measure] - values[self.baseline][measure]
+        table = pd.DataFrame({"query": values[name]["query"], "difference": difference}).dropna()
+        table = table.sort_values("difference", kind="stable").reset_index(drop=True)
+        return QueryDifferencesDisplay(table, measure, name, self.baseline).plot(ax)
 
     def save_html(self, path: str | os.PathLike[str], measure: Any = None) -> None:
         """Write a report as one HTML file, which needs no other files: for a browser, a phone and paper.
@@ -281,13 +364,17 @@ class Comparison:
         check_choice("measure", name, self.measures)
         return name
 
-    def _group_rows(self, measures: list[str]) -> list[list[str]]:
-        """Rows of text, a row per measure, group and run, below the head."""
+    def _grouped(self) -> pd.DataFrame:
         if self.groups is None:
             raise ValueError("this comparison has no groups: pass by= to compare_runs")
+        return self.groups
+
+    def _group_rows(self, measures: list[str]) -> list[list[str]]:
+        """Rows of text, a row per measure, group and run, below the head."""
+        groups = self._grouped()
         rows = [["measure", "group", "queries", self.kind, *self.heads]]
         for measure in measures:
-            for _, row in self.groups[self.groups["metric"] == measure].iterrows():
+            for _, row in groups[groups["metric"] == measure].iterrows():
                 texts = [printed_name(measure), *map(str, row[["group", "queries", self.kind]])]
                 rows.append([*texts, *_cells(row)])
         return rows
@@ -299,7 +386,7 @@ def _cells(row: pd.Series) -> list[str]:
     rounds = ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
     if np.isnan(row["p_holm"]):
         return [mean, "", "", "", *rounds]
-    p_value = "<.001" if row["p_holm"] < MIN_SHOWN_P else f"{row['p_holm']:.3f}"
+    p_value = shown_p(row["p_holm"])
     wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
     return [mean, f"{row['difference']:+.4f}", p_value, wins, *rounds]
 

@@ -210,7 +210,7 @@ def compare(
     by_training = {(one.name, one.fold.name): curves[number] for number, one in enumerate(trainings)}
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
-    return Comparison(table, per_query, baseline, curves=by_training, settings=settings)
+    return Comparison(table, per_query, baseline, "ranker", None, by_training, settings, n_permutations, random_state)
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:

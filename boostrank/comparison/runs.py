@@ -134,7 +134,7 @@ def compare_runs(
     by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), **tests)
     used = {"ties": ties, "unjudged": unjudged, "queries": queries, "subtopics": subtopics, **seeds}
     used = {name: str(value) for name, value in used.items()} | {"versions": versions()}
-    return Comparison(table, per_query, baseline, "run", by_group, settings=used)
+    return Comparison(table, per_query, baseline, "run", by_group, {}, used, n_permutations, random_state)
 
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:

@@ -3,6 +3,7 @@ from .curves import PropensityDisplay as PropensityDisplay
 from .curves import TrainingCurveDisplay as TrainingCurveDisplay
 from .differences import CandidatesDisplay as CandidatesDisplay
 from .differences import ComparisonDisplay as ComparisonDisplay
+from .differences import QueryDifferencesDisplay as QueryDifferencesDisplay
 from .folds import FeatureImportanceDisplay as FeatureImportanceDisplay
 from .folds import LearningCurveDisplay as LearningCurveDisplay
 from .folds import ValidationCurveDisplay as ValidationCurveDisplay

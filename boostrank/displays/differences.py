@@ -19,9 +19,11 @@ from boostrank.displays.style import (
     legend_below,
     light_grid,
     measure_name,
+    shortened,
     wrapped,
 )
 from boostrank.inputs.arrays import Bools
+from boostrank.significance.paired_tests import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,21 +31,24 @@ if TYPE_CHECKING:
 # A difference is an outlier beyond this many typical distances from the median, if leaving it out makes the others this
 # many times as large.
 OUTLIER_RATIO, MIN_ZOOM = 5.0, 2.0
+# Number of the worst queries that a picture names.
+N_WORST = 8
 
 
 @dataclass
 class ComparisonDisplay(Display):
     """Differences of rankers or runs to a baseline, with intervals: a forest plot.
 
-    Created by :meth:`boostrank.comparison.Comparison.plot`. If a difference is so large that the others could not be
-    told from each other, an arrow at the end of the axis, with the number, stands for it.
+    Created by :meth:`boostrank.comparison.Comparison.plot`. Points of differences that are significant after Holm's
+    correction are filled. If a difference is so large that the others could not be told from each other, an arrow at
+    the end of the axis, with the number, stands for it.
 
     Attributes
     ----------
     table : DataFrame
-        Columns ranker or run, mean, difference, low and high, sorted by difference. `low` and `high` are the ends of
-        the 95% bootstrap interval of the mean difference over queries, as in :func:`boostrank.compare`; NaN for the
-        baseline.
+        Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference, or by group of queries.
+        `low` and `high` are the ends of the 95% bootstrap interval of the mean difference over queries, as in
+        :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
     measure : str
     baseline : str
     figure_, ax_ : matplotlib Figure and Axes
@@ -75,7 +80,11 @@ class ComparisonDisplay(Display):
         ax.axvline(0.0, color=GREY, linewidth=1)
         # The interval need not be symmetric. `abs` is for rounding errors where an end equals the difference.
         sides = np.abs(table[["low", "high"]].to_numpy().T - difference)[:, inside]
-        ax.errorbar(difference[inside], rows[inside], xerr=sides, fmt="o", color=BLUE, capsize=3)
+        ax.errorbar(
+            difference[inside], rows[inside], xerr=sides, fmt="o", color=BLUE, capsize=3, markerfacecolor="white"
+        )
+        filled = inside & (table["p_holm"] < LEVEL).to_numpy()
+        ax.plot(difference[filled], rows[filled], "o", color=BLUE, zorder=3)
         ax.plot(difference[is_baseline], rows[is_baseline], "D", color=BLACK)
         few_ticks(ax)
         left = ax.get_xlim()[0]
@@ -96,11 +105,66 @@ class ComparisonDisplay(Display):
         ax.set_ylim(-0.6, len(table) - 0.4)
         # Two lines, because the names of rankers take much of the width.
         beyond = ";\narrows: beyond the limits of the axis" if outside.any() else ""
-        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval{beyond})")
+        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval; filled: significant{beyond})")
         ax.set_title(
             f"{measure} (mean in brackets)\n{wrapped(f'compared with {self.baseline}', 40)}", fontsize="medium"
         )
         light_grid(ax, "x")
+        return ax
+
+
+@dataclass
+class QueryDifferencesDisplay(Display):
+    """Differences of one ranker or run to a baseline on each query, sorted, with the names of the worst queries.
+
+    Created by :meth:`boostrank.comparison.Comparison.plot_queries`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns query and difference, the smallest difference first.
+    measure, name, baseline : str
+        Names of the measure, of the ranker or run, and of the baseline.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from boostrank import compare_runs
+    >>> from matplotlib.figure import Figure
+    >>> qrels = {str(i): {"a": 1, "b": 0} for i in range(4)}
+    >>> first, second = ({query: {"a": float(query), "b": score} for query in qrels} for score in (0.5, 2.5))
+    >>> display = compare_runs(qrels, {"first": first, "second": second}, "RR").plot_queries(ax=Figure().subplots())
+    >>> display.table["difference"].tolist()
+    [-0.5, -0.5, 0.0, 0.0]
+    """
+
+    table: pd.DataFrame
+    measure: str
+    name: str
+    baseline: str
+
+    def _draw(self, ax: Any) -> Any:
+        ax = axes(ax)
+        difference, measure = self.table["difference"].to_numpy(), measure_name(self.measure)
+        colors = np.where(difference < 0.0, ORANGE, BLUE)
+        ax.bar(np.arange(len(difference)), difference, width=1.0, color=colors, linewidth=0)
+        ax.axhline(0.0, color=GREY, linewidth=1)
+        worst = self.table[difference < 0.0].head(N_WORST)
+        if len(worst):
+            # At the left there are only bars that go down, from a line in the lower half.
+            low, high = ax.get_ylim()
+            ax.set_ylim(low, max(high, -low))
+            lines = [f"{row.difference:+.3f}  {shortened(row.query, 24)}" for row in worst.itertuples()]
+            text = "\n".join(["worst queries", *lines])
+            ax.text(0.01, 0.99, text, transform=ax.transAxes, va="top", fontsize="small", linespacing=1.3)
+        share, ties = np.mean(difference > 0.0), np.mean(difference == 0.0)
+        ax.set_xlabel(
+            f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, {1 - share - ties:.0%} worse"
+        )
+        ax.set_ylabel(f"difference in {measure}")
+        ax.set_title(wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium")
+        light_grid(ax)
         return ax
 
 

@@ -18,6 +18,10 @@ from boostrank.significance.differences import (
 )
 from boostrank.tables.html import html_table
 
+# Differences with an adjusted p-value below this are called significant.
+LEVEL = 0.05
+# Smaller p-values are shown as "<0.001".
+MIN_SHOWN_P = 0.001
 # SIGNS[j, b] is -1 where bit j of the byte b is set, and 1 elsewhere.
 SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").T
 
@@ -43,12 +47,12 @@ class PairedTest(NamedTuple):
 
     def _repr_html_(self) -> str:
         """The five numbers as an HTML table, for notebooks."""
-        numbers = [f"{self.difference:+.4f}", f"{self.p_value:.3g}", *self[2:]]
+        numbers = [f"{self.difference:+.4f}", shown_p(self.p_value), *self[2:]]
         return html_table(
             [["difference", "p-value", *self._fields[2:]], numbers], "Paired randomization test", n_texts=0
         )
 
-    def conclusion(self, name: str, baseline: str, level: float = 0.05) -> str:
+    def conclusion(self, name: str, baseline: str, level: float = LEVEL) -> str:
         """A sentence that says whether the ranker is better or worse, without the full stop.
 
         Parameters
@@ -69,7 +73,7 @@ class PairedTest(NamedTuple):
         found = "does not differ significantly from"
         if self.p_value < level:
             found = "is better than" if self.difference > 0 else "is worse than"
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        p = "p < 0.001" if self.p_value < MIN_SHOWN_P else f"p = {self.p_value:.3f}"
         return f"{name} {found} {baseline} (difference {self.difference:+.4f}, {p})"
 
 
@@ -172,6 +176,11 @@ def holm(p_values: ArrayLike) -> Floats:
     factors = np.arange(len(increasing), 0, -1)
     adjusted[increasing] = np.minimum(1.0, np.maximum.accumulate(factors * given[increasing]))
     return adjusted
+
+
+def shown_p(p_value: float) -> str:
+    """A p-value as the text of a table."""
+    return f"<{MIN_SHOWN_P}" if p_value < MIN_SHOWN_P else f"{p_value:.3f}"
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:

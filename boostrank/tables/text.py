@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,6 +18,14 @@ _LATEX = {
     "|": r"\textbar{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
+
+
+class Marked(NamedTuple):
+    """A cell of a Markdown or LaTeX table with a superscript behind its text, which may be bold."""
+
+    text: str
+    mark: str = ""
+    bold: bool = False
 
 
 # A width that no table has, the least width of a column of texts that are longer, and the spaces between columns.
@@ -84,12 +92,12 @@ def _rich_table(rows: Sequence[Sequence[str]], texts: Set[int]) -> Table:
     return table
 
 
-def markdown_table(rows: Sequence[Sequence[str]], n_texts: int = 1) -> str:
+def markdown_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str:
     r"""Make a Markdown table of rows of text, the first of which is the head.
 
     Parameters
     ----------
-    rows : sequence of sequences of str
+    rows : sequence of sequences of str or Marked
         All of the same length.
     n_texts : int, default 1
         Number of the first columns that are texts, and are aligned left; the others are numbers.
@@ -102,11 +110,11 @@ def markdown_table(rows: Sequence[Sequence[str]], n_texts: int = 1) -> str:
     | a\|b | 0.5 |
     """
     line = "|" + "---|" * n_texts + "---:|" * (len(rows[0]) - n_texts)
-    texts = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    texts = ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in rows]
     return "\n".join([texts[0], line, *texts[1:]]) + "\n"
 
 
-def latex_table(rows: Sequence[Sequence[str]], n_texts: int = 1) -> str:
+def latex_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str:
     r"""Make a LaTeX table of rows of text, the first of which is the head; parameters are those of `markdown_table`.
 
     It needs the package booktabs. Characters that have a meaning in LaTeX are escaped, and numbers with a sign are in
@@ -124,7 +132,7 @@ def latex_table(rows: Sequence[Sequence[str]], n_texts: int = 1) -> str:
     \end{tabular}
     """
     lines = [
-        " & ".join([*map(escape_latex, row[:n_texts]), *map(_latex_number, row[n_texts:])]) + r" \\" for row in rows
+        " & ".join(_latex_cell(cell, is_number=i >= n_texts) for i, cell in enumerate(row)) + r" \\" for row in rows
     ]
     columns = "l" * n_texts + "r" * (len(rows[0]) - n_texts)
     parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
@@ -142,5 +150,13 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _latex_number(text: str) -> str:
-    return f"${text}$" if text[:1] in ("+", "-", "<") else escape_latex(text)
+def _markdown_cell(cell: str | Marked) -> str:
+    text, mark, bold = Marked(cell) if isinstance(cell, str) else cell
+    text = text.replace("|", "\\|")
+    return (f"**{text}**" if bold else text) + (f"<sup>{mark}</sup>" if mark else "")
+
+
+def _latex_cell(cell: str | Marked, *, is_number: bool) -> str:
+    text, mark, bold = Marked(cell) if isinstance(cell, str) else cell
+    text = f"${text}$" if is_number and text[:1] in ("+", "-", "<") else escape_latex(text)
+    return (rf"\textbf{{{text}}}" if bold else text) + (rf"$^{{\mathrm{{{mark}}}}}$" if mark else "")

@@ -18,7 +18,9 @@ DEFAULT_JOBS = importlib.import_module("boostrank.cli.compare").default_jobs
 def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypatch):
     quick = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
     drawn, plot = [], Comparison.plot
-    monkeypatch.setattr(Comparison, "plot", lambda self, measure: drawn.append(measure) or plot(self, measure))
+    monkeypatch.setattr(
+        Comparison, "plot", lambda self, measure, **how: drawn.append(measure) or plot(self, measure, **how)
+    )
     report = ["--html", tmp_path / "r.html"]
     out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png", *report)
     # The report has the same plot.
@@ -36,8 +38,7 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypat
     run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost")
     assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
     run("compare", folder / "all.txt", *quick, "--output", tmp_path / "t.md", "--folds", 3, "--backend", "lightgbm")
-    columns = "diff | p (Holm) | win/tie/loss"
-    assert (tmp_path / "t.md").read_text().startswith(f"| ranker | ndcg@1 | {columns} | ndcg | {columns} | rounds |")
+    assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | ndcg |\n")
 
 
 def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):

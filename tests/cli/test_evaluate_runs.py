@@ -90,7 +90,8 @@ def test_several_runs_are_compared(run, trec, tmp_path):
     pytest.importorskip("matplotlib")
     paths = [trec / "bm25.run", trec / "dense.run.gz"]
     common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", paths[0], "--run", paths[1], "--measures", MEASURES]
-    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv", "--plot", tmp_path / "p.png"]
+    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.tsv", "--plot", tmp_path / "p.png"]
+    files += ["--plot-queries", tmp_path / "d.svg"]
     out = run(*common, "--baseline", "Dense", "--seed", 3, *files)
     runs = {"BM25": br.read_run(paths[0]), "Dense": br.read_run(paths[1])}
     settings = {"baseline": "Dense", "random_state": 3}
@@ -98,12 +99,16 @@ def test_several_runs_are_compared(run, trec, tmp_path):
     expected = br.compare_runs(br.read_qrels(trec / "qrels.txt"), runs, names, **settings)
     assert out.startswith(f"40 queries, 2 runs\n\n{expected!r}\n\ndiff: ")
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), expected.table)
-    written = pd.read_csv(tmp_path / "q.csv", dtype={"query": str})
+    written = pd.read_csv(tmp_path / "q.tsv", sep="\t", dtype={"query": str})
     pd.testing.assert_frame_equal(written, expected.per_query, check_dtype=False)
+    assert "BM25, compared with Dense" in (tmp_path / "d.svg").read_text()
+    run(*common, "--output", tmp_path / "t.md", "--layout", "pairs", "--seed", 3)
+    expected = br.compare_runs(br.read_qrels(trec / "qrels.txt"), runs, names, random_state=3)
+    assert (tmp_path / "t.md").read_text() == expected.to_markdown("pairs")
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
     out = run(*common, "--baseline", paths[1], "--by", trec / "groups.csv", "--output", tmp_path / "t.tex")
     assert "AP by group, compared with Dense" in out
-    assert (tmp_path / "t.tex").read_text().splitlines()[2].startswith("measure & group & queries & run & mean")
+    assert "\nmeasure & group & queries & run & mean" in (tmp_path / "t.tex").read_text()
 
 
 @pytest.mark.filterwarnings("always")

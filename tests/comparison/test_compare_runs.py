@@ -183,15 +183,21 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
 
 
 def test_latex_is_escaped_and_has_the_cells_of_markdown(comparison, tables, by):
-    lines = comparison.to_latex().splitlines()
-    assert lines[4].startswith(r"bm25\_base & 0.")
-    assert lines[6].startswith(r"other 5\% & 0.")
-    cells = [line.removesuffix(r" \\").split(" & ") for line in (lines[2], *lines[4:-2])]
-    rows = [line.strip("| ").split(" | ") for line in comparison.to_markdown().splitlines()]
+    lines = comparison.to_latex("differences").splitlines()
+    start = lines.index(r"\toprule") + 1
+    assert lines[start + 2].startswith(r"nDCG@10 (linear gain) & bm25\_base & 0.")
+    assert lines[start + 4].startswith(r" & other 5\% & 0.")
+    cells = [line.removesuffix(r" \\").split(" & ") for line in (lines[start], *lines[start + 2 : -3])]
+    rows = [line.strip("|").split("|") for line in comparison.to_markdown("differences").splitlines()]
+    rows = [[cell.strip() for cell in row] for row in rows]
     plain = [[cell.replace("$", "").replace("\\", "").strip() for cell in row] for row in cells]
     assert plain[0] == rows[0]
     assert plain[2] == rows[3]
-    assert [cell for cell in cells[2] if cell[:1] == "$"] == [f"${cell}$" for cell in rows[3] if cell[:1] in "+-<"]
+    signed = [f"${cell}$" for cell in rows[3] if cell[:1] in ("+", "-", "<")]
+    assert [cell for cell in cells[2] if cell[:1] == "$"] == signed
+    note = comparison.to_markdown("differences").splitlines()[-1]
+    assert rf"\caption{{{note}}}".replace("_", r"\_") in lines
+    assert (lines[0], lines[-1]) == (r"\begin{table}", r"\end{table}")
     grouped = br.compare_runs(*tables, MEASURES, by=by)
     assert grouped.to_markdown(by_group=True).splitlines()[0] == (
         "| measure | group | queries | run | mean | diff | p (Holm) | w/t/l |"

@@ -13,12 +13,14 @@ from boostrank import displays
 def test_intervals_and_names_are_those_of_the_comparison(comparison):
     display = comparison.plot("ndcg@10")
     rows = comparison.table[comparison.table["metric"] == "ndcg@10"].set_index("ranker")
-    columns = ["mean", "difference", "low", "high"]
+    columns = ["mean", "difference", "low", "high", "p_holm"]
     pd.testing.assert_frame_equal(
         display.table.set_index("ranker").loc[rows.index, columns], rows[columns], check_names=False
     )
     assert display.table["difference"].is_monotonic_increasing
     (bars,) = display.ax_.containers
+    filled = [line.get_xdata() for line in display.ax_.lines if line.get_zorder() == 3]
+    np.testing.assert_array_equal(filled, [display.table["difference"][display.table["p_holm"] < 0.05]])
     segments = np.array([segment[:, 0] for segment in bars.lines[2][0].get_segments()])
     others = display.table[display.table["ranker"] != "softmax"]
     np.testing.assert_allclose(segments, others[["low", "high"]], atol=1e-12)
@@ -36,12 +38,42 @@ def test_the_default_is_the_last_measure(comparison):
         comparison.plot("ndcg@5")
 
 
+def test_groups_of_queries_are_rows():
+    random = np.random.default_rng(0)
+    qrels = {str(i): {f"d{j}": int(j == 0) for j in range(5)} for i in range(20)}
+    runs = {n: {q: {d: random.random() for d in docs} for q, docs in qrels.items()} for n in ("first", "a", "b")}
+    found = br.compare_runs(qrels, runs, "RR", by={query: f"g{int(query) % 2}" for query in qrels})
+    display = found.plot(by_group=True)
+    rows = found.groups[found.groups["run"] != "first"].iloc[::-1]
+    assert display.table["run"].tolist() == [f"{row.group}: {row.run}" for row in rows.itertuples()]
+    assert display.table["run"].iloc[-1] == "g0: a"
+    np.testing.assert_array_equal(display.table["difference"], rows["difference"])
+    with pytest.raises(ValueError, match="no groups"):
+        br.compare_runs(qrels, runs, "RR").plot(by_group=True)
+
+
+def test_differences_of_queries_are_sorted_and_the_worst_are_named(comparison):
+    display = comparison.plot_queries("squared", "ndcg@1")
+    values = {name: rows.set_index("query")["ndcg@1"] for name, rows in comparison.per_query.groupby("ranker")}
+    expected = (values["squared"] - values["softmax"]).sort_values(kind="stable")
+    np.testing.assert_array_equal(display.table["difference"], expected)
+    np.testing.assert_array_equal([bar.get_height() for bar in display.ax_.patches], expected)
+    (text,) = display.ax_.texts
+    lowest = [f"{difference:+.3f}  {query}" for query, difference in expected.head(8).items() if difference < 0]
+    assert text.get_text().split("\n")[1:] == lowest
+    assert f"{np.mean(expected > 0):.0%} better" in display.ax_.get_xlabel()
+    best = comparison.table[comparison.table["metric"] == "ndcg@10"].iloc[1:].sort_values("mean").iloc[-1]
+    assert comparison.plot_queries().name == best["ranker"]
+    with pytest.raises(ValueError, match="name must be one of squared, logistic; got 'softmax'"):
+        comparison.plot_queries("softmax")
+
+
 def display_of(differences, width=0.004, names=None):
     """A display of rankers with these differences, the first of which is the baseline."""
     differences = np.array(differences)
     names = names or [f"ranker {i}" for i in range(len(differences))]
     columns = {"ranker": names, "mean": differences + 0.5, "difference": differences}
-    table = pd.DataFrame({**columns, "low": differences - width, "high": differences + 2 * width})
+    table = pd.DataFrame({**columns, "low": differences - width, "high": differences + 2 * width, "p_holm": 0.2})
     table.loc[0, ["low", "high"]] = np.nan
     table = table.sort_values("difference", kind="stable").reset_index(drop=True)
     return displays.ComparisonDisplay(table, "ndcg@10", names[0]).plot()
@@ -62,10 +94,11 @@ def test_outliers_are_arrows_with_numbers():
     inside = (table["difference"].abs() < 0.1) & (table["ranker"] != "ranker 0")
     np.testing.assert_allclose(points[:, 0], table["difference"][inside])
     np.testing.assert_allclose(np.array(segments)[..., 0], table[["low", "high"]][inside])
-    assert (
-        ax.get_xlabel()
-        == "difference in NDCG@10\n(mean over queries, 95% interval;\narrows: beyond the limits of the axis)"
-    )
+    assert ax.get_xlabel().split("\n") == [
+        "difference in NDCG@10",
+        "(mean over queries, 95% interval; filled: significant;",
+        "arrows: beyond the limits of the axis)",
+    ]
     assert len(tick_texts(ax.yaxis)) == 7
     assert not overlapping_texts(display.figure_)
 

@@ -31,6 +31,7 @@ DISPLAYS = {
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
     "PropensityDisplay": lambda show, get, ax: show.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
     "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
+    "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),
     "TieRangeDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
     "ValidationCurveDisplay": lambda show, get, ax: show.from_estimator(RANKER, *get("data"), **VALIDATION, ax=ax),

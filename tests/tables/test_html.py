@@ -93,7 +93,7 @@ def test_comparisons_of_runs_by_group():
 
 def test_paired_tests():
     tables = Tables(PairedTest(0.0111, 0.00023, 20, 1, 9)._repr_html_())
-    head, row = ["difference", "p-value", "wins", "ties", "losses"], ["+0.0111", "0.00023", "20", "1", "9"]
+    head, row = ["difference", "p-value", "wins", "ties", "losses"], ["+0.0111", "<0.001", "20", "1", "9"]
     assert tables.tables == [[head, row]]
 
 
