@@ -93,11 +93,6 @@ print(
     f"NDCG@10 is {fewest['mean']:.4f} with {fewest['n_queries']:.0f} training queries, "
     f"and {most_queries['mean']:.4f} with {most_queries['n_queries']:.0f}."
 )
-rates = {"parameter": "learning_rate", "values": [0.01, 0.03, 0.1, 0.3]}
-tried = {name: br.LightGBMRanker(name, **plain) for name in ("softmax", "lambdarank")}
-rate = save(displays.ValidationCurveDisplay.from_estimator(tried, X, y, qid, cv=3, **rates), "validation_curve")
-best = ", ".join(f"{value} for {name}" for name, value in rate.best.items())
-print(f"The best of these learning rates, with 30 rounds: {best}.")
 importance = displays.FeatureImportanceDisplay.from_estimator(ranker, X, y, qid, cv=4, n_repeats=3)
 save(importance, "feature_importance")
 most = importance.table.iloc[0]

@@ -1,4 +1,4 @@
-"""Cross-validated scores by the number of training queries, and by the value of a parameter."""
+"""Cross-validated scores by the number of training queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from boostrank.core.queries import Queries
 from boostrank.inputs.checks import as_random_state, is_count, is_number
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.model_selection.cross_validation import cross_validate, grid_search, make_folds
+from boostrank.model_selection.cross_validation import cross_validate, make_folds
 
 
 def learning_curve(
@@ -78,67 +78,7 @@ def learning_curve(
             parts.append((train[np.isin(number[train], known[:n_queries])], test))
     scores = cross_validate(ranker, X, y, qid, cv=parts, scoring=scoring, params=params, **options)
     table = pd.DataFrame(rows, columns=["train_size", "n_queries", "fold"])
-    return table.assign(**_scores(scores))
-
-
-def validation_curve(
-    ranker: Any,
-    X: Any,
-    y: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    parameter: str,
-    values: Iterable[Any],
-    cv: Any = 5,
-    scoring: Any = None,
-    params: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """Cross-validate a ranker with different values of one parameter, on the same folds.
-
-    Parameters
-    ----------
-    ranker, X, y, qid, cv, scoring, params, **options
-        As in :func:`boostrank.grid_search`. With ``return_train_score=True`` the result has the scores on the training
-        queries too.
-    parameter : str
-        Name of the parameter, such as "learning_rate".
-    values : iterable
-        Its values.
-
-    Returns
-    -------
-    DataFrame
-        One row per value and fold, in the sequence of the values, with the columns value, fold, and those of scores
-        as in :func:`learning_curve`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`boostrank.grid_search`; and if there is no value, or the ranker has no such parameter.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> data, ranker = br.make_ranking(n_queries=40, random_state=0), br.LightGBMRanker(n_jobs=1)
-    >>> table = validation_curve(ranker, *data, parameter="n_estimators", values=[5, 10], cv=2)
-    >>> table["test_n_estimators"].tolist()
-    [5.0, 5.0, 10.0, 10.0]
-    """
-    given = list(values)
-    if not given:
-        raise ValueError("values must have at least one value of the parameter; got none")
-    search = grid_search(
-        ranker, {parameter: given}, X, y, qid, cv=cv, scoring=scoring, params=params, **options, refit=False
-    )
-    n_folds, results = search.n_splits_, search.cv_results_
-    value = np.empty(len(given), dtype=object)
-    value[:] = given
-    table = pd.DataFrame({"value": np.repeat(value, n_folds), "fold": np.tile(np.arange(n_folds), len(given))})
-    names = [name.removeprefix("split0_") for name in results if name.startswith("split0_")]
-    by_fold = {name: np.stack([results[f"split{fold}_{name}"] for fold in range(n_folds)]) for name in names}
-    # The results are by fold, and the rows of the table by value.
-    return table.assign(**_scores({name: part.T.ravel() for name, part in by_fold.items()}))
+    return table.assign(**{name: values for name, values in scores.items() if name.startswith(("test_", "train_"))})
 
 
 def _sizes(train_sizes: Iterable[float], n_available: int) -> list[float]:
@@ -154,8 +94,3 @@ def _sizes(train_sizes: Iterable[float], n_available: int) -> list[float]:
                 f"training queries of the smallest fold; got {size!r}"
             )
     return sizes
-
-
-def _scores(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores in results of scikit-learn, those of training and test."""
-    return {name: values for name, values in results.items() if name.startswith(("test_", "train_"))}

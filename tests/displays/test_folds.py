@@ -1,4 +1,4 @@
-"""Displays of values over folds: importances, learning curves and validation curves."""
+"""Displays of values over folds: importances and learning curves."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy import stats
 import boostrank as br
 from boostrank import displays
 from boostrank.inspection import feature_importance
-from boostrank.model_selection import learning_curve, validation_curve
+from boostrank.model_selection import learning_curve
 
 SETTINGS = {"n_estimators": 4, "n_jobs": 1, "random_state": 0}
 RANKERS = {name: br.LightGBMRanker(name, **SETTINGS) for name in ("softmax", "squared")}
@@ -70,52 +70,8 @@ def test_rankers_have_the_same_folds_of_a_random_splitter(data):
     same = dict.fromkeys("ab", RANKERS["softmax"])
     random = br.QueryKFold(3, shuffle=True)
     learning = displays.LearningCurveDisplay.from_estimator(same, *data, train_sizes=[1.0], cv=random)
-    values = {"parameter": "num_leaves", "values": [2]}
-    validation = displays.ValidationCurveDisplay.from_estimator(same, *data, **values, cv=random.split(*data))
-    for table in (learning.table, validation.table):
-        first, second = (table["test_score"][table["ranker"] == name].tolist() for name in "ab")
-        assert first == second
-
-
-@pytest.mark.slow
-def test_validation_curves_of_numbers(data):
-    settings = {"parameter": "learning_rate", "values": [0.3, 0.01, 0.1], "cv": 3}
-    display = displays.ValidationCurveDisplay.from_estimator(RANKERS, *data, **settings)
-    tables = [validation_curve(ranker, *data, **settings) for ranker in RANKERS.values()]
-    scores = np.concatenate([table["test_score"].to_numpy().reshape(3, 3).T for table in tables], axis=1)
-    expected = within_folds(scores)
-    np.testing.assert_allclose(display.means[["mean", "low", "high"]], expected, atol=1e-12)
-    assert display.means["value"].tolist() == [0.3, 0.01, 0.1] * 2
-    means = scores.mean(axis=0).reshape(2, 3)
-    best = {name: [0.3, 0.01, 0.1][int(np.argmax(row))] for name, row in zip(RANKERS, means, strict=True)}
-    assert display.best == best
-    ax = display.ax_
-    assert ax.get_xscale() == "log"
-    points, _ = error_bars(ax, 1)
-    np.testing.assert_allclose(points, np.c_[[0.01, 0.1, 0.3], means[1, [1, 2, 0]]])
-    assert tick_texts(ax.xaxis) == ["0.3", "0.01", "0.1"]
-    chosen = "; ".join(f"{name}: {value}" for name, value in best.items())
-    assert ax.get_xlabel() == f"learning_rate (best {chosen})"
-    assert not overlapping_texts(display.figure_)
-    alone = displays.ValidationCurveDisplay.from_estimator(
-        RANKERS["softmax"], *data, **settings | {"values": [0.1, 0.2]}
-    )
-    assert alone.ax_.get_xscale() == "linear"
-    assert alone.ax_.get_xlabel() == f"learning_rate (best {alone.best['LightGBMRanker']})"
-
-
-def test_validation_curves_of_names(data):
-    names = ["softmax", "consistent-lambdarank", "pairwise-exponential", "pairwise-squared", "lambdarank"]
-    display = displays.ValidationCurveDisplay.from_estimator(
-        RANKERS["softmax"], *data, parameter="objective", values=names, cv=2, return_train_score=True
-    )
-    assert tick_texts(display.ax_.xaxis) == names
-    points, _ = error_bars(display.ax_)
-    np.testing.assert_allclose(points, np.c_[np.arange(5), display.means["mean"]])
-    assert legend_texts(display.ax_) == ["LightGBMRanker", "on the training queries"]
-    texts = [pair for pair in overlapping_texts(display.figure_) if not set(pair) <= set(names)]
-    assert not texts
-    assert display.ax_.get_xlabel() == f"objective (best {display.best['LightGBMRanker']})"
+    first, second = (learning.table["test_score"][learning.table["ranker"] == name].tolist() for name in "ab")
+    assert first == second
 
 
 def test_importances_are_means_with_intervals_over_folds(data):

@@ -12,7 +12,6 @@ from boostrank import displays
 from boostrank.displays import style
 
 RANKER = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)
-VALIDATION = {"parameter": "num_leaves", "values": [2, 4], "cv": 2}
 # How each display is made, from the fixtures that it needs.
 DISPLAYS = {
     "CandidatesDisplay": lambda show, get, ax: show.from_estimator(get("chooser"), ax=ax),
@@ -34,7 +33,6 @@ DISPLAYS = {
     "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),
     "TieRangeDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
-    "ValidationCurveDisplay": lambda show, get, ax: show.from_estimator(RANKER, *get("data"), **VALIDATION, ax=ax),
 }
 
 

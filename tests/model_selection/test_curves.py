@@ -1,4 +1,4 @@
-"""Learning and validation curves on folds of queries: those of plain loops over folds, without cut queries."""
+"""Learning curves on folds of queries: those of plain loops over folds, without cut queries."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ import pytest
 from loss_defaults import PLAIN_TREES
 
 import boostrank as br
-from boostrank.model_selection import learning_curve, validation_curve
+from boostrank.model_selection import learning_curve
 
 
 @pytest.fixture(scope="module")
@@ -86,25 +86,3 @@ def test_bad_sizes_are_named(data):
             learning_curve(RANKER, *data, train_sizes=sizes, cv=2)
     with pytest.raises(ValueError, match="learning_curve got no qid"):
         learning_curve(RANKER, *data[:2])
-
-
-def test_values_are_compared_on_the_same_folds(data):
-    X, y, qid = data
-    table = validation_curve(
-        RANKER, *data, parameter="num_leaves", values=[8, 2], cv=3, scoring="mrr", return_train_score=True
-    )
-    assert table["value"].tolist() == [8] * 3 + [2] * 3
-    assert table["fold"].tolist() == [0, 1, 2] * 2
-    folds, scorer = list(br.QueryKFold(3).split(X, y, qid)), br.make_scorer("mrr")
-    for row in table.itertuples():
-        train, test = folds[row.fold]
-        fitted = br.LightGBMRanker(**{**RANKER.get_params(), "num_leaves": row.value})
-        fitted.fit(X[train], y[train], qid[train])
-        assert row.test_score == scorer(fitted, X[test], y[test], qid[test])
-        assert row.train_score == scorer(fitted, X[train], y[train], qid[train])
-
-
-def test_values_of_any_type(data):
-    values = ["softmax", br.surrogates.Squared()]
-    table = validation_curve(RANKER, *data, parameter="objective", values=values, cv=2)
-    assert table["value"].tolist() == [values[0]] * 2 + [values[1]] * 2
