@@ -15,7 +15,6 @@ from boostrank.cli import reports
 from boostrank.cli.documents import named_option, read_groups, read_judged, read_scores
 from boostrank.cli.options import (
     ALL_MEASURES,
-    DATA_HELP,
     DEFAULT_MEASURES,
     MEASURING,
     OUTPUT,
@@ -27,7 +26,7 @@ from boostrank.cli.options import (
     QidOption,
     QueriesPlotOption,
     console,
-    from_pipe,
+    from_pipes,
     given,
     option,
     parse_measures,
@@ -51,11 +50,13 @@ RUNS = "TREC runs"
 
 
 def evaluate(
-    data: Annotated[Path | None, typer.Argument(metavar="DATA", callback=from_pipe, help=DATA_HELP)] = None,
-    scores: Annotated[
-        Path | None,
+    paths: Annotated[
+        list[Path] | None,
         typer.Argument(
-            metavar="SCORES", callback=from_pipe, help="One score a line, or a table with a column score, or -."
+            metavar="DATA SCORES",
+            callback=from_pipes,
+            help="LETOR, CSV, TSV (also .gz) or Parquet file, and one score a line, or a table with a column score; "
+            "one of them may be -, standard input. With --qrels: runs, as those of --run.",
         ),
     ] = None,
     qid: QidOption = None,
@@ -63,7 +64,7 @@ def evaluate(
     qrels: Annotated[Path | None, option(RUNS, "FILE", "Relevance judgments.")] = None,
     run: Annotated[
         list[Path] | None,
-        option(RUNS, "FILE", "Run, named by its tag or file; repeat it to compare several runs."),
+        option(RUNS, "FILE", "Run, named by its tag or file; several runs are compared.", callback=from_pipes),
     ] = None,
     baseline: Annotated[str | None, option(RUNS, "NAME", "Run to compare with; by default the first one.")] = None,
     unjudged: Annotated[
@@ -121,10 +122,10 @@ def evaluate(
     --gain and --empty, and --ties for SCORES, apply to those measures
     that have such a setting.
     """
-    of_data, of_trec = (data is not None, scores is not None), (qrels is not None, bool(run))
-    if any(of_data) == any(of_trec) or not (all(of_data) or all(of_trec)):
+    files_given, of_runs = list(paths or ()), qrels is not None
+    run = [*(run or ()), *files_given] if of_runs else run
+    if (of_runs and not run) or (not of_runs and (run or len(files_given) != 2)):
         raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
-    of_runs = all(of_trec)
     if of_runs:
         refuse_unused("DATA and SCORES", qid=qid, label=label)
         if run and len(run) > 1:
@@ -153,8 +154,7 @@ def evaluate(
     groups = None if by is None else read_groups(by)
     with named_option(by):
         if qrels is None or not run:
-            assert data is not None
-            assert scores is not None
+            data, scores = files_given
             _evaluate_scores(data, ColumnOptions(qid, label), scores, chosen, groups, files, explained)
             return
         of_trec_eval = {"ties": TREC_EVAL, "queries": None}
@@ -209,7 +209,7 @@ def _print_reconciliation(found: Reconciliation) -> None:
 
 
 def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
-    """Names of runs: their tags if these are different, else the names of their files without ending, else the paths.
+    """Names of runs: their tags if all have different ones, else their files without ending, else the paths.
 
     Examples
     --------
@@ -219,8 +219,8 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
     ['a/bm25.run', 'b/bm25.run']
     """
     stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
-    candidates = [list(tags), stems, [str(path) for path in paths]]
-    return next((names for names in candidates if len(set(names)) == len(names)), candidates[-1])
+    candidates = [list(tags) if all(tags) else [], stems, [str(path) for path in paths]]
+    return next((names for names in candidates if len(set(names)) == len(paths)), candidates[-1])
 
 
 def _evaluate_run(

@@ -52,6 +52,11 @@ def from_pipe(ctx: typer.Context, path: Path | None) -> Path | None:
     return copy.rename(f"{copy}.csv") if looks_like_table(copy) else copy
 
 
+def from_pipes(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | None:
+    """The files; see :func:`from_pipe`."""
+    return None if paths is None else [path for path in (from_pipe(ctx, each) for each in paths) if path is not None]
+
+
 DATA_HELP = "LETOR, CSV, TSV (also .gz) or Parquet file; - is standard input."
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", callback=from_pipe, help=DATA_HELP)]
 MODEL_HELP = "Model in LightGBM's or XGBoost's own format, as fit writes it."

@@ -2,6 +2,8 @@
 
 A line of qrels is ``QUERY ITERATION DOCUMENT RELEVANCE``, and a line of a run is ``QUERY Q0 DOCUMENT RANK SCORE TAG``,
 with blanks or tabs between the fields. The rank in a file is not used, as in trec_eval: scores rank the documents.
+Lines that begin with ``#`` are comments, also those with the metadata of ir_metadata. The tag of a run may be missing,
+or have blanks if it is the same in all lines.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def read_qrels(path: Path) -> pd.DataFrame:
     ----------
     path : str or path
         Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY ITERATION
-        DOCUMENT RELEVANCE``. Empty lines are ignored.
+        DOCUMENT RELEVANCE``. Empty lines, and lines that begin with ``#``, are ignored.
 
     Returns
     -------
@@ -82,7 +84,8 @@ def read_run(path: Path) -> pd.DataFrame:
     ----------
     path : str or path
         Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY Q0 DOCUMENT
-        RANK SCORE TAG``. Empty lines are ignored.
+        RANK SCORE TAG``, where the tag may be missing, or have blanks if it is the same in all lines. Empty lines, and
+        lines that begin with ``#``, are ignored.
 
     Returns
     -------
@@ -175,14 +178,14 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     """The table of a file, checked, and the last field of its first line."""
     content = read_decompressed(path)
-    if content[:3].tobytes() == codecs.BOM_UTF8:
-        content = content[3:]
-    table = parse_compiled(content, kind) if is_available() else None
+    text = content[:-1].tobytes().removeprefix(codecs.BOM_UTF8)
+    if text.startswith(b"#") or b"\n#" in text:
+        # Comments become empty lines, so that the numbers of the other lines stay.
+        text = re.sub(rb"^#[^\r\n]*", b"", text, flags=re.MULTILINE)
+    table = parse_compiled(np.frombuffer(text + b"\0", np.uint8), kind) if is_available() else None
     if table is None:
-        table = _parse_lines(path, content[:-1].tobytes(), kind)
-    # The file has at least one line: an empty file was refused before.
-    fields = re.search(rb"(?:([^ \t\r\n]+)[ \t]*)+", content[:-1].data)
-    return table, fields[1].decode() if fields else ""
+        table = _parse_lines(path, text, kind)
+    return table, _tag(text.lstrip(_BLANKS).partition(b"\n")[0]).decode()
 
 
 def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None:
@@ -232,6 +235,7 @@ def _is_utf8(content: NDArray[np.uint8]) -> bool:
 def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
     """The table of a file, line by line in Python, which takes longer; raises ValueError for the first invalid line."""
     rows: dict[tuple[str, ...], float] = {}
+    tags, is_regular = set[bytes](), True
     # Lines end in \n, \r\n or \r.
     for number, line in enumerate(content.splitlines(), 1):
         fields = re.split(rb"[ \t]+", line.strip(_BLANKS))
@@ -239,6 +243,11 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
             continue
         try:
             fault = _add_line([field.decode() for field in fields], kind, rows)
+            tags.add(_tag(line))
+            is_regular &= len(fields) == len(COLUMNS[kind])
+            if not (fault or is_regular) and len(tags) > 1:
+                # Otherwise a field may be missing, or blanks may be in an id.
+                fault = f"it has {len(fields)} fields, and not the tag of the lines before it"
         except UnicodeDecodeError:
             fault = "it is not text in UTF-8"
         if fault:
@@ -252,11 +261,18 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
     return pd.DataFrame({**columns, NUMBERS[kind]: list(rows.values())})
 
 
+def _tag(line: bytes) -> bytes:
+    """The tag of a line of a run; an empty one if it has none."""
+    return (line.split(None, 5) + [b""] * 6)[5].strip(_BLANKS)
+
+
 def _add_line(fields: list[str], kind: str, rows: dict[tuple[str, ...], float]) -> str:
     """Add the number of a line to `rows`, by the texts of the line; or return the fault of the line."""
-    if len(fields) != len(COLUMNS[kind]):
+    n_fields = len(COLUMNS[kind])
+    has_tag_of_blanks = kind == "run" and len(fields) >= n_fields - 1 and re.fullmatch(_INTEGER, fields[3])
+    if len(fields) != n_fields and not has_tag_of_blanks:
         return f"it has {len(fields)} fields"
-    line = dict(zip(COLUMNS[kind], fields, strict=True))
+    line = dict(zip(COLUMNS[kind], fields, strict=False))
     text = line[NUMBERS[kind]]
     if kind == "qrels" and not re.fullmatch(_INTEGER, text):
         return f"the relevance {text!r} is not an integer"

@@ -13,6 +13,10 @@ from boostrank.inputs.arrays import Ints
 
 QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = "query_id", "doc_id", "relevance", "score", "iteration"
 
+#: Names that columns have in other libraries, the first one that is there counts.
+_OTHER_NAMES = {QUERY: ("q_id", "qid"), DOCUMENT: ("docno",), RELEVANCE: ("label", SCORE)}
+_ITERATORS = {RELEVANCE: "qrels_iter", SCORE: "scoreddocs_iter"}
+
 
 def as_run(run: Any) -> pd.DataFrame:
     """Make a DataFrame of a ranking of the documents of each query.
@@ -20,10 +24,12 @@ def as_run(run: Any) -> pd.DataFrame:
     Parameters
     ----------
     run : DataFrame, dict, or iterable of named tuples
-        - a DataFrame of pandas or polars with the columns "query_id" (or "q_id"), "doc_id" and "score";
+        - a DataFrame of pandas or polars with the columns "query_id" (or "q_id", "qid"), "doc_id" (or "docno") and
+          "score", as in ir_measures and PyTerrier;
         - a dict of dicts, score by document by query, as for pytrec_eval and ranx;
         - a ``ranx.Run``;
-        - named tuples with these fields, such as ``ir_measures.ScoredDoc``.
+        - named tuples with these fields, such as ``ir_measures.ScoredDoc``;
+        - a data set of ir_datasets that has scored documents.
 
     Returns
     -------
@@ -50,8 +56,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     Parameters
     ----------
     qrels : DataFrame, dict, or iterable of named tuples
-        In the forms of :func:`as_run`, with "relevance" (or "score") in place of "score". A column "iteration" with
-        subtopics is optional.
+        In the forms of :func:`as_run`, with "relevance" (or "label", "score") in place of "score". A column "iteration"
+        with subtopics is optional.
 
     Returns
     -------
@@ -74,6 +80,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
 
 def _table(given: Any, name: str, number: str) -> pd.DataFrame:
     """A DataFrame of pandas with the columns QUERY, DOCUMENT and `number`, which are not checked yet."""
+    if hasattr(given, _ITERATORS[number]):
+        given = getattr(given, _ITERATORS[number])()  # ir_datasets
     if hasattr(given, "to_dict") and hasattr(given, "keys") and not hasattr(given, "columns"):
         given = given.to_dict()  # ranx
     if isinstance(given, Mapping):
@@ -84,9 +92,9 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
         table = given
     else:
         table = _from_tuples(given, name)
-    table = table.rename(columns={"q_id": QUERY} if QUERY not in table else {})
-    if number not in table and number == RELEVANCE:
-        table = table.rename(columns={SCORE: RELEVANCE})
+    for column in (QUERY, DOCUMENT, number):
+        other = next((each for each in _OTHER_NAMES.get(column, ()) if each in table), None)
+        table = table if column in table or other is None else table.rename(columns={other: column})
     if len(table) == 0:
         raise ValueError(f"{name} is empty: it has no documents")
     missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]

@@ -3,6 +3,8 @@
 Names of ir_measures, such as ``nDCG@10`` and ``P(rel=2)@5``, stand for measures with its conventions. Where a
 convention differs from ours, the name is only for runs.
 
+Names of trec_eval, such as ``ndcg_cut_10`` and ``recip_rank``, stand for those of ir_measures.
+
 MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR 2022.
 """
 
@@ -147,6 +149,26 @@ _ROWS = {
     "StRecall STREC": _Entry("subtopic_recall", _REL),
 }
 _ENTRIES = {name: entry for names, entry in _ROWS.items() for name in names.split()}
+# Names of trec_eval, where they are not ours; a number is a cutoff or a level of recall.
+_OF_TREC_EVAL = {
+    "recip_rank": "RR",
+    "11pt_avg": "IPrec",
+    "num_q": "NumQ",
+    "num_rel": "NumRel",
+    "num_ret": "NumRet",
+    "num_rel_ret": "NumRelRet",
+    "set_P": "SetP",
+    "set_relative_P": "SetRelP",
+    "set_recall": "SetR",
+    "set_F": "SetF",
+    "set_map": "SetAP",
+    "ndcg_cut_": "nDCG@",
+    "map_cut_": "AP@",
+    "P_": "P@",
+    "recall_": "R@",
+    "success_": "Success@",
+    "iprec_at_recall_": "IPrec@",
+}
 _FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9.]+))?")
 _CUTOFF = re.compile(r"[1-9][0-9]*")
 _LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
@@ -178,12 +200,13 @@ def base_name(text: str) -> str:
 
 
 def is_known(text: str) -> bool:
-    """Whether a name begins with one of ours or of ir_measures."""
-    return base_name(text) in ALL_MEASURES or base_name(text) in _ENTRIES
+    """Whether a name begins with one of ours or of ir_measures, or is one of trec_eval."""
+    is_of_trec_eval = text.rstrip("0123456789.") in _OF_TREC_EVAL
+    return is_of_trec_eval or base_name(text) in ALL_MEASURES or base_name(text) in _ENTRIES
 
 
 def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
-    """Parse a name of ours or of ir_measures; None if it begins with neither, or is like ``ndcg@x``.
+    """Parse a name of ours, of ir_measures or of trec_eval; None if it begins with neither, or is like ``ndcg@x``.
 
     `of_runs` says whether names of ir_measures are allowed whose conventions differ from ours.
 
@@ -199,7 +222,13 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     ParsedName(name='precision', settings={'threshold': 2, 'k': 5})
     >>> parse_name("ndcg(gain=linear)@5")
     ParsedName(name='ndcg', settings={'gain': 'linear', 'k': 5})
+    >>> parse_name("map_cut_30")
+    ParsedName(name='map', settings={'k': 30})
     """
+    number = re.search(r"(?<=_)[0-9.]+$", text)
+    of_trec_eval = _OF_TREC_EVAL.get(text[: number.start()] if number else text)
+    if of_trec_eval:
+        text = of_trec_eval + (number[0] if number else "")
     name, match = base_name(text), _FORM.fullmatch(text.strip())
     if name in _ENTRIES:
         return _parse_ir_measures(text, match, _ENTRIES[name], of_runs)

@@ -44,7 +44,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret"; "compat"; those of user models, "inst",
         "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
         "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". A name may have settings,
-        as in ``"ndcg(gain=linear)@10"``. Or a name of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``.
+        as in ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or
+        ``"RR"``, or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``.
         Only :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other conventions
         than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or
         ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
@@ -82,13 +83,19 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     """
     if isinstance(measure, Measure):
         return _changed(measure, settings)
-    if callable(measure):
+    if callable(measure) and not _is_of_ir_measures(measure):
         return FunctionMeasure(measure, settings)
-    return _from_name(measure, settings)
+    return _from_name(str(measure) if _is_of_ir_measures(measure) else measure, settings)
 
 
 def _made(measure: Any, needed: str | None) -> Measure:
-    return _from_name(measure, {}, of_runs=needed == "runs") if isinstance(measure, str) else get_measure(measure)
+    if isinstance(measure, str) or _is_of_ir_measures(measure):
+        return _from_name(str(measure), {}, of_runs=needed == "runs")
+    return get_measure(measure)
+
+
+def _is_of_ir_measures(measure: Any) -> bool:
+    return type(measure).__module__.startswith("ir_measures.")
 
 
 def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -> Measure:
@@ -158,7 +165,7 @@ def named_measures(
     else:
         for given in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
             measure = _made(given, needed)
-            name = given if isinstance(given, str) else str(measure)
+            name = str(given if isinstance(given, str) or _is_of_ir_measures(given) else measure)
             if name in named:
                 raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
             named[name] = measure

@@ -1,5 +1,6 @@
 """`evaluate` with runs and groups: one run, several runs, files, names, and what a user may get wrong."""
 
+import io
 import itertools
 import re
 
@@ -86,7 +87,7 @@ def test_groups_of_one_run(run, trec, tmp_path):
     assert pd.read_csv(tmp_path / "q.csv")["group"].tolist() == list(by.values())
 
 
-def test_several_runs_are_compared(run, trec, tmp_path):
+def test_several_runs_are_compared(run, trec, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     paths = [trec / "bm25.run", trec / "dense.run.gz"]
     common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", paths[0], "--run", paths[1], "--measures", MEASURES]
@@ -102,6 +103,10 @@ def test_several_runs_are_compared(run, trec, tmp_path):
     written = pd.read_csv(tmp_path / "q.tsv", sep="\t", dtype={"query": str})
     pd.testing.assert_frame_equal(written, expected.per_query, check_dtype=False)
     assert "BM25, compared with Dense" in (tmp_path / "d.svg").read_text()
+    # Further runs may follow, and one may come from a pipe.
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(paths[0].read_bytes())))
+    with_pipe = [*common[:4], "-", paths[1], *common[-2:], "--baseline", "Dense", "--seed", 3]
+    assert run(*with_pipe) == out.partition("table: ")[0]
     run(*common, "--output", tmp_path / "t.md", "--layout", "pairs", "--seed", 3)
     expected = br.compare_runs(br.read_qrels(trec / "qrels.txt"), runs, names, random_state=3)
     assert (tmp_path / "t.md").read_text() == expected.to_markdown("pairs")
@@ -215,7 +220,8 @@ def test_other_libraries_are_explained_for_a_run(run, trec, settings):
     ("arguments", "message"),
     [
         ("", "give either DATA and SCORES, or --qrels and one --run or several"),
-        (f"DATA {RUN}", "give either DATA and SCORES"),
+        ("DATA", "give either DATA and SCORES"),
+        (f"DATA {RUN}", "all.txt, line 1: it has 12 fields"),
         ("--qrels TREC/bm25.run --run TREC/qrels.txt", "bm25.run, line 1: it has 6 fields"),
         ("--qrels TREC/qrels.txt --run TMP/broken", "broken, line 1: the score '1_0' is not a finite number"),
         (f"{RUN} --by TMP/one.csv", "one.csv must have a value for each query; it has none for '302'"),

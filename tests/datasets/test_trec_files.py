@@ -90,9 +90,22 @@ def test_incomplete_and_empty_files_are_refused(file):
     ],
 )
 def test_faulty_line_of_a_run_is_named(file, line, fault):
-    with pytest.raises(ValueError, match=rf"file.txt, line 3: {fault} .* expected QUERY Q0 DOCUMENT RANK SCORE TAG"):
+    with pytest.raises(ValueError, match=rf"file.txt, line 3: {fault}.* expected QUERY Q0 DOCUMENT RANK SCORE TAG"):
         read_run(file(LINE + b"\n" + line))
     assert len(read_run(file(LINE + b"\n" + b"q1 Q0 d2 2 1 tag\n"))) == 2
+
+
+def test_comments_missing_tags_and_tags_with_blanks(file):
+    content = b"# tag: mine\n# run: x\nq1 Q0 d1 1 2.5\n#\nq1 Q0 d#2 2 1\n"
+    table = read_run(file(content))
+    assert (rows(table), table.attrs["tag"]) == ([["q1", "d1", 2.5], ["q1", "d#2", 1.0]], "")
+    table = read_run(file(b"q1 Q0 d1 1 2.5 my run 1\nq1 Q0 d2 2 1 my run 1\n"))
+    assert (len(table), table.attrs["tag"]) == (2, "my run 1")
+    # The id of a document has a blank.
+    with pytest.raises(ValueError, match="line 2: it has 7 fields, and not the tag of the lines before it"):
+        read_run(file(b"q1 Q0 d 1 9 8.5 tag\nq1 Q0 e 2 8 7.5 tag\n"))
+    with pytest.raises(ValueError, match="line 3: the score 'x' is"):
+        read_run(file(b"#\nq1 Q0 d 1 9 tag\nq1 Q0 e 2 x tag\n"))
 
 
 def test_qrels_are_read(file):

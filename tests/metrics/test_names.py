@@ -45,10 +45,26 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("MAP_IA", get_measure("map_ia")),
         ("NRBP(beta=0.25)", get_measure("nrbp", beta=0.25)),
         ("STREC(rel=2)@20", get_measure("subtopic_recall@20", threshold=2)),
+        # Names of trec_eval.
+        ("ndcg_cut_10", get_measure("ndcg@10", gain="linear")),
+        ("recip_rank", get_measure("mrr")),
+        ("P_5", get_measure("precision@5")),
+        ("iprec_at_recall_0.50", get_measure("iprec@0.5")),
+        ("11pt_avg", get_measure("iprec")),
+        ("set_relative_P", get_measure("setp", relative=True)),
     ],
 )
 def test_name_stands_for_measure(name, measure):
     assert named_measures(name, "runs") == {name: measure}
+
+
+def test_objects_of_ir_measures_are_their_names():
+    ir_measures = pytest.importorskip("ir_measures")
+    objects = [ir_measures.nDCG @ 10, ir_measures.P(rel=2) @ 5, ir_measures.AP]
+    assert named_measures(objects, "runs") == named_measures(["nDCG@10", "P(rel=2)@5", "AP"], "runs")
+    assert get_measure(ir_measures.P @ 3) == get_measure("P@3")
+    with pytest.raises(ValueError, match="for runs, with the label y as gain"):
+        get_measure(ir_measures.nDCG @ 10)
 
 
 @for_each(

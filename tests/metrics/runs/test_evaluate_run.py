@@ -1,6 +1,8 @@
 """Measures of runs: trec_eval's values, documents that are missing in one of the tables, and policies for queries."""
 
 import warnings
+from collections import namedtuple
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -138,3 +140,17 @@ class TestQueriesOfOneTable:
 def test_invalid_settings_are_refused(settings, fault):
     with pytest.raises(ValueError, match=fault):
         evaluate_run(QRELS, RUN, **settings)
+
+
+def test_columns_of_pyterrier_and_data_sets_of_ir_datasets():
+    qrels, run = {"1": {"a": 2, "b": 0}}, {"1": {"a": 0.5, "b": 1.0}}
+    expected = evaluate_run(qrels, run, "nDCG@10")
+    judged = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [2, 0]})
+    ranked = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "rank": [1, 0], "score": [0.5, 1.0]})
+    assert evaluate_run(judged, ranked, "nDCG@10") == expected
+    qrel, scored = namedtuple("Qrel", "query_id doc_id relevance"), namedtuple("Scored", "query_id doc_id score")
+    dataset = SimpleNamespace(
+        qrels_iter=lambda: iter([qrel("1", "a", 2), qrel("1", "b", 0)]),
+        scoreddocs_iter=lambda: iter([scored("1", "a", 0.5), scored("1", "b", 1.0)]),
+    )
+    assert evaluate_run(dataset, dataset, "nDCG@10") == expected
