@@ -4,7 +4,7 @@ python benchmarks/quality_report.py FOLDER [--output FOLDER] [--keep]
 
 Everything is NDCG@10 of test queries, each the mean over seeds; queries without a relevant document are left out. A
 method is left out of a data set if the runs of some of its folds are missing. Intervals are 95% intervals of the
-bootstrap over queries, and p-values those of paired randomization tests.
+bootstrap over queries (of single sets: Student's), and p-values those of paired randomization tests.
 
 quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to LightGBM's LambdaMART. For
 methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of a whole job
@@ -44,8 +44,8 @@ from workloads import SYNTHETIC
 
 import boostrank as br
 from boostrank.displays import style
-from boostrank.significance import bootstrap_interval, holm
-from boostrank.significance.differences import resampled_means
+from boostrank.significance import confidence_interval, holm
+from boostrank.significance.power import resampled_means
 
 LEVEL, N_RESAMPLES = 0.05, 10_000
 #: A difference of this many standard errors is found with a probability of 80% by a two-sided test at 5%.
@@ -81,7 +81,7 @@ def values_by_method(runs):
 def compare(values, baseline):
     """Difference of a method to a baseline on one data set, as columns of a table."""
     test = br.permutation_test(values, baseline)
-    low, high = bootstrap_interval(values, baseline, n_resamples=N_RESAMPLES)
+    low, high = confidence_interval(values, baseline)
     return {
         "difference": test.difference,
         "low": low,

@@ -53,7 +53,7 @@ comparison = br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10", "map"])
 print(comparison)
 theirs, ours = (values["ndcg@10"].to_numpy() for _, values in comparison.per_query.groupby("ranker", sort=False))
 verdict = br.permutation_test(ours, theirs).conclusion("LightGBMRanker", "LGBMRanker")
-low, high = br.significance.bootstrap_interval(ours, theirs)
+low, high = br.significance.confidence_interval(ours, theirs)
 moved = "changes no score" if difference == 0 else f"changes scores by at most {difference:.2g}"
 print(
     f"Learned: the move itself {moved}. By a paired permutation test over the test queries, {verdict}; the 95% "

@@ -58,7 +58,7 @@ comparison = br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10", "map"])
 print(comparison)
 theirs, ours = (values["ndcg@10"].to_numpy() for _, values in comparison.per_query.groupby("ranker", sort=False))
 verdict = br.permutation_test(ours, theirs).conclusion("XGBoostRanker", "XGBRanker")
-low, high = br.significance.bootstrap_interval(ours, theirs)
+low, high = br.significance.confidence_interval(ours, theirs)
 print(
     f"Learned: the move itself changes scores by at most {difference:.1g}. By a paired permutation test over the test "
     f"queries, {verdict}; the 95% interval of the difference of NDCG@10 is {low:+.4f} to {high:+.4f}."

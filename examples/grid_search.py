@@ -72,7 +72,7 @@ for name, rows in {"LambdaMART": table[native], "the best other loss": table[~na
     )
 theirs, ours = ndcg.values()
 verdict = br.permutation_test(ours, theirs).conclusion("the best other loss", "LambdaMART")
-low, high = br.significance.bootstrap_interval(ours, theirs)
+low, high = br.significance.confidence_interval(ours, theirs)
 print(
     f"Learned: in the search {best['objective']} is best. By a paired permutation test on the test queries, {verdict}; "
     f"the 95% interval of the difference is {low:+.4f} to {high:+.4f}."

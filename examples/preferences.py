@@ -70,7 +70,7 @@ def run(folds, choices, seeds, wrong):
 
 
 def summarize(results, choices):
-    """Mean NDCG@10 and its difference to LambdaMART on all grades, with a 95% paired bootstrap interval."""
+    """Mean NDCG@10 and its difference to LambdaMART on all grades, with a 95% interval."""
     results = results.assign(query=results.groupby(["fold", "labels", "seed"]).cumcount())
     # Seeds ask other questions about the same test queries: average them first.
     values = results.pivot_table(index=["fold", "query"], columns="labels", values="ndcg", aggfunc="mean", sort=False)
@@ -78,7 +78,7 @@ def summarize(results, choices):
     rows = []
     for labels in (*choices, *ON_GRADES):
         asked = results.loc[results["labels"] == labels, "edges"].mean()
-        low, high = br.significance.bootstrap_interval(values[labels], baseline, random_state=0)
+        low, high = br.significance.confidence_interval(values[labels], baseline)
         p = br.permutation_test(values[labels], baseline, random_state=0).p_value if labels != "lambdarank" else np.nan
         name = f"all grades: {ON_GRADES[labels]}" if labels in ON_GRADES else choices_of(labels)
         mean = values[labels].mean()

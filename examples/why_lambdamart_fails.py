@@ -97,7 +97,7 @@ def compare_on_many_queries(n_queries):
         groups = {"group": np.bincount(qid)} if isinstance(ranker, lightgbm.LGBMRanker) else {"qid": qid}
         scores = ranker.fit(X, y, **groups).predict(X_test)
         differences = br.expected_ndcg(best, scores, qid_test) - largest
-        low, high = br.significance.bootstrap_interval(differences, np.zeros(len(differences)))
+        low, high = br.significance.confidence_interval(differences, np.zeros(len(differences)))
         print(f"  {name:60} {differences.mean():.4f} ({low:.4f} to {high:.4f})")
 
 

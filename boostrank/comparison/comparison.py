@@ -22,7 +22,7 @@ from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_atomically
 from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import ALL_QUERIES
-from boostrank.significance import bootstrap_interval, effect_size, holm, permutation_test
+from boostrank.significance import confidence_interval, effect_size, holm, permutation_test
 from boostrank.significance.paired_tests import LEVEL, shown_p
 from boostrank.tables.html import html_table
 from boostrank.tables.text import escape_latex, latex_table, markdown_table, text_lines
@@ -79,7 +79,7 @@ class Comparison:
         p_holm
             p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs in this measure.
         low, high
-            95% interval of the difference, of :func:`boostrank.significance.bootstrap_interval`.
+            95% interval of the difference, of :func:`boostrank.significance.confidence_interval`.
         effect
             :func:`boostrank.significance.effect_size` of the difference.
         rounds (only for rankers)
@@ -449,8 +449,7 @@ def _tests(
     if (skipped if weights is None else skipped | (weights == 0)).all():
         nothing = {**dict.fromkeys(("difference", "p_value"), np.nan), **dict.fromkeys(("wins", "ties", "losses"), 0)}
         return {name: {**nothing, **dict.fromkeys(("p_holm", "low", "high", "effect"), np.nan)} for name in values}
-    # In one call for all rankers the bootstrap draws its resamples only once.
-    ends = bootstrap_interval(rows, of_baseline, random_state=random_state, sample_weight=weights)
+    ends = confidence_interval(rows, of_baseline, sample_weight=weights)
     tests: dict[str, dict[str, Any]] = {}
     for name, low, high in zip(values, ends.low, ends.high, strict=True):
         test = permutation_test(

@@ -113,7 +113,7 @@ def compare(
     n_permutations : int, default 10_000
         As in :func:`boostrank.permutation_test`. The queries of all folds are tested together.
     random_state : int or None, default 0
-        Seed of the permutation tests, of the bootstrap, and of the choice of validation queries.
+        Seed of the permutation tests, and of the choice of validation queries.
     n_jobs : int, optional
         Number of trainings at the same time, in processes of joblib; -1 means one for each processor, and None means 1,
         unless a ``joblib.parallel_config`` says otherwise. Each process gets the processors divided by their number for

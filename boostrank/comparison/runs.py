@@ -62,7 +62,7 @@ def compare_runs(
     n_permutations : int, default 10_000
         As in :func:`boostrank.permutation_test`.
     random_state : int or None, default 0
-        Seed of the permutation tests and of the bootstrap.
+        Seed of the permutation tests.
 
     Returns
     -------

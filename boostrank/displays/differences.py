@@ -47,7 +47,7 @@ class ComparisonDisplay(Display):
     ----------
     table : DataFrame
         Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference, or by group of queries.
-        `low` and `high` are the ends of the 95% bootstrap interval of the mean difference over queries, as in
+        `low` and `high` are the ends of the 95% interval of the mean difference over queries, as in
         :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
     measure : str
     baseline : str

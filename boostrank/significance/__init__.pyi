@@ -1,5 +1,5 @@
 from .differences import Interval as Interval
-from .differences import bootstrap_interval as bootstrap_interval
+from .differences import confidence_interval as confidence_interval
 from .differences import effect_size as effect_size
 from .paired_tests import PairedTest as PairedTest
 from .paired_tests import holm as holm

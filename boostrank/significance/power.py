@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -22,10 +22,10 @@ from boostrank.core.discounts import (
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, as_floats, check_lengths
-from boostrank.inputs.checks import check_choice, check_count, check_number
+from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number
 from boostrank.metrics import Empty, check_scores
 from boostrank.metrics.base import EMPTY
-from boostrank.significance.differences import ROUNDING, resampled_means, standardized
+from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, standardized
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,3 +265,18 @@ def _interval(
     contains_zero = np.sign(low) * np.sign(high) <= 0
     weakest, strongest = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
     return np.where(contains_zero, 0.0, weakest), strongest
+
+
+def resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats:
+    """Means of `rows`, shape (n_rows, n), over resamples of the queries, shape (n_rows, n_resamples)."""
+    n = rows.shape[1]
+    means = np.empty((len(rows), n_resamples))
+    random = as_generator(random_state)
+    step = max(1, MAX_NUMBERS_AT_ONCE // n)
+    for start in range(0, n_resamples, step):
+        size = min(step, n_resamples - start)
+        # How often each query occurs in each resample, by one count over all resamples of this step.
+        draws = random.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
+        counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
+        means[:, start : start + size] = rows @ counts.T.astype(np.float64) / n
+    return means

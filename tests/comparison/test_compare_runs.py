@@ -10,7 +10,7 @@ from scipy import stats
 
 import boostrank as br
 from boostrank.metrics.query_groups import ALL_QUERIES
-from boostrank.significance import bootstrap_interval, effect_size, holm
+from boostrank.significance import confidence_interval, effect_size, holm
 from boostrank.tables.text import latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
@@ -55,7 +55,7 @@ def test_two_runs_are_compared_as_by_hand(tables):
         test = br.permutation_test(*pair, n_permutations=2000, random_state=7)
         assert tuple(row[list(test._fields)]) == test
         assert row["p_holm"] == row["p_value"]
-        np.testing.assert_allclose(row[["low", "high"]].astype(float), bootstrap_interval(*pair, random_state=7))
+        np.testing.assert_allclose(row[["low", "high"]].astype(float), confidence_interval(*pair))
         assert row["effect"] == effect_size(*pair)
         np.testing.assert_allclose(rows["mean"], [pair[1].mean(), pair[0].mean()], rtol=0, atol=1e-14)
         assert (row["wins"], row["ties"], row["losses"]) == tuple(
@@ -124,7 +124,7 @@ def test_weights_are_those_of_queries_that_occur_several_times(tables):
         assert row.wins + row.ties + row.losses == sum(weight > 0 for weight in weights.values())
         if row.run != "bm25_base":
             assert row.p_value == br.permutation_test(*pair, **of_query).p_value
-            np.testing.assert_allclose((row.low, row.high), bootstrap_interval(*pair, **of_query), rtol=0, atol=1e-12)
+            np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair, **of_query), rtol=0, atol=1e-12)
             assert row.effect == effect_size(*pair, **of_query)
 
 

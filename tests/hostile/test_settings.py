@@ -86,12 +86,8 @@ FUNCTIONS = {
         lambda n: br.permutation_test([1.0, 2], [1, 1], n_permutations=n),
         [0, -1, 1.5, True, "10", None, NAN],
     ),
-    "bootstrap_interval-n_resamples": (
-        lambda n: significance.bootstrap_interval([1.0, 2], [1, 1], n_resamples=n),
-        [0, -1, 1.5, True, "10", None, NAN],
-    ),
-    "bootstrap_interval-level": (
-        lambda level: significance.bootstrap_interval([1.0, 2], [1, 1], level=level),
+    "confidence_interval-level": (
+        lambda level: significance.confidence_interval([1.0, 2], [1, 1], level=level),
         [0, 1, -1, 2, NAN, "a", None, True],
     ),
     "required_queries-power": (
