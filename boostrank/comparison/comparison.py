@@ -107,6 +107,18 @@ class Comparison:
         and its values after each round. An estimator that recorded none has an empty dict.
     settings : dict of str to str
         Parameters of the rankers, seeds, and versions, as text.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    >>> rankers = {"LambdaMART": br.LightGBMRanker("lambdarank"), "default": br.LightGBMRanker()}
+    >>> result = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@5", "map"])
+    >>> result.names, result.measures, result.baseline, len(result.per_query)
+    (['LambdaMART', 'default'], ['ndcg@5', 'map'], 'LambdaMART', 60)
+    >>> ours = result.table.set_index(["ranker", "metric"]).loc[("default", "ndcg@5")]
+    >>> bool(ours["low"] < ours["difference"] < ours["high"])
+    True
     """
 
     table: pd.DataFrame
