@@ -136,10 +136,10 @@ def summarize(rows):
     return pd.concat(parts).sort_values([*GROUPS, "documents"])
 
 
-def plot(table, path, rounds):
+def plot(table, path, seconds):
     """Seconds over documents, and below them ratios to LambdaMART, a column of panels per length of queries."""
     lengths = list(table["query_length"].unique())
-    size = (1.2 + 3.6 * len(lengths), 5.6)
+    size = (max(7.0, 1.2 + 3.6 * len(lengths)), 6.4)
     figure, axes = plt.subplots(
         2, len(lengths), figsize=size, sharex=True, sharey="row", squeeze=False, layout="constrained"
     )
@@ -147,8 +147,10 @@ def plot(table, path, rounds):
         methods = table[table["query_length"] == length].groupby(["library", "objective"], sort=False)
         for (name, line), look in zip(methods, style.styles(len(methods)), strict=True):
             settings = {"label": " ".join(name), "linewidth": 1.2, "markersize": 3, **look._asdict()}
-            for ax, values in zip(column, ("fit_s", "times_lambdamart"), strict=True):
-                ax.plot(line["documents"], line[values], **settings)
+            column[0].plot(line["documents"], line["fit_s"], **settings)
+            if name[1] not in LAMBDAMART.values():
+                column[1].plot(line["documents"], line["times_lambdamart"], **settings)
+        column[1].axhline(1.0, color=style.DARK, linewidth=1)
         column[0].set(xscale="log", yscale="log")
         column[0].set_title(f"queries of {length:,} documents", size=10)
         column[1].set(xscale="log", xlabel="documents")
@@ -160,8 +162,10 @@ def plot(table, path, rounds):
     low, high = table["fit_s"].min(), table["fit_s"].max()
     ticks = [tick for tick in np.outer(10.0 ** np.arange(-3, 5), [1, 2, 5]).ravel() if low / 2 < tick < high * 2]
     axes[0, 0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes[0, 0].set_ylabel(f"processor seconds of a fit, {rounds} rounds")
-    axes[1, 0].set_ylabel("times LambdaMART's")
+    axes[0, 0].set_ylabel(seconds)
+    # From 0, so that heights are in the ratio of the times.
+    axes[1, 0].set_ylim(0.0, max(1.1, 1.1 * table["times_lambdamart"].max()))
+    axes[1, 0].set_ylabel("the same, divided by the time of\nLambdaMART of the same library")
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7, frameon=False
     )
@@ -208,7 +212,8 @@ def main():
             "exponent_low and exponent_high: its 95% interval; times_lambdamart_low and _high: least and largest turn"
         ],
     )
-    plot(table, picture_path("growth", arguments.output), arguments.rounds)
+    label = f"processor seconds of a fit, {arguments.rounds} rounds"
+    plot(table, picture_path("growth", arguments.output), label)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ N_DOCUMENTS = 5
 def save(figure, folder, name):
     """Write a picture if there is a folder."""
     if folder:
-        figure.savefig(folder / f"consistency_{name}.png", dpi=80)
+        figure.savefig(folder / f"consistency_{name}.png", dpi=160)
     plt.close(figure)
 
 

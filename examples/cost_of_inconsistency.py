@@ -240,7 +240,7 @@ def draw(rows, limits, features, path):
         draw_panel(ax, rows[rows["backend"] == backend], limits, rows["mean"].min() / 2)
         ax.set_title(name, loc="left", size=10)
     panels[0].set_ylabel("NDCG regret: best possible minus achieved")
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=120)
 
 
 def print_table(rows, limits):

@@ -92,7 +92,8 @@ def main():
         arguments.output.mkdir(parents=True, exist_ok=True)
         rankers = {"trained on the cluster": ranker, "trained locally": local}
         display = br.displays.TrainingCurveDisplay.from_estimator(rankers)
-        display.figure_.savefig(arguments.output / "dask_cluster.png", dpi=80)
+        display.ax_.set_title("validation queries: two workers of a cluster, and this process", fontsize="medium")
+        display.figure_.savefig(arguments.output / "dask_cluster.png", dpi=160)
 
 
 if __name__ == "__main__":

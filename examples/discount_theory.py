@@ -2,7 +2,7 @@
 
 Two trained rankers and a random one rank lists of increasing length, whose documents come from one population. Bands
 contain 90% of the lists, a thin line shows one list whose length increases, dots are the pseudo-expectation computed
-from the ranker's score curve, and a dotted line at the right edge is the limit by the theorems.
+from the ranker's score curve, and a dotted line is the limit by the theorems.
 
 python examples/discount_theory.py [--full] [--output FOLDER]
 
@@ -18,11 +18,13 @@ from rich.progress import Progress
 
 import boostrank as br
 from boostrank import significance, theory
-from boostrank.displays.style import HEIGHT, WIDTH, axes, legend_below, light_grid, styles
+from boostrank.displays.style import DARK, HEIGHT, WIDTH, axes, legend_below, light_grid, styles
 
 try:
     import matplotlib
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 except ImportError as error:
     raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
@@ -34,12 +36,18 @@ THRESHOLDS = (2.0, 4.0)
 # discount.
 NOISE = 2.0
 FIGURES = {
-    "figure_1_standard": ("log2", None, "NDCG, discount 1 / log2(1 + rank)"),
-    "figure_2_power": (("power", 0.5), None, "NDCG, discount rank^-1/2"),
-    "figure_3_too_fast": (("exponential", 2), None, "NDCG, discount 2^-rank"),
-    "figure_4_cutoff": ("log2", 0.2, "NDCG@n/5, discount 1 / log2(1 + rank)"),
+    "figure_1_standard": ("log2", None, "NDCG with the discount 1 / log2(1 + rank)"),
+    "figure_2_power": (("power", 0.5), None, "NDCG with the discount rank^-1/2"),
+    "figure_3_too_fast": (("exponential", 2), None, "NDCG with the discount 2^-rank"),
+    "figure_4_cutoff": ("log2", 0.2, "NDCG of the first fifth of the list with the discount 1 / log2(1 + rank)"),
 }
-LEGEND = "bold: mean, thin: one list, band: 90% of lists\ndots: from the curve, dotted: limit"
+# What the lines and areas of each ranker are, as artists of a legend.
+MARKS = [
+    (partial(Line2D, [], []), {"label": "one list", "linewidth": 0.8}),
+    (Patch, {"label": "90% of the lists", "alpha": 0.2}),
+    (partial(Line2D, [], []), {"label": "by the theory", "linestyle": "", "marker": "."}),
+    (partial(Line2D, [], []), {"label": "limit of long lists", "linestyle": ":", "linewidth": 2}),
+]
 # Discounts and cutoffs of the figure of correct lists, by the names that tables show.
 MEASURES = [
     ("log2", "n"),
@@ -91,45 +99,40 @@ def growing(y, scores, lengths):
 def plot_growing(ax, values, curves, lengths, discount, k):
     """Draw NDCG by length of the list, shape (n_lists, n_rankers, n_lengths), and the values of the theory."""
     for j, (name, curve) in enumerate(curves.items()):
-        color = styles(len(curves))[j].color
+        style = styles(len(curves))[j]
+        color = style.color
         low, high = np.quantile(values[:, j], [0.05, 0.95], axis=0)
         ax.fill_between(lengths, low, high, color=color, alpha=0.2, linewidth=0)
         ax.plot(lengths, values[0, j], color=color, linewidth=0.8)
-        ax.plot(lengths, values[:, j].mean(axis=0), color=color, linestyle=styles(3)[j].linestyle, label=name)
+        ax.plot(lengths, values[:, j].mean(axis=0), color=color, linestyle=style.linestyle, label=f"{name}, mean")
         expected = theory.pseudo_expectation(curve, lengths, discount=discount, k=k)
         ax.plot(lengths, expected, ".", color=color, markersize=5)
         limit = theory.ndcg_limit(curve, discount=discount, k=k)
-        ax.plot([lengths[-1], 4 * lengths[-1]], [limit.value] * 2, color=color, linestyle=":", linewidth=2)
+        ax.axhline(limit.value, color=color, linestyle=":", linewidth=2)
     ax.set_xscale("log")
     ax.set_xlabel("documents in the list, n")
     light_grid(ax)
 
 
 def plot_figure(name, values, curves, lengths):
-    """Draw one of the paper's figures; the first one with an enlarged part."""
+    """Draw one of the paper's figures, and beside it the right end, enlarged."""
     discount, k, title = FIGURES[name]
-    enlarge = name == "figure_1_standard"
-    settings = {"figsize": (WIDTH, HEIGHT + 0.6), "layout": "constrained", "squeeze": False}
-    if enlarge:
-        figure, panels = plt.subplots(1, 2, width_ratios=[3, 2], **settings)
-    else:
-        figure, panels = plt.subplots(1, 1, **settings)
-    for ax in panels[0]:
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, HEIGHT + 0.6), layout="constrained")
+    for ax in panels:
         plot_growing(ax, values, curves, lengths, discount, k)
-    ax = panels[0, 0]
-    ax.set_ylim(0.0, 1.02)
-    ax.set_ylabel(title)
-    ax.set_title(LEGEND, fontsize="small")
-    legend_below(ax, n_columns=3)
-    if enlarge:
-        right, last = panels[0, 1], lengths >= lengths[-1] / 10
-        right.set_xlim(lengths[last][0], lengths[-1])
-        right.set_ylim(values[..., last].min() - 0.01, values[..., last].max() + 0.01)
-        # Between the powers of ten of the whole picture there are none here: name the ends and the middle.
-        ends = [lengths[last][0], np.sqrt(float(lengths[last][0]) * lengths[-1]), lengths[-1]]
-        right.set_xticks(ends, [f"{float(f'{n:.2g}'):,.0f}" for n in ends])
-        right.minorticks_off()
-        right.set_title("the right end, enlarged", fontsize="small")
+    left, right = panels
+    left.set(ylim=(max(0.0, values.min() - 0.05), 1.02), ylabel="NDCG")
+    last = lengths >= lengths[-1] / 10
+    right.set_xlim(lengths[last][0], lengths[-1])
+    right.set_ylim(values[..., last].min() - 0.01, values[..., last].max() + 0.01)
+    # Between the powers of ten of the whole picture there are none here: name the ends and the middle.
+    ends = [lengths[last][0], np.sqrt(float(lengths[last][0]) * lengths[-1]), lengths[-1]]
+    right.set_xticks(ends, [f"{float(f'{n:.2g}'):,.0f}" for n in ends])
+    right.minorticks_off()
+    right.set_title("the longest lists, enlarged", fontsize="small")
+    handles = [*left.get_legend_handles_labels()[0], *(artist(**look, color=DARK) for artist, look in MARKS)]
+    figure.suptitle(title, fontsize="medium")
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize="small")
     return figure
 
 
@@ -175,9 +178,7 @@ def describe(name, values, curves, longest):
     """Print the verdict of the theory on a discount, and NDCG of long lists beside its limit."""
     discount, k, title = FIGURES[name]
     verdict = theory.feasibility(discount, k=k).verdict
-    print(
-        f"\n{title}: by the theory the discount is {verdict}. NDCG of lists of {longest:,} documents, and its limit:\n"
-    )
+    print(f"\n{title}: by the theory it is {verdict}. NDCG of lists of {longest:,} documents, and its limit:\n")
     print(f"  {'ranker':14} {'mean':>6} {'spread':>7} {'limit':>7} {'spread':>7}")
     for j, (ranker, curve) in enumerate(curves.items()):
         limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, j, -1]
@@ -219,7 +220,7 @@ def main():
 
     def save(figure, name):
         if folder:
-            figure.savefig(folder / f"discount_{name}.png", dpi=80)
+            figure.savefig(folder / f"discount_{name}.png", dpi=160)
         plt.close(figure)
 
     with Progress(disable=small) as progress:

@@ -62,4 +62,4 @@ print(
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
-    comparison.plot("ndcg@10").figure_.savefig(arguments.output / "from_lgbmranker.png", dpi=80)
+    comparison.plot("ndcg@10").figure_.savefig(arguments.output / "from_lgbmranker.png", dpi=160)

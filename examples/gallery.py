@@ -19,8 +19,9 @@ try:
 except ImportError as error:
     raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
-DPI = 80
-COLUMNS = 3
+DPI = 160
+#: The page with all pictures: number of columns, width in pixels, and gaps between pictures and around all of them.
+COLUMNS, WIDTH, GAP, EDGE = 3, 1800, 36, 30
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the pictures there")
@@ -48,7 +49,7 @@ rest, test = br.split_queries(qid, 0.4, random_state=0)
 kept, held = br.split_queries(qid[rest], 0.25, random_state=0)
 train, validation, test = (br.Dataset(X, y, qid).take(rows) for rows in (rest[kept], rest[held], test))
 
-settings = {"n_estimators": 60, "early_stopping_rounds": 20, "k": 10, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
+settings = {"n_estimators": 150, "early_stopping_rounds": 50, "k": 10, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
 names = {"softmax": "softmax", "lambdarank": "lambdarank", "squared": "squared error"}
 rankers = {name: br.LightGBMRanker(objective, **settings) for objective, name in names.items()}
 for ranker in rankers.values():
@@ -102,7 +103,8 @@ save(displays.ContributionDisplay(why, n_features=6).plot(), "contributions")
 print(f"In query {worst}, feature {why.table['feature'][0]} makes the largest difference between ranks 1 and 2.")
 chooser = br.LightGBMRanker("auto", n_estimators=30, num_leaves=7, n_jobs=1, random_state=0).fit(*train)
 save(displays.CandidatesDisplay.from_estimator(chooser), "candidates")
-print(f'The objective "auto" chooses {chooser.objective_}.')
+(name,) = chooser.cv_results_["name"][chooser.cv_results_["chosen"]]
+print(f'Of its candidates, the objective "auto" chooses {name}.')
 
 # Clicks: how often users look at each position, estimated from lists that differ.
 shown = rankers["softmax"].predict(test.X)
@@ -122,28 +124,29 @@ print(
 
 
 def page():
-    """One page: columns of pictures, each new one below the shortest column, with white space around all of them."""
-    gap, edge = 48, 36
+    """One page: each picture below the lowest column, and columns of such widths that all of them are equally high."""
     columns = [[] for _ in range(COLUMNS)]
     for picture in sorted(pictures.values(), key=len, reverse=True):
-        min(columns, key=lambda column: sum(len(one) + gap for one in column)).append(picture)
-    widths = [max(picture.shape[1] for picture in column) for column in columns]
-    height = max(sum(map(len, column)) + gap * (len(column) - 1) for column in columns)
-    pixels = np.ones((height + 2 * edge, sum(widths) + gap * (COLUMNS - 1) + 2 * edge, 3), dtype=np.float32)
-    left = edge
-    for column, width in zip(columns, widths, strict=True):
-        # The pictures of a shorter column are further apart, so that all columns end at the same height.
-        space = (height - sum(map(len, column))) // max(len(column) - 1, 1)
-        top = edge
+        min(columns, key=lambda column: sum(len(one) / one.shape[1] for one in column)).append(picture)
+    # Height of a column: its width times the sum of these shares, and its gaps.
+    shares = np.array([sum(len(one) / one.shape[1] for one in column) for column in columns])
+    gaps = np.array([GAP * (len(column) - 1) for column in columns])
+    height = (WIDTH - 2 * EDGE - GAP * (COLUMNS - 1) + (gaps / shares).sum()) / (1 / shares).sum()
+    sheet = Image.new("RGB", (WIDTH, round(height) + 2 * EDGE), "white")
+    left = EDGE
+    for column, width in zip(columns, ((height - gaps) / shares).astype(int), strict=True):
+        top = EDGE
         for picture in column:
-            start = left + (width - picture.shape[1]) // 2
-            pixels[top : top + len(picture), start : start + picture.shape[1]] = picture
-            top += len(picture) + space
-        left += width + gap
-    return Image.fromarray((255 * pixels).astype(np.uint8))
+            size = (width, int(width * len(picture) / picture.shape[1]))
+            sheet.paste(
+                Image.fromarray((255 * picture).astype(np.uint8)).resize(size, Image.Resampling.LANCZOS), (left, top)
+            )
+            top += size[1] + GAP
+        left += width + GAP
+    return sheet
 
 
 if folder:
     # A palette makes the file a third as large.
-    page().quantize(64).save(folder / "gallery.png", optimize=True)
+    page().quantize(64, Image.Quantize.MAXCOVERAGE).save(folder / "gallery.png", optimize=True)
     print(f"{len(pictures)} displays are drawn in {folder}, and all of them in gallery.png.")

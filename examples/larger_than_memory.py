@@ -164,11 +164,12 @@ def plot(needed, width, path):
     ways = list(needed)[::-1]
     ax.barh(ways, [needed[way] for way in ways], color=style.SKY)
     ax.axvline(width, color="black", linestyle="--", label="its features in float32")
-    ax.set(xlabel="bytes of memory for each further document", ylabel="way to train")
+    ax.set_title("memory that training needs for each further document", fontsize="medium")
+    ax.set_xlabel("bytes")
     style.light_grid(ax, "x")
     style.legend_below(ax)
     path.parent.mkdir(parents=True, exist_ok=True)
-    ax.figure.savefig(path, dpi=80)
+    ax.figure.savefig(path, dpi=160)
 
 
 if __name__ == "__main__":

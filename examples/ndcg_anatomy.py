@@ -69,7 +69,7 @@ X, y, qid = br.make_ranking(n_queries=250, random_state=0)
 rest, test = br.split_queries(qid, 0.3, random_state=0)
 kept, held = br.split_queries(qid[rest], 0.2, random_state=0)
 train, validation, test = (br.Dataset(X, y, qid).take(rows) for rows in (rest[kept], rest[held], test))
-settings = {"n_estimators": 100, "early_stopping_rounds": 30, "k": 5, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
+settings = {"n_estimators": 300, "early_stopping_rounds": 50, "k": 5, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
 rankers = {
     "squared error of gains": br.LightGBMRanker("squared", normalize="none", **settings),
     "pairs (lambdarank)": br.LightGBMRanker("lambdarank", **settings),
@@ -80,19 +80,21 @@ for ranker in rankers.values():
 training = displays.TrainingCurveDisplay.from_estimator(rankers, ax=ranker_panels[0])
 # Equal scores are a random ranking: ties count by the mean of NDCG over all permutations.
 random_ndcg = br.ndcg_score(validation.y, np.zeros(len(validation.y)), validation.qid, k=5)
+training.ax_.set_title(f"mean over {len(np.unique(validation.qid))} validation queries", fontsize="medium")
 training.ax_.axhline(random_ndcg, color="0.4", linewidth=1)
 training.ax_.annotate("random ranking", (1.0, random_ndcg), va="bottom", color="0.3")
 
 # The same rankers on queries that none of them has seen, by cutoff; and ties where scores are rounded.
 curve = displays.NDCGCurveDisplay.from_estimator(rankers, *test, ks=range(1, 11), ax=ranker_panels[1])
+curve.ax_.set_title(f"mean over {curve.n_queries} test queries", fontsize="medium")
 print(f"Three losses on {curve.n_queries} test queries, after the number of rounds that is best on validation queries:")
 for name, mean in zip(curve.names, curve.mean, strict=True):
     print(f"  {name:23} {training.best[name]:3} rounds, NDCG@5 {mean[4]:.4f}")
 print(f"  {'random ranking':23} {'':10} NDCG@5 {br.ndcg_score(test.y, np.zeros(len(test.y)), test.qid, k=5):.4f}")
 scores = rankers["softmax"].predict(test.X)
-rounded = displays.TieRangeDisplay.from_predictions(test.y, scores.round(), test.qid, k=5, ax=panels[1, 1])
+rounded = displays.TieRangeDisplay.from_predictions(test.y, scores.round(1), test.qid, k=5, ax=panels[1, 1])
 spread = rounded.best.mean() - rounded.worst.mean()
-print(f"If scores of softmax are rounded to whole numbers, the tie rule moves mean NDCG@5 by {spread:.4f}.")
+print(f"If scores of softmax are rounded to one decimal, the tie rule moves mean NDCG@5 by {spread:.4f}.")
 between = np.ptp(curve.mean[:, 4])
 relation = "more" if spread > between else "less"
 print(
@@ -103,5 +105,5 @@ print(
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
-    of_one_query.savefig(arguments.output / "ndcg_anatomy.png", dpi=70)
-    of_rankers.savefig(arguments.output / "ndcg_anatomy_rankers.png", dpi=70)
+    of_one_query.savefig(arguments.output / "ndcg_anatomy.png", dpi=100)
+    of_rankers.savefig(arguments.output / "ndcg_anatomy_rankers.png", dpi=100)

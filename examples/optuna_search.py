@@ -1,6 +1,6 @@
 """Optuna over objectives and hyperparameters, with unpromising trials stopped by round.
 
-python examples/optuna_search.py [--trials 12] [--output FOLDER]
+python examples/optuna_search.py [--trials 16] [--output FOLDER]
 
 Needs the packages optuna and optuna-integration. Each trial trains on some queries, reports NDCG@10 of held-out queries
 after every round, and is pruned in a round in which it is worse than the median of earlier trials. The test queries
@@ -10,6 +10,8 @@ are used only at the end.
 import argparse
 from importlib.util import find_spec
 from pathlib import Path
+
+import numpy as np
 
 import boostrank as br
 from boostrank.displays import style
@@ -26,13 +28,14 @@ X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 rest, test = br.split_queries(qid, 0.4, random_state=0)
 train, held_out = br.split_queries(qid[rest], 0.25, random_state=0)
 train, held_out = rest[train], rest[held_out]
+OBJECTIVES = ["consistent-lambdarank", "softmax", "cosine", "lambdarank"]
 STOPPING = {"n_estimators": 300, "early_stopping_rounds": 15, "random_state": 0, "n_jobs": 1}
 
 
 def score(trial):
     """NDCG@10 of the held-out queries with the settings that a trial suggests."""
     ranker = br.LightGBMRanker(
-        objective=trial.suggest_categorical("objective", ["consistent-lambdarank", "softmax", "cosine", "lambdarank"]),
+        objective=trial.suggest_categorical("objective", OBJECTIVES),
         k=trial.suggest_categorical("k", [5, 10, 100]),
         num_leaves=trial.suggest_int("num_leaves", 4, 64, log=True),
         colsample_bynode=trial.suggest_float("colsample_bynode", 0.2, 1.0),
@@ -59,28 +62,30 @@ def test_ndcg(parameters):
 
 
 def plot(study, path):
-    """Draw the NDCG@10 of each trial, and the best so far."""
-    ax, best = style.axes(None, 3.2), []
+    """Draw NDCG@10 by round of each trial, a colour for each objective; pruned trials end early."""
+    ax, shown = style.axes(None), set()
+    looks = dict(zip(OBJECTIVES, style.styles(len(OBJECTIVES)), strict=True))
     for trial in study.trials:
-        values = list(trial.intermediate_values.values())
+        rounds, values = zip(*sorted(trial.intermediate_values.items()), strict=True)
+        name, is_best = trial.params["objective"], trial.number == study.best_trial.number
+        look = looks[name]._asdict() | {"linewidth": 2.5 if is_best else 1.0, "marker": ""}
+        ax.plot(np.add(rounds, 1), values, label=None if name in shown else name, **look)
+        shown.add(name)
         pruned = trial.state == optuna.trial.TrialState.PRUNED
-        fill = "white" if pruned else style.BLUE
-        ax.plot(trial.number + 1, max(values), "o", color=style.BLUE, markerfacecolor=fill)
-        best.append(max([*best[-1:], *([] if pruned else [trial.value])], default=float("nan")))
-    ax.plot([], [], "o", color=style.BLUE, label="trial")
-    ax.plot([], [], "o", color=style.BLUE, markerfacecolor="white", label="pruned trial, best round so far")
-    ax.step(range(1, len(best) + 1), best, where="post", color=style.ORANGE, label="best trial so far")
-    ax.set(xlabel="trial", ylabel="NDCG@10, held-out queries")
-    style.whole_ticks(ax)
+        ax.plot(rounds[-1] + 1, values[-1], "x" if pruned else "o", color=look["color"])
+    ax.plot([], [], "x", color=style.DARK, label="stopped early as weak")
+    ax.plot([], [], "o", color=style.DARK, label="trained to the end")
+    ax.set_title(f"{len(study.trials)} trials; bold: the best one, with {study.best_value:.4f}", fontsize="medium")
+    ax.set(xlabel="boosting round", ylabel="NDCG@10, held-out queries")
     style.light_grid(ax)
     style.legend_below(ax)
     path.parent.mkdir(parents=True, exist_ok=True)
-    ax.figure.savefig(path, dpi=80)
+    ax.figure.savefig(path, dpi=160)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=12, help="number of settings to try")
+    parser.add_argument("--trials", type=int, default=16, help="number of settings to try")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture optuna_search.png there")
     arguments = parser.parse_args()
     if arguments.output and not find_spec("matplotlib"):
@@ -88,6 +93,9 @@ def main():
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=5)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner)
+    for objective in OBJECTIVES:
+        # The first trials try each objective once; the sampler draws the other parameters.
+        study.enqueue_trial({"objective": objective})
     study.optimize(score, n_trials=arguments.trials)
     pruned = len(study.get_trials(states=[optuna.trial.TrialState.PRUNED]))
     print(f"Of {len(study.trials)} trials, {pruned} were stopped early because they were worse than the median.")

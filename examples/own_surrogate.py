@@ -51,13 +51,14 @@ def plot(path):
     for (name, (potential, slope)), look in zip(curves.items(), style.styles(2, len(scores)), strict=True):
         left.plot(scores, potential, color=look.color, linestyle=look.linestyle, label=name)
         right.plot(scores, slope, color=look.color, linestyle=look.linestyle)
+    figure.suptitle("a loss that grows linearly for large scores, beside least squares", fontsize="medium")
     left.set(xlabel="score s", ylabel="potential w(s)", ylim=(0, 5))
     right.set(xlabel="score s", ylabel="slope w'(s)", ylim=(-2, 2))
     for ax in (left, right):
         style.light_grid(ax)
     left.legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80)
+    figure.savefig(path, dpi=160)
 
 
 def main():

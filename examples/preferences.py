@@ -135,7 +135,7 @@ def plot(table, choices, path, title):
     style.light_grid(ax)
     ax.legend(frameon=False, loc="lower right")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80)
+    figure.savefig(path, dpi=160)
     plt.close(figure)
 
 

@@ -95,4 +95,4 @@ print(
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
     figure = ContributionDisplay(br.explain(ranker, new, qid, query=qid[0])).plot().figure_
-    figure.savefig(arguments.output / "production.png", dpi=80)
+    figure.savefig(arguments.output / "production.png", dpi=160)

@@ -41,4 +41,4 @@ print(f"Learned: on new queries the ranker goes {share:.0%} of the way from a ra
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
     display = br.displays.TrainingCurveDisplay.from_estimator(ranker)
-    display.figure_.savefig(arguments.output / "quick_start.png", dpi=80)
+    display.figure_.savefig(arguments.output / "quick_start.png", dpi=160)

@@ -16,6 +16,7 @@ import numpy as np
 import xgboost
 
 import boostrank as br
+from boostrank.displays import style
 from boostrank.surrogates import LambdaMART, get_surrogate
 
 try:
@@ -104,16 +105,18 @@ def compare_on_many_queries(n_queries):
 def draw_shares(folder):
     """A picture of the NDCG that is lost on "3 4 | 3 0", by the share of the usual queries."""
     shares = np.arange(0.5, 0.801, 0.02)
-    figure, axes = plt.subplots(figsize=(7, 4))
-    for name in ("LGBMRanker", "XGBRanker, rank:pairwise", "LightGBMRanker"):
+    ax = style.axes(None)
+    names = ("LGBMRanker", "XGBRanker, rank:pairwise", "LightGBMRanker")
+    for name, look in zip(names, style.styles(len(names)), strict=True):
         lost = [np.subtract(*ndcg_of(RANKERS[name], [3, 4], [3, 0], share)) for share in shares]
-        axes.plot(100 * shares, 100 * np.array(lost), marker=".", label=name)
-    axes.set_xlabel("queries in which the second document is better (4 to 3; otherwise 0 to 3), percent")
-    axes.set_ylabel("NDCG less the largest possible one, hundredths")
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(folder / "why_lambdamart_fails.png", dpi=80)
-    plt.close(figure)
+        ax.plot(100 * shares, lost, label=name, markersize=5, **look._asdict())
+    ax.set_title("labels of two documents: 3 and 4 in some queries, 3 and 0 in the others", fontsize="medium")
+    ax.set_xlabel("share of queries with labels 3 and 4, percent")
+    ax.set_ylabel("NDCG less the largest possible one")
+    style.light_grid(ax)
+    style.legend_below(ax)
+    ax.figure.savefig(folder / "why_lambdamart_fails.png", dpi=160)
+    plt.close(ax.figure)
 
 
 def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):

@@ -16,8 +16,11 @@ from threading import Thread
 from urllib.parse import unquote
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import boostrank as br
+from boostrank.cli import main
 from boostrank.cli.app import load
 
 GUIDE = Path(__file__).parents[1] / "examples" / "guide"
@@ -83,6 +86,21 @@ def test_commands_have_the_options_that_pages_name():
         command = load(name)
         _, left, _ = command.make_parser(command.context_class(command)).parse_args(arguments.split())
         assert left == []
+
+
+def test_commands_of_get_started_run_as_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    features = pd.DataFrame(X).add_prefix("x")
+    for name in ("train.csv", "test.csv"):
+        features.assign(query=qid, grade=y).to_csv(name, index=False)
+    # The third command, a comparison, takes many fits.
+    for line in re.search(r"```bash\n(.*?)```", TEXTS["get_started"], re.DOTALL)[1].splitlines()[:2]:
+        monkeypatch.setattr(sys, "argv", line.split())
+        with pytest.raises(SystemExit, match="0"):
+            main()
+    scores = br.LightGBMRanker().load_model("model.txt").predict(features)
+    np.testing.assert_allclose(pd.read_csv("scores.csv")["score"], scores)
 
 
 def broken_links(site, pages):

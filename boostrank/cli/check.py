@@ -107,7 +107,7 @@ def _parse(text: str) -> tuple[str | Surrogate, str | None]:
         return LambdaMART(), targets if slash else None
     if name not in SURROGATES:
         raise ValueError(
-            f"unknown surrogate {name!r}{did_you_mean(name, SURROGATES)}; use one of {', '.join(SURROGATES)}, or "
-            "FILE.py:NAME for your own"
+            f"unknown surrogate {name!r}{did_you_mean(name, [*SURROGATES, LAMBDAMART])}; use one of "
+            f"{', '.join([*SURROGATES, LAMBDAMART])}, or FILE.py:NAME for your own"
         )
     return name, targets if slash else None

@@ -108,6 +108,18 @@ class Comparison:
     n_permutations : int
     random_state : int or None
         Those of the permutation tests.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    >>> rankers = {"LambdaMART": br.LightGBMRanker("lambdarank"), "default": br.LightGBMRanker()}
+    >>> result = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@5", "map"])
+    >>> result.names, result.measures, result.baseline, len(result.per_query)
+    (['LambdaMART', 'default'], ['ndcg@5', 'map'], 'LambdaMART', 60)
+    >>> ours = result.table.set_index(["ranker", "metric"]).loc[("default", "ndcg@5")]
+    >>> bool(ours["low"] < ours["difference"] < ours["high"])
+    True
     """
 
     table: pd.DataFrame

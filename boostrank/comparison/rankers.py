@@ -48,6 +48,16 @@ class FinishedTraining(NamedTuple):
         Whether the result was in the file of results, so that nothing was trained.
     n_finished, n_trainings : int
         Number of trainings that are finished, this one included, and number of all.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> def report(training):
+    ...     print(f"{training.n_finished} of {training.n_trainings}: {training.ranker} on {training.fold}")
+    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    >>> result = br.compare({"short": br.LightGBMRanker(n_estimators=5)}, X, y, qid, cv=2, progress=report)
+    1 of 2: short on Fold1
+    2 of 2: short on Fold2
     """
 
     ranker: str

@@ -91,7 +91,7 @@ def _worst(queries: pd.DataFrame, values: pd.DataFrame) -> str:
     known = queries[[name for name in ("query", GROUP, "relevant") if name in queries]]
     shown = known.join(values[[baseline, best]].map("{:.4f}".format)).join(lost.map("{:+.4f}".format), how="right")
     n_lost = f"{best} is below {baseline} on {(difference < 0).sum():,} of {len(difference):,} queries."
-    return html_table([list(shown), *shown.to_numpy().tolist()], n_lost, n_texts=known.shape[1])
+    return html_table([list(shown), *shown.to_numpy().tolist()], n_lost, n_texts=known.shape[1] - ("relevant" in known))
 
 
 def _curves(comparison: Comparison) -> str:

@@ -82,6 +82,13 @@ class Fold(NamedTuple):
         Documents to train on, and documents to evaluate on.
     validation : Dataset or None
         Documents to choose settings with; None if the fold has none.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> first, *others = br.query_folds(br.make_ranking(n_queries=20, random_state=0), 4)
+    >>> first.name, *(len(set(part.qid)) for part in (first.train, first.validation, first.test))
+    ('Fold1', 10, 5, 5)
     """
 
     name: str

@@ -106,9 +106,8 @@ class ComparisonDisplay(Display):
         # Two lines, because the names of rankers take much of the width.
         beyond = ";\narrows: beyond the limits of the axis" if outside.any() else ""
         ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval; filled: significant{beyond})")
-        ax.set_title(
-            f"{measure} (mean in brackets)\n{wrapped(f'compared with {self.baseline}', 40)}", fontsize="medium"
-        )
+        title = f"{measure} (mean in brackets)\n{wrapped(f'compared with {self.baseline}', 40)}"
+        ax.set_title(title, fontsize="medium")
         light_grid(ax, "x")
         return ax
 
@@ -228,21 +227,22 @@ class CandidatesDisplay(Display):
         return cls(table, str(results["metric"][0])).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        ax = axes(ax, 2.2 + 0.3 * len(self.table))
         table, measure = self.table, measure_name(self.measure)
+        labels = [f"{wrapped(row.name, 32)}  ({row.mean_test_score:.4f})" for row in table.itertuples(index=False)]
+        ax = axes(ax, 2.2 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
         rows, chosen, dropped = np.arange(len(table)), table["chosen"].to_numpy(), table["dropped"].to_numpy()
         ax.axvline(0.0, color=GREY, linewidth=1)
         kinds = [
-            (chosen, f"chosen: {table['name'][int(np.argmax(chosen))]}", {"fmt": "D", "color": ORANGE}),
+            (chosen, "chosen", {"fmt": "D", "color": ORANGE}),
             (~chosen & ~dropped, "not chosen", {"fmt": "o", "color": BLUE}),
             (dropped, "dropped early", {"fmt": "o", "color": BLUE, "markerfacecolor": "white"}),
         ]
         for mask, label, style in kinds:
             if mask.any():
-                part = table[mask]
-                bars = part["standard_error"]
-                ax.errorbar(part["difference"], rows[mask], xerr=bars, capsize=3, label=label, **style)
-        ax.set_yticks(rows, [f"{row.name}  ({row.mean_test_score:.4f})" for row in table.itertuples(index=False)])
+                one = table[mask]
+                ax.errorbar(one["difference"], rows[mask], xerr=one["standard_error"], capsize=3, label=label, **style)
+        few_ticks(ax)
+        ax.set_yticks(rows, labels)
         ax.set_ylim(-0.6, len(table) - 0.4)
         # Short lines, because the names of candidates take much of the width; above, because the legend is below.
         ax.set_xlabel(
@@ -250,7 +250,7 @@ class CandidatesDisplay(Display):
         )
         ax.xaxis.set_label_position("top")
         light_grid(ax, "x")
-        legend_below(ax, n_columns=1, labels_height=0.25)
+        legend_below(ax, labels_height=0.25)
         return ax
 
 

@@ -49,6 +49,16 @@ class Explanation:
         The score that contributions start from: a mean of the scores of training documents, as trees store it.
     ranking : DataFrame, shape (n_documents, 3) or (n_documents, 4)
         All documents of the query by rank, with the columns rank, row, label if labels were given, and score.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    >>> ranker = br.LightGBMRanker(n_estimators=20).fit(X, y, qid)
+    >>> why = br.explain(ranker, X, qid, query=7, ranks=(1, 2))
+    >>> scores = ranker.predict(X)[list(why.rows)]
+    >>> bool(np.isclose(why.table["difference"].sum(), scores[0] - scores[1]))
+    True
     """
 
     query: Any

@@ -98,6 +98,15 @@ class Measure(ABC):
     Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure` makes them from names.
     ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and ``repr(measure)`` is the call of
     `get_measure` that makes the measure.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> measure = br.get_measure("ndcg", k=10)
+    >>> measure, measure == br.get_measure("ndcg@10")
+    (get_measure('ndcg@10'), True)
+    >>> round(measure([0, 1, 1, 0], [0.2, 0.1, 0.9, 0.3], qid=[7, 7, 8, 8]), 4)
+    0.8155
     """
 
     @abstractmethod
@@ -165,6 +174,15 @@ class BoundMeasure(ABC):
     ----------
     measure : Measure
     queries : Queries
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> bound = br.get_measure("ndcg@10").bind([0, 1, 1, 0], br.Queries.from_sizes([2, 2]))
+    >>> for scores in ([0.2, 0.1, 0.9, 0.3], [0.1, 0.2, 0.9, 0.3]):
+    ...     print(bound.per_query(np.array(scores)).round(4), round(bound.mean(np.array(scores)), 4))
+    [0.6309 1.    ] 0.8155
+    [1. 1.] 1.0
     """
 
     def __init__(self, measure: Measure, queries: Queries) -> None:

@@ -167,6 +167,12 @@ class TieRange(NamedTuple):
     ----------
     worst, average, best : float, or ndarray of shape (n_queries,)
         The smallest NDCG over all permutations of tied documents, the mean, and the largest.
+
+    Examples
+    --------
+    >>> found = tie_range([0, 1, 1, 0], [0.5, 0.5, 0.9, 0.3], qid=[7, 7, 8, 8], per_query=True)
+    >>> found.worst.round(4), found.best.round(4)
+    (array([0.6309, 1.    ]), array([1., 1.]))
     """
 
     worst: Any

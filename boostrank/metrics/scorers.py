@@ -31,6 +31,15 @@ class RankingScorer:
     measure : Measure
     weights_request : bool or str, default False
         Whether scikit-learn's routing passes `sample_weight` to this scorer; see :meth:`set_score_request`.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    >>> ranker = br.LightGBMRanker(n_estimators=20).fit(X, y, qid)
+    >>> scorer = make_scorer("ndcg@5")
+    >>> scorer(ranker, X, y, qid) == br.ndcg_score(y, ranker.predict(X), qid, k=5)
+    True
     """
 
     measure: Measure

@@ -42,6 +42,17 @@ class QueryGridSearchCV(GridSearchCV):
 
     ``fit`` and ``score`` take `qid`, and `X` may be a DataFrame with a column or an index level named "qid". The
     attributes are those of ``GridSearchCV``.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    >>> ranker = br.LightGBMRanker("softmax", n_estimators=10)
+    >>> search = grid_search(ranker, {"num_leaves": [4, 8]}, X, y, qid, cv=3, scoring=["ndcg@10", "map"])
+    >>> search.best_params_ == search.cv_results_["params"][search.best_index_]
+    True
+    >>> search.score(X, y, qid=qid) == br.ndcg_score(y, search.predict(X), qid, k=10)
+    True
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:

@@ -35,7 +35,14 @@ class Differences(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The ends of a confidence interval: numbers, or arrays with one number for each ranker."""
+    """The ends of a confidence interval: numbers, or arrays with one number for each ranker.
+
+    Examples
+    --------
+    >>> low, high = bootstrap_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> round(low, 4), round(high, 4)
+    (-0.0598, 0.4598)
+    """
 
     low: Any
     high: Any

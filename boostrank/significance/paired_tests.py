@@ -37,6 +37,12 @@ class PairedTest(NamedTuple):
         Two-sided.
     wins, ties, losses : int
         Numbers of queries on which the ranker has the larger, the same and the smaller value.
+
+    Examples
+    --------
+    >>> result = permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> round(result.difference, 4), result.p_value, result.wins, result.ties, result.losses
+    (0.2, 0.25, 3, 1, 0)
     """
 
     difference: float

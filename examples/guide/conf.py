@@ -29,6 +29,9 @@ suppress_warnings = ["autosummary.import_cycle"]
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
+# Cards of the gallery link to pages of the guide, which tests/test_guide.py checks.
+linkcheck_ignore = [r"\w+\.html$"]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "boostrank"
 html_static_path = ["static"]

@@ -16,6 +16,16 @@ INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|{'|'.join(GREEK)})(?!\w)|\*"
 POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
 PART = re.compile(rf"(?P<name>{NAME})_(?P<index>{INDEX})|(?<=\S)\^(?P<power>{POWER})")
 LARGE = {"sum": "Σ", "prod": "Π"}
+#: A parameter of a function, with or without its value; and an inner product, <s, u>.
+NAME_OF_CODE = re.compile(r"[a-z_]{3,}(=\w+)?")
+PRODUCT = re.compile(r"<(?=\S)([^<>=]+, [^<>=]+)(?<=\S)>")
+#: A text of variables, functions, numbers and signs alone.
+TERMS = re.compile(
+    rf"(?:\b(?:[A-Za-z]|exp|log2?|max|min|softmax|diag|{'|'.join(GREEK)})\b|\d[\d.]*|[-+*/<>=()|\[\],^' ])+"
+)
+#: Variables, which are single letters; and minus signs, which are no hyphens.
+VARIABLE = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z])(?![A-Za-z0-9_-])")
+MINUS = re.compile(r"(?<=\s)-(?=\s)|(?<![\w)\]'*|])-(?=[\w(|])")
 
 
 def setup(app):
@@ -109,6 +119,9 @@ def draw_formulas(app, doctree):
     is_theory = "/theory/" in app.env.docname
     for literal in list(doctree.findall(nodes.literal_block)):
         if "formula" in literal["classes"]:
+            # Columns are aligned by spaces, which need letters of equal width.
+            if len(re.findall(r"^ *\S.*\S {2,}\S", literal.astext(), re.MULTILINE)) < 2:
+                literal["classes"].append("typeset")
             literal[:] = drawn(literal.astext())
             # Sphinx highlights blocks whose source is their text, and nothing else.
             literal.rawsource = ""
@@ -118,27 +131,35 @@ def draw_formulas(app, doctree):
             link.replace_self(link.children)
     for literal in list(doctree.findall(nodes.literal)):
         text = literal.astext()
-        is_code = isinstance(literal.parent, nodes.reference) or '"' in text or not (is_theory or PART.search(text))
+        is_name = NAME_OF_CODE.fullmatch(text) and text not in {*SIGNS, "exp", "log"} and not PART.match(text)
+        is_formula = is_theory or PART.search(text) or (TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text))
+        is_link = isinstance(literal.parent, nodes.reference) or "xref" in literal["classes"]
+        is_code = is_link or is_name or '"' in text or not is_formula
         if not is_code:
-            literal["classes"].append("formula")
+            literal["classes"] += ["formula", "typeset"]
             literal[:] = drawn(text)
 
 
 def drawn(text):
-    """A formula as nodes: text, subscripts and superscripts."""
-    parts, end = [], 0
+    """A formula as nodes: text, variables, subscripts and superscripts."""
+    parts, end, text = [], 0, PRODUCT.sub(r"⟨\1⟩", text)
     for part in PART.finditer(text):
         name, index, power = part["name"], part["index"], part["power"]
-        parts.append(nodes.Text(with_signs(text[end : part.start()] + LARGE.get(name, name or ""))))
+        parts += with_variables(text[end : part.start()] + LARGE.get(name, name or ""))
         if index:
-            content = with_signs(index.removeprefix("{").removesuffix("}"))
-            parts.append(nodes.subscript("", content))
+            content = index.removeprefix("{").removesuffix("}")
+            is_pair = content.isalpha() and content not in SIGNS
+            inside = [nodes.emphasis("", content)] if is_pair else with_variables(content)
+            parts.append(nodes.subscript("", "", *inside))
         else:
-            content = with_signs(power[1:-1] if power.startswith("(") else power)
-            parts.append(nodes.superscript("", content))
+            content = power[1:-1] if power.startswith("(") else power
+            parts.append(nodes.superscript("", "", *with_variables(content)))
         end = part.end()
-    return [*parts, nodes.Text(with_signs(text[end:]))]
+    return [*parts, *with_variables(text[end:])]
 
 
-def with_signs(text):
-    return SIGN.sub(lambda word: SIGNS[word[0]], text)
+def with_variables(text):
+    """Text of a formula as nodes: variables are in italics, signs and Greek letters replace their names."""
+    text = SIGN.sub(lambda word: SIGNS[word[0]], MINUS.sub("−", text)).replace("'", "′").replace("log2", "log₂")
+    pieces = VARIABLE.split(text)
+    return [nodes.emphasis("", piece) if i % 2 else nodes.Text(piece) for i, piece in enumerate(pieces) if piece]

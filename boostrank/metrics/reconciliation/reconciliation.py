@@ -65,6 +65,14 @@ class Reconciliation:
             Parts of the difference due to each convention, in the sequence of their columns; their sum is `difference`.
         because
             The parts that are not 0, as text, or the reason why the library does not take these data.
+
+    Examples
+    --------
+    >>> result = reconcile([1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], qid=[7, 7, 8, 8], measure="ndcg@10")
+    >>> result.head
+    'NDCG@10 = 0.3155 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document'
+    >>> [row[:4] for row in result.rows if row[0] == "LightGBM"]
+    [('LightGBM', 'ndcg@10', '0.8155', '+0.5000')]
     """
 
     kind: Kind

@@ -116,6 +116,13 @@ class StrongConvexity(NamedTuple):
         ``C``.
     norm : float
         The ``p`` of the p-norm.
+
+    Examples
+    --------
+    >>> strong_convexity("squared", n_documents=10)
+    StrongConvexity(constant=0.5, norm=2.0)
+    >>> round(regret_bound("squared", 0.005, n_documents=2, convexity=StrongConvexity(constant=2.0, norm=2.0)), 4)
+    0.1182
     """
 
     constant: float

@@ -72,6 +72,14 @@ class Feasibility:
     verdict : {"feasible", "boundary", "too fast"}
     reason : str
         Whole sentences that name theorems of the paper.
+
+    Examples
+    --------
+    >>> found = feasibility(("power", 0.5), k=10)
+    >>> found.discount, found.k, found.verdict
+    ('rank^-0.5', '10', 'too fast')
+    >>> found.reason.split(". ")[0]
+    'With the constant cutoff k = 10 the sum of discounts is bounded'
     """
 
     discount: str

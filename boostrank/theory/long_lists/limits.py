@@ -60,6 +60,12 @@ class Limit(NamedTuple):
         The limit of the standard deviation over lists; 0 if NDCG converges.
     source : str
         The theorem of the paper.
+
+    Examples
+    --------
+    >>> limit = ndcg_limit(ScoreCurve.binary(lambda s: s), discount=("power", 0.5))
+    >>> round(limit.value, 4), limit.standard_deviation, limit.source
+    (0.9428, 0.0, 'Theorem 7')
     """
 
     value: float
