@@ -82,6 +82,7 @@ FAULTY = {
     "masked": (np.ma.masked_array(X, mask=X > 1), "mask"),
     "a-series": (FRAME["a"], ""),
     "no-columns": (X[:, :0], ""),
+    "frame-without-columns": (FRAME[[]], ""),
     "no-rows": (X[:0], ""),
     "too-short": (X[:-1], "40|39"),
     "too-long": (np.vstack([X, X[:1]]), "40|41"),
