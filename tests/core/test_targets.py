@@ -82,11 +82,6 @@ def test_targets_of_the_largest_labels_are_finite_and_right(normalize):
     np.testing.assert_allclose(make_targets(labels, queries, normalize=normalize), small, rtol=1e-12)
 
 
-def test_unknown_normalizations_are_errors():
-    with pytest.raises(ValueError, match="normalize must be one of dcg, none, l2, sum, softmax; got 'max'"):
-        make_targets([1, 0], Queries.from_sizes([2]), normalize="max")
-
-
 @for_each("normalize", NORMALIZATIONS)
 @for_each("label", [-1.0, np.nan, np.inf])
 def test_bad_labels_are_errors_whatever_the_normalization(normalize, label):
