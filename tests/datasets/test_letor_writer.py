@@ -78,6 +78,7 @@ def test_written_text(tmp_path):
         ({"X": np.array([["a"], ["b"]])}, "X must be numbers: could not convert"),
         ({"y": [1.0]}, r"X has 2 rows, .* y has shape \(1,\)"),
         ({"qid": [1, 1, 1]}, r"X has 2 rows, .* qid has shape \(3,\)"),
+        ({"qid": 5}, r"X has 2 rows, .* qid has shape \(\)"),
         ({"comments": ["a"]}, "X has 2 rows, .* 1 comments"),
         ({"comments": ["a", "b\nc"]}, r"comments must be str of one line each; got 'b\\nc' in row 1"),
         ({"qid": ["a", "b c"]}, "qid must be integers, .* got 'b c' in row 1"),

@@ -103,7 +103,7 @@ CONTAINERS = {
     "series-with-reversed-index": lambda ids: pd.Series(ids, index=range(N_ROWS)[::-1]),
     "categories-in-reverse": lambda ids: pd.Categorical(ids, categories=[9, 3, 2, 1]),
     "nullable": lambda ids: pd.Series(ids, dtype="Int64"),
-    "long-doubles": lambda ids: np.array([2**53 + id_ for id_ in ids], np.longdouble),
+    "long-doubles": lambda ids: 1 + np.array(ids, np.longdouble) / 2**60,
     "times": lambda ids: pd.to_datetime(ids, unit="ns"),
     "polars": polars.Series,
     "arrow": pyarrow.array,

@@ -132,8 +132,6 @@ FUNCTIONS = {
         lambda seed: br.BaggedRanker(tiny(br.LightGBMRanker), random_state=seed).fit(X, Y, QID),
         NO_SEEDS,
     ),
-    "read_letor-zero_based": (lambda flag: br.read_letor("unused.txt", zero_based=flag), NO_FLAGS),
-    "read_letor_folds-zero_based": (lambda flag: br.read_letor_folds("unused", zero_based=flag), NO_FLAGS),
     "write_letor-zero_based": (lambda flag: br.write_letor("unused.txt", X, Y, QID, zero_based=flag), NO_FLAGS),
 }
 FUNCTION_CASES = {
