@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import boostrank as br
@@ -97,34 +97,6 @@ def test_ties_are_broken_by_quality_then_row():
     assert broken.rows.tolist() == [1, 0, 2, 3, 5, 6, 4]
     assert np.array_equal(broken.scores, ranked.scores)
     assert ranked.tied.sizes.tolist() == [2, 2, 3]
-
-
-@pytest.mark.slow
-@needs_library
-@pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
-@given(
-    sizes=st.lists(st.integers(1, 50), min_size=1, max_size=6),
-    seed=st.integers(0, 10**6),
-    kind=st.sampled_from(["equal", "few", "many"]),
-)
-@settings(max_examples=8)
-def test_measures_are_those_of_numpy_alone_and_together(ties, sizes, seed, kind):
-    random, queries = np.random.default_rng(seed), Queries.from_sizes(sizes)
-    y, scores = random.integers(0, 4, queries.n_rows), draw_scores(random, queries.n_rows, kind)
-    named = [get_measure(name, empty="zero") for name in NAMES]
-    measures = {str(m): get_measure(m, ties=ties) if hasattr(m, "ties") else m for m in named}
-    measures |= {"iprec": get_measure("iprec@0.5", ties="worst" if ties == "average" else ties)}
-    measures |= {"map of 2": get_measure("map", threshold=2, ties=ties), "linear": get_measure("ndcg", gain="linear")}
-    qid = queries.qid
-    with pytest.MonkeyPatch.context() as patch:
-        table = br.evaluate(y, scores, qid, measures, per_query=True)
-        alone = {name: measure(y, scores, qid, per_query=True) for name, measure in measures.items()}
-        patch.setenv("BOOSTRANK_COMPILED", "0")
-        expected = {name: measure(y, scores, qid, per_query=True) for name, measure in measures.items()}
-    for name, values in expected.items():
-        # Tied documents may be added in another sequence.
-        np.testing.assert_allclose(alone[name], values, rtol=1e-13, atol=1e-15, err_msg=name)
-        np.testing.assert_allclose(table[name], values, rtol=1e-13, atol=1e-15, err_msg=name)
 
 
 @pytest.mark.parametrize("library", ["1", "0"])

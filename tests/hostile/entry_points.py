@@ -144,7 +144,7 @@ RANKERS = {"LightGBMRanker": br.LightGBMRanker, "XGBoostRanker": br.XGBoostRanke
 NATIVE = {"LightGBMRanker": "lambdarank", "XGBoostRanker": "rank:ndcg"}
 
 
-def fit_predict(ranker_class, objective, y, q):
+def fit_predict(ranker_class, y, q, objective="softmax"):
     return tiny(ranker_class, objective=objective).fit(FEATURES, y, q).predict(FEATURES)
 
 
@@ -196,24 +196,11 @@ TRAINING = {
         f"{name}.{part}": on_rows(functools.partial(function, ranker_class))
         for name, ranker_class in RANKERS.items()
         for part, function in {
-            "fit": lambda ranker_class, y, q: fit_predict(ranker_class, "softmax", y, q),
+            "fit": fit_predict,
+            f"fit-{NATIVE[name].replace(':', '-')}": functools.partial(fit_predict, objective=NATIVE[name]),
             "eval_set": validated,
+            "score": scored,
         }.items()
-    },
-    **{
-        f"{name}.fit-{NATIVE[name].replace(':', '-')}": on_rows(
-            functools.partial(fit_predict, ranker_class, NATIVE[name])
-        )
-        for name, ranker_class in RANKERS.items()
-    },
-    **{
-        f"{name}.score": EntryPoint(
-            lambda y, s, q, ranker_class=ranker_class: scored(ranker_class, y, q),
-            lambda y, s, c, ranker_class=ranker_class: mean_ndcg(
-                y, trained(ranker_class).predict(FEATURES).tolist(), c
-            ),
-        )
-        for name, ranker_class in RANKERS.items()
     },
     "cross_validate": on_rows(cross_validated),
 }

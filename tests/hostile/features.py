@@ -70,7 +70,6 @@ VALID = {
     "polars": (polars.DataFrame(X, schema=["a", "b", "c"]), X),
     "arrow": (pyarrow.table({name: X[:, i] for i, name in enumerate("abc")}), X),
 }
-SHAPE = "shape|dimension|2D|1D|[Rr]eshape"
 FAULTY = {
     "infinity": (with_value(INF, float), "inf"),
     "infinity-in-csr": (sparse.csr_matrix(with_value(INF, float)), "inf"),

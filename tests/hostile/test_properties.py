@@ -28,6 +28,7 @@ def columns(rows):
     return [list(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.usefixtures("implementation")
 @pytest.mark.parametrize("name", SETTINGS)
 @given(rows=ROWS, k=st.sampled_from(KS), ties=st.sampled_from(TIES), data=st.data())
 @settings(max_examples=12)
