@@ -1,6 +1,5 @@
 """DCG: gains, discounts, cutoffs, ideals and ties, by definition, if possible over all permutations."""
 
-import itertools
 import math
 
 import numpy as np
@@ -139,25 +138,6 @@ def test_ties_over_all_permutations_of_tied_documents(ties, choose, k, discount)
     for value, part in zip(result, slices(sizes), strict=True):
         values = [dcg_of_order(gains[part], order, discount, k) for order in orders_by(scores[part].tolist())]
         assert value == pytest.approx(choose(values), abs=1e-12)
-
-
-def test_many_queries_over_several_blocks_equal_one_query_at_a_time():
-    random = np.random.default_rng(0)
-    sizes = [*random.integers(1, 60, 1200).tolist(), 17_000, 3]
-    labels, scores = ragged(sizes)
-    dcg, queries = DCG(k=5), Queries.from_sizes(sizes)
-    gains = dcg.gains(labels)
-    result = dcg.of_ranking(gains, scores, queries)
-    assert len(list(queries.blocks())) > 2
-    table = [0.0, *itertools.accumulate(1 / math.log2(1 + rank) if rank <= 5 else 0.0 for rank in range(1, 17_001))]
-    for value, part in zip(result, slices(sizes), strict=True):
-        expected, first = 0.0, 0
-        for score in (2.0, 1.0, 0.0):
-            group = gains[part][scores[part] == score]
-            if len(group):
-                expected += group.mean() * (table[first + len(group)] - table[first])
-                first += len(group)
-        assert value == pytest.approx(expected, abs=1e-10)
 
 
 def test_str_names_the_metric():

@@ -1,6 +1,7 @@
 """Ranked documents: compiled selection and sorting with NumPy give the same documents, and so the same measures."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,16 +101,18 @@ def test_ties_are_broken_by_quality_then_row():
 
 
 @pytest.mark.parametrize("library", ["1", "0"])
-def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, library):
+def test_results_do_not_depend_on_blocks_and_the_number_of_threads(monkeypatch, library):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
-    monkeypatch.setattr(rankings, "COMPILED_BLOCK_ROWS", 500)
-    monkeypatch.setattr(rankings, "BLOCK_ROWS", 500)
     random = np.random.default_rng(0)
     queries = Queries.from_sizes(random.integers(1, 60, 200))
     y, scores = random.integers(0, 5, queries.n_rows), np.round(random.normal(size=queries.n_rows), 1)
-    results = []
+    assert len(queries.blocks()) == 1
+    expected, results = br.evaluate(y, scores, queries.qid, NAMES, per_query=True), []
+    monkeypatch.setattr(rankings, "COMPILED_BLOCK_ROWS", 500)
+    monkeypatch.setattr(rankings, "BLOCK_ROWS", 500)
     for n_jobs in (1, 2, 7):
         with use_threads(n_jobs):
             results.append(br.evaluate(y, scores, queries.qid, NAMES, per_query=True))
     assert all(result.equals(results[0]) for result in results[1:])
+    pd.testing.assert_frame_equal(results[0], expected, rtol=1e-12)
     assert not results[0].isna().all().any()

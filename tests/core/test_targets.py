@@ -31,10 +31,6 @@ FORMULAS = {
 }
 
 
-def test_every_normalization_has_a_formula_here():
-    assert set(FORMULAS) == set(NORMALIZATIONS)
-
-
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5), highest=st.sampled_from([0, 1, 4]))
 def test_targets_by_formula(normalize, sizes, highest):

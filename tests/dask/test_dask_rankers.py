@@ -219,8 +219,6 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
         ranker.fit(X, y, qid, eval_set=[rows], eval_metric="err@3")
     with pytest.raises(ValueError, match="needs validation queries"):
         small(bd.LightGBMRanker, early_stopping_rounds=3).fit(X, y, qid)
-    with pytest.raises(ValueError, match="n_estimators must be an integer"):
-        small(bd.LightGBMRanker, n_estimators=0).fit(X, y, qid)
 
 
 def test_frames_must_have_known_categories_and_the_same_names(client, data, small):

@@ -14,11 +14,7 @@ from scipy import sparse as sp
 from boostrank.datasets import read_letor, write_letor
 
 ANY_FLOAT = st.floats(allow_subnormal=True) | st.integers(-9, 9).map(float)
-
-
 LINE_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=6).map(str.strip)
-
-
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=":#"), min_size=1)
 QID_TEXT = ANY_TEXT | st.sampled_from(["7", "07", "+7", "-0", "0", "-7", "1.0", "\\xe9", "é", "7a"])
 

@@ -40,15 +40,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     **{name: {"k": K} for name in brute_force.RANKED},
     "err": {"k": K, "max_grade": brute_force.MAX_GRADE},
     "rbp": {"k": K, "p": P},
+    **{f"linear {name}": {"k": K, "gain": "linear"} for name in ("ndcg", "dcg")},
     **{name: {} for name in (*brute_force.WHOLE, *brute_force.PAIRED)},
 }
 
 
-def measure(name: str, k: Any = K) -> EntryPoint:
+def measure(name: str) -> EntryPoint:
     """The function of a measure, which returns the value of each query."""
     settings, function = SETTINGS[name], FUNCTIONS[name.removeprefix("linear ")]
-    if name.startswith("linear "):
-        settings = {**settings, "gain": "linear"}
     return EntryPoint(
         lambda y, s, q: function(y, s, q, empty="skip", per_query=True, **settings),
         lambda y, s, c: brute_force.per_query(name, y, s, c, settings.get("k")),

