@@ -62,6 +62,7 @@ def test_a_summary_counts_queries():
         ([X, Y, np.array(["a", None, "b", "b"], dtype=object)], "qid must not be missing"),
         ([np.where(X == 3, np.inf, X), Y, QID], "infinity"),
         ([X, Y, QID * 0.3], "not whole"),
+        ([X, Y, np.where(QID == 3, np.nan, QID)], "such as nan"),
     ],
 )
 def test_faults_name_the_partition_and_the_argument(part, message):

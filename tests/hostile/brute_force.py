@@ -32,9 +32,9 @@ def ndcg(shown, depth, gain=exp2_gain):
 
 
 def iprec(shown):
-    """The mean over the eleven levels of recall, each rounded as by trec_eval."""
+    """The mean over the eleven levels of recall, each rounded as by trec_eval, in floats: 0.7 * 3 + 0.9 is below 3."""
     found = [sum(label >= THRESHOLD for label in shown[:rank]) for rank in range(1, len(shown) + 1)]
-    levels = [math.floor(Fraction(tenths, 10) * found[-1] + Fraction(9, 10)) for tenths in range(11)]
+    levels = [math.floor(tenths / 10 * found[-1] + 0.9) for tenths in range(11)]
     best = [max(precision(shown, r, THRESHOLD) for r, n in enumerate(found, 1) if n >= level) for level in levels]
     return sum(best) / len(best)
 

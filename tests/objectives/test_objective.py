@@ -218,9 +218,11 @@ def test_results_are_written_where_asked(surrogate):
     np.testing.assert_array_equal(out, objective.gradient_hessian(scores))
 
 
+@pytest.mark.parametrize("library", ["1", "0"])
 @every
 @for_each("bad", [np.nan, np.inf, -np.inf])
-def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(implementation, surrogate, bad):
+def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(monkeypatch, library, surrogate, bad):
+    monkeypatch.setenv("BOOSTRANK_COMPILED", library)
     labels, _, scores = ragged()
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad
