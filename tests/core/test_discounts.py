@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from boostrank.core.dcg import DCG
 from boostrank.core.discounts import discounted_cutoffs, ranks_kept
-from boostrank.core.queries import Queries
-
-
-@pytest.mark.parametrize("k", [None, 1, 7, 0.2, 1.0])
-def test_ranks_kept_are_those_of_dcg(k):
-    sizes = np.arange(1, 60)
-    expected = DCG(k).cutoffs(Queries.from_sizes(sizes))
-    np.testing.assert_array_equal(ranks_kept(k, sizes), expected)
 
 
 def test_a_power_of_the_length_is_rounded_up():

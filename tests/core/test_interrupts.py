@@ -2,19 +2,29 @@
 
 import signal
 import threading
+from contextlib import contextmanager
 
 import pytest
 
 from boostrank.core.interrupts import defer_interrupts, interruptible
 
 
+@contextmanager
+def handled_by(handler, number=signal.SIGINT):
+    """Set the handler of a signal for a block, after which it must still be set."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.fixture(autouse=True)
 def _default_handler():
     # A shell that starts pytest in the background makes it ignore this signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
+    with handled_by(signal.default_int_handler):
+        yield
 
 
 def interrupt(seen=None):
@@ -89,27 +99,19 @@ def test_handlers_of_all_signals_of_the_user_wait_and_are_restored(name):
     def handler(number, frame):
         seen.append(number)
 
-    before = signal.signal(number, handler)
-    try:
+    with handled_by(handler, number):
         with defer_interrupts():
             # As in a system, a signal that waits already is not handled twice.
             signal.raise_signal(number)
             signal.raise_signal(number)
             assert seen == []
         assert seen == [number]
-        assert signal.getsignal(number) is handler
-    finally:
-        signal.signal(number, before)
 
 
 def test_signals_that_are_ignored_stay_ignored():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with defer_interrupts():
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-            interrupt()
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    with handled_by(signal.SIG_IGN), defer_interrupts():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        interrupt()
 
 
 def test_other_threads_neither_defer_nor_handle_signals():
@@ -144,12 +146,8 @@ def test_every_signal_that_waits_is_handled_though_a_handler_raises():
             signal.raise_signal(signal.SIGTERM)
             interrupt()
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        with pytest.raises((SystemExit, KeyboardInterrupt)) as raised:
-            work()
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with handled_by(end, signal.SIGTERM), pytest.raises((SystemExit, KeyboardInterrupt)) as raised:
+        work()
     assert {type(raised.value), type(raised.value.__context__)} == {SystemExit, KeyboardInterrupt}
     with defer_interrupts():
         interruptible(list)

@@ -235,7 +235,10 @@ def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])
-def test_the_first_document_without_a_finite_gradient_is_named(four_threads, n_jobs):
+@pytest.mark.parametrize("library", ["1", "0"])
+def test_the_first_document_without_a_finite_gradient_is_named(four_threads, library, n_jobs, monkeypatch):
+    monkeypatch.setenv("BOOSTRANK_COMPILED", library)
+    monkeypatch.setattr("boostrank.objectives.objective.COMPILED_BLOCK_ROWS", 1000)
     labels, queries, scores = data()
     objective, last = make_objective("softmax", labels, queries), queries.blocks()[-1].rows
     scores[last.start + 3] = np.nan

@@ -149,16 +149,6 @@ def test_predictions_are_those_of_the_local_ranker(fitted, rows, data):
         fitted.predict(rows[0][:, :5])
     with pytest.raises(ValueError, match="two dimensions"):
         fitted.predict(rows[0][:, 0])
-    nothing = rows[0][rows[0][:, 0] > 100]
-    assert fitted.predict(nothing).compute().shape == (0,)
-
-
-def test_the_score_is_that_of_whole_queries(place, interleaved, even_sizes, small_local):
-    X, y, qid = interleaved
-    ranker = bd.LightGBMRanker(k=5, gain="linear")
-    ranker.local = small_local(bd.LightGBMRanker, k=5, gain="linear", n_estimators=2).fit(X, y, qid)
-    expected = br.ndcg_score(y, ranker.local.predict(X), qid, k=5, gain="linear")
-    assert ranker.score(*place(interleaved, even_sizes(len(y), 3))) == pytest.approx(expected, abs=1e-12)
 
 
 # Errors
@@ -169,11 +159,8 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
     X, y, qid = rows
     ranker = small(bd.XGBoostRanker)
     cases = [
-        ((X, y, qid + 0.5), ValueError, "partition [012]: qid holds numbers that are missing or not whole"),
         ((X, y, da.where(qid == 149, np.nan, qid)), ValueError, "partition 2: qid holds .* such as nan"),
         ((X, -y, qid), ValueError, "partition [012]: relevance.*negative"),
-        ((X, da.where(y > 3, np.nan, y), qid), ValueError, "partition [012]: relevance.*finite"),
-        ((da.where(X > 1, np.inf, X), y, qid), ValueError, "partition [012]: Input X contains infinity"),
         ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 3"),
         ((X, y, None), ValueError, r"Ranker\.fit got no qid"),
         ((X, data[1], qid), TypeError, "y must be a dask"),
@@ -209,7 +196,6 @@ def test_bad_weights_are_errors_that_name_them(rows, small):
         (-np.ones(150), "sample_weight must be finite, not negative"),
         (pd.Series(np.ones(150)), "its index is not used on Dask"),
         (y * 0, "sample_weight is zero for all queries to train on"),
-        (-1.0 - y, "partition [012]: sample_weight must be finite, not negative"),
         (y + 1, "sample_weight differs within query"),
     ]
     for weights, message in cases:
@@ -233,8 +219,6 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
         ranker.fit(X, y, qid, eval_set=[rows], eval_metric="err@3")
     with pytest.raises(ValueError, match="needs validation queries"):
         small(bd.LightGBMRanker, early_stopping_rounds=3).fit(X, y, qid)
-    with pytest.raises(ValueError, match="n_estimators must be an integer"):
-        small(bd.LightGBMRanker, n_estimators=0).fit(X, y, qid)
 
 
 def test_frames_must_have_known_categories_and_the_same_names(client, data, small):

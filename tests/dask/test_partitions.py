@@ -42,18 +42,6 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
         assert by_first_appearance[part.queries].tolist() == pd.unique(held[2]).tolist()
 
 
-@pytest.mark.parametrize("kind", [np.float64, str])
-def test_query_ids_may_be_floats_or_strings(client, place, data, even_sizes, kind):
-    X, y, qid = data
-    ids = np.array([f"q{i}" for i in qid]) if kind is str else qid.astype(kind)
-    expected, found = (
-        contents(client, colocate_queries(client, *place((X, y, part), even_sizes(len(y), 3)))) for part in (qid, ids)
-    )
-    for integer, other in zip(expected, found, strict=True):
-        np.testing.assert_array_equal(other[3], integer[3])
-        assert other[2].tolist() == ([f"q{i}" for i in integer[2]] if kind is str else integer[2].tolist())
-
-
 @pytest.mark.parametrize("meta", [np.int64, "U3"])
 def test_a_partition_with_ids_of_another_type_is_an_error(client, place, data, even_sizes, meta):
     X, y, qid = place(data, even_sizes(len(data[1]), 2))

@@ -34,12 +34,6 @@ def test_equal_strings_are_equal_ids_of_any_type():
     np.testing.assert_array_equal(*hashes)
 
 
-@pytest.mark.parametrize(("wrong", "message"), [(1.5, "not whole, such as 1.5"), (np.nan, "missing.*such as nan")])
-def test_numbers_that_are_no_ids_are_an_error(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        plain_ids(np.array([2.0, wrong]))
-
-
 def test_columns_of_one_value_are_flattened():
     rows = as_rows([X, Y[:, None], pd.DataFrame({"qid": QID}), Y[:, None] * 0.5])
     assert [len(rows.relevance), rows.qid.tolist(), rows.weights.tolist()] == [4, QID.tolist(), [0.0, 0.5, 1.0, 0.0]]
@@ -68,6 +62,7 @@ def test_a_summary_counts_queries():
         ([X, Y, np.array(["a", None, "b", "b"], dtype=object)], "qid must not be missing"),
         ([np.where(X == 3, np.inf, X), Y, QID], "infinity"),
         ([X, Y, QID * 0.3], "not whole"),
+        ([X, Y, np.where(QID == 3, np.nan, QID)], "such as nan"),
     ],
 )
 def test_faults_name_the_partition_and_the_argument(part, message):

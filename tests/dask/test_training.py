@@ -311,22 +311,6 @@ def test_native_objectives_take_weights(ranker_class, native, place, data, align
     assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
 
 
-@pytest.mark.parametrize(
-    ("ranker_class", "objective"),
-    [(bd.LightGBMRanker, "softmax"), (bd.XGBoostRanker, "edge-logistic")],
-)
-def test_the_weights_of_a_partition_may_all_be_zero(
-    ranker_class, objective, place, data, aligned_sizes, small, small_local
-):
-    X, y, qid = data
-    sizes = aligned_sizes(qid, 2)
-    weights = (np.arange(len(y)) >= sizes[0]).astype(float)
-    *rows, on_dask = place((X, y, qid, weights), sizes)
-    local = small_local(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X)
-    scores = small(ranker_class, objective).fit(*rows, sample_weight=on_dask).to_local().predict(X)
-    assert_close(scores, local)
-
-
 # Validation
 
 

@@ -78,12 +78,3 @@ def test_mq2008_folds(shared_data, mq2008_folds):
     comments = read_letor(path, comments=True)[3]
     assert comments[0].startswith("docid = GX004-93-7097963 inc = 0.0428")
     assert len(comments) == y.size
-
-
-def test_clueweb09_fold(clueweb09_folds):
-    fold = clueweb09_folds[0]
-    y = np.concatenate([fold.train.y, fold.test.y])
-    assert fold.validation is None
-    assert np.unique(np.concatenate([fold.train.qid, fold.test.qid])).size == 61
-    assert np.bincount(y.astype(int)).tolist() == [21_808, 3_274, 1_242, 172, 150]
-    assert fold.train.X.shape[1] == 42

@@ -14,11 +14,7 @@ from scipy import sparse as sp
 from boostrank.datasets import read_letor, write_letor
 
 ANY_FLOAT = st.floats(allow_subnormal=True) | st.integers(-9, 9).map(float)
-
-
 LINE_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=6).map(str.strip)
-
-
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=":#"), min_size=1)
 QID_TEXT = ANY_TEXT | st.sampled_from(["7", "07", "+7", "-0", "0", "-7", "1.0", "\\xe9", "é", "7a"])
 
@@ -78,6 +74,7 @@ def test_written_text(tmp_path):
         ({"X": np.array([["a"], ["b"]])}, "X must be numbers: could not convert"),
         ({"y": [1.0]}, r"X has 2 rows, .* y has shape \(1,\)"),
         ({"qid": [1, 1, 1]}, r"X has 2 rows, .* qid has shape \(3,\)"),
+        ({"qid": 5}, r"X has 2 rows, .* qid has shape \(\)"),
         ({"comments": ["a"]}, "X has 2 rows, .* 1 comments"),
         ({"comments": ["a", "b\nc"]}, r"comments must be str of one line each; got 'b\\nc' in row 1"),
         ({"qid": ["a", "b c"]}, "qid must be integers, .* got 'b c' in row 1"),

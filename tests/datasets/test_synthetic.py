@@ -41,14 +41,6 @@ def test_noise_misleads_expected_gains():
     assert best - br.expected_ndcg(bayes, expected_gain, qid).mean() > 0.05
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"n_queries": 0}, {"n_documents": 0}, {"n_documents": (5, 3)}, {"n_features": 4}, {"noise": 1.0}]
-)
-def test_arguments_out_of_range_are_errors(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        br.make_ranking(**wrong)
-
-
 def test_users_of_a_divided_ranking_disagree_about_one_kind_of_documents():
     X, y, qid, bayes = br.datasets.make_divided_ranking(3000, random_state=0)
     kind, sizes = X.argmax(axis=1), np.bincount(qid)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
+from measure_definitions import CHOOSE, DEFINITIONS, WITHOUT_CUTOFF, precision
 from oracles import orders_by
 
-THRESHOLD, PERSISTENCE = 1, Fraction(0.8)
-CHOOSE = {"average": lambda values: sum(values) / len(values), "best": max, "worst": min, "stable": lambda v: v[0]}
+THRESHOLD = 1
+#: The scale of expected reciprocal rank, which is one number for a data set and not for a query.
+MAX_GRADE = 6
 
 
 def exp2_gain(label):
@@ -19,140 +22,61 @@ def exp2_gain(label):
     return Fraction(math.expm1(float(label) * math.log(2)))
 
 
-def discount(rank):
-    return Fraction(1 / math.log2(1 + rank))
+# Each takes the labels in the sequence in which they are ranked, and the number of ranks that count.
+def dcg(shown, depth, gain=exp2_gain):
+    return sum(gain(label) * Fraction(1 / math.log2(1 + rank)) for rank, label in enumerate(shown[:depth], 1))
 
 
-def depth_of(k, n):
-    return n if k is None else k if isinstance(k, int) else max(1, math.ceil(k * n - 1e-9))
+def ndcg(shown, depth, gain=exp2_gain):
+    return dcg(shown, depth, gain) / dcg(sorted(shown, reverse=True), depth, gain)
 
 
-def relevant(label):
-    return Fraction(label) >= THRESHOLD
+def iprec(shown):
+    """The mean over the eleven levels of recall, each rounded as by trec_eval, in floats: 0.7 * 3 + 0.9 is below 3."""
+    found = [sum(label >= THRESHOLD for label in shown[:rank]) for rank in range(1, len(shown) + 1)]
+    levels = [math.floor(tenths / 10 * found[-1] + 0.9) for tenths in range(11)]
+    best = [max(precision(shown, r, THRESHOLD) for r, n in enumerate(found, 1) if n >= level) for level in levels]
+    return sum(best) / len(best)
 
 
-# Each takes the labels in the sequence in which they are ranked, the number of ranks that count, and all labels.
-def dcg(shown, depth, labels, gain=exp2_gain):
-    return sum(gain(label) * discount(rank) for rank, label in enumerate(shown[:depth], 1))
-
-
-def linear_dcg(shown, depth, labels):
-    return dcg(shown, depth, labels, Fraction)
-
-
-def ndcg(shown, depth, labels, gain=exp2_gain):
-    return dcg(shown, depth, labels, gain) / dcg(sorted(labels, key=Fraction, reverse=True), depth, labels, gain)
-
-
-def linear_ndcg(shown, depth, labels):
-    return ndcg(shown, depth, labels, Fraction)
-
-
-def precision(shown, depth, labels):
-    return Fraction(sum(map(relevant, shown[:depth])), depth)
-
-
-def recall(shown, depth, labels):
-    return Fraction(sum(map(relevant, shown[:depth])), sum(map(relevant, labels)))
-
-
-def average_precision(shown, depth, labels):
-    found = [precision(shown, rank, labels) for rank, label in enumerate(shown[:depth], 1) if relevant(label)]
-    return sum(found) / Fraction(sum(map(relevant, labels)))
-
-
-def mean_precision(shown, depth, labels):
-    return sum(precision(shown, rank, labels) for rank in range(1, depth + 1)) / depth
-
-
-def reciprocal_rank(shown, depth, labels):
-    return next((Fraction(1, rank) for rank, label in enumerate(shown[:depth], 1) if relevant(label)), Fraction(0))
-
-
-def success(shown, depth, labels):
-    return Fraction(int(any(map(relevant, shown[:depth]))))
-
-
-def rprec(shown, depth, labels):
-    return precision(shown, sum(map(relevant, labels)), labels)
-
-
-def iprec(shown, depth, labels):
-    """The mean over the eleven levels of recall, each rounded as by trec_eval."""
-    n_relevant = sum(map(relevant, labels))
-    levels = [math.floor(Fraction(tenths, 10) * n_relevant + Fraction(9, 10)) for tenths in range(11)]
-    ranks = range(1, len(shown) + 1)
-    best = [max(precision(shown, r, labels) for r in ranks if sum(map(relevant, shown[:r])) >= n) for n in levels]
-    return sum(best) / Fraction(len(best))
-
-
-def bpref(shown, depth, labels):
-    n_relevant, total, above = sum(map(relevant, labels)), Fraction(0), 0
-    for label in shown:
-        if relevant(label):
-            total += 1 - Fraction(min(above, n_relevant), max(1, min(n_relevant, len(labels) - n_relevant)))
-        else:
-            above += 1
-    return total / n_relevant
-
-
-def rbp(shown, depth, labels):
-    return sum((1 - PERSISTENCE) * PERSISTENCE**rank for rank, label in enumerate(shown[:depth]) if relevant(label))
-
-
-def err(shown, depth, labels):
-    total, reading, top = Fraction(0), Fraction(1), Fraction(2.0**MAX_GRADE)
-    for rank, label in enumerate(shown[:depth], 1):
-        satisfied = exp2_gain(label) / top
-        total += reading * satisfied / rank
-        reading *= 1 - satisfied
-    return total
-
-
-#: The scale of expected reciprocal rank, which is one number for a data set and not for a query.
-MAX_GRADE = 6
-RANKED = {
+OF_GAINS = {
     "ndcg": ndcg,
     "dcg": dcg,
-    "precision": precision,
-    "recall": recall,
-    "map": average_precision,
-    "mean_precision": mean_precision,
-    "mrr": reciprocal_rank,
-    "err": err,
-    "rbp": rbp,
-    "success": success,
-    "linear ndcg": linear_ndcg,
-    "linear dcg": linear_dcg,
+    "linear ndcg": partial(ndcg, gain=Fraction),
+    "linear dcg": partial(dcg, gain=Fraction),
 }
+RANKED = (*OF_GAINS, *DEFINITIONS)
 #: Measures without a cutoff.
-WHOLE = {"rprec": rprec, "iprec": iprec, "bpref": bpref}
+WHOLE = (*WITHOUT_CUTOFF, "iprec")
 PAIRED = ("auc", "kendall_tau", "agreement")
 
 
-def is_empty(name, labels):
-    """Whether the measure is undefined for these labels."""
-    if name in ("ndcg", "dcg", "err", "linear ndcg", "linear dcg"):
-        return not any(labels)
-    return not any(map(relevant, labels))
+def of_ranking(name, shown, depth):
+    """A measure of the labels of the ranked documents."""
+    if name in OF_GAINS:
+        return OF_GAINS[name](shown, depth)
+    if name in WITHOUT_CUTOFF:
+        return WITHOUT_CUTOFF[name](shown, THRESHOLD)
+    if name == "iprec":
+        return iprec(shown)
+    return DEFINITIONS[name](shown, depth, MAX_GRADE if name == "err" else THRESHOLD)
 
 
 def of_query(name, labels, scores, k=None, ties="average"):
     """A measure of one query; NaN where it is undefined."""
     if name in PAIRED:
         return paired(name, labels, scores, ties)
-    if is_empty(name, labels):
+    if not any(labels) if name in OF_GAINS or name == "err" else max(labels) < THRESHOLD:
         return math.nan
     if name == "iprec" and ties == "average":
         ties = "worst"  # Its default.
-    depth = depth_of(k, len(labels))
-    values = [{**RANKED, **WHOLE}[name]([labels[i] for i in order], depth, labels) for order in orders_by(scores)]
-    return float(CHOOSE[ties](values))
+    depth = len(labels) if k is None else k if isinstance(k, int) else max(1, math.ceil(k * len(labels) - 1e-9))
+    return float(CHOOSE[ties]([of_ranking(name, [labels[i] for i in order], depth) for order in orders_by(scores)]))
 
 
 def paired(name, labels, scores, ties="average"):
     """A measure of pairs of documents: of different labels for AUC and agreement, of all pairs for Kendall's tau."""
-    levels = [relevant(label) for label in labels] if name == "auc" else list(labels)
+    levels = [label >= THRESHOLD for label in labels] if name == "auc" else list(labels)
     alike = opposite = tied = same_label = same_score = 0
     for i in range(len(levels)):
         for j in range(i):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from loss_defaults import PLAIN_TREES
-from measure_definitions import FUNCTIONS
+from measure_definitions import FUNCTIONS, P
 
 import boostrank as br
 from boostrank import metrics, significance
@@ -39,15 +39,15 @@ class EntryPoint(NamedTuple):
 SETTINGS: dict[str, dict[str, Any]] = {
     **{name: {"k": K} for name in brute_force.RANKED},
     "err": {"k": K, "max_grade": brute_force.MAX_GRADE},
+    "rbp": {"k": K, "p": P},
+    **{f"linear {name}": {"k": K, "gain": "linear"} for name in ("ndcg", "dcg")},
     **{name: {} for name in (*brute_force.WHOLE, *brute_force.PAIRED)},
 }
 
 
-def measure(name: str, k: Any = K) -> EntryPoint:
+def measure(name: str) -> EntryPoint:
     """The function of a measure, which returns the value of each query."""
     settings, function = SETTINGS[name], FUNCTIONS[name.removeprefix("linear ")]
-    if name.startswith("linear "):
-        settings = {**settings, "gain": "linear"}
     return EntryPoint(
         lambda y, s, q: function(y, s, q, empty="skip", per_query=True, **settings),
         lambda y, s, c: brute_force.per_query(name, y, s, c, settings.get("k")),
@@ -143,7 +143,7 @@ RANKERS = {"LightGBMRanker": br.LightGBMRanker, "XGBoostRanker": br.XGBoostRanke
 NATIVE = {"LightGBMRanker": "lambdarank", "XGBoostRanker": "rank:ndcg"}
 
 
-def fit_predict(ranker_class, objective, y, q):
+def fit_predict(ranker_class, y, q, objective="softmax"):
     return tiny(ranker_class, objective=objective).fit(FEATURES, y, q).predict(FEATURES)
 
 
@@ -195,24 +195,11 @@ TRAINING = {
         f"{name}.{part}": on_rows(functools.partial(function, ranker_class))
         for name, ranker_class in RANKERS.items()
         for part, function in {
-            "fit": lambda ranker_class, y, q: fit_predict(ranker_class, "softmax", y, q),
+            "fit": fit_predict,
+            f"fit-{NATIVE[name].replace(':', '-')}": functools.partial(fit_predict, objective=NATIVE[name]),
             "eval_set": validated,
+            "score": scored,
         }.items()
-    },
-    **{
-        f"{name}.fit-{NATIVE[name].replace(':', '-')}": on_rows(
-            functools.partial(fit_predict, ranker_class, NATIVE[name])
-        )
-        for name, ranker_class in RANKERS.items()
-    },
-    **{
-        f"{name}.score": EntryPoint(
-            lambda y, s, q, ranker_class=ranker_class: scored(ranker_class, y, q),
-            lambda y, s, c, ranker_class=ranker_class: mean_ndcg(
-                y, trained(ranker_class).predict(FEATURES).tolist(), c
-            ),
-        )
-        for name, ranker_class in RANKERS.items()
     },
     "cross_validate": on_rows(cross_validated),
 }

@@ -70,7 +70,6 @@ VALID = {
     "polars": (polars.DataFrame(X, schema=["a", "b", "c"]), X),
     "arrow": (pyarrow.table({name: X[:, i] for i, name in enumerate("abc")}), X),
 }
-SHAPE = "shape|dimension|2D|1D|[Rr]eshape"
 FAULTY = {
     "infinity": (with_value(INF, float), "inf"),
     "infinity-in-csr": (sparse.csr_matrix(with_value(INF, float)), "inf"),
@@ -82,6 +81,7 @@ FAULTY = {
     "masked": (np.ma.masked_array(X, mask=X > 1), "mask"),
     "a-series": (FRAME["a"], ""),
     "no-columns": (X[:, :0], ""),
+    "frame-without-columns": (FRAME[[]], ""),
     "no-rows": (X[:0], ""),
     "too-short": (X[:-1], "40|39"),
     "too-long": (np.vstack([X, X[:1]]), "40|41"),

@@ -55,6 +55,8 @@ DIFFERENT = {
         datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
         datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
     ],
+    "texts-with-a-zero": ["a", "a\0"],
+    "bytes-with-a-zero": [b"a", b"a\0"],
     "tuples-and-text": [(1, 2), (1, 3), "12"],
 }
 #: Values that are equal, though they look different.
@@ -64,12 +66,13 @@ EQUAL = {
     "signed-zeros": [0.0, -0.0],
     "text-of-numpy": ["a", np.str_("a")],
 }
-MISSING = r"missing"
+MISSING = r"qid must not be missing; qid\[1\] is"
 #: Ids with a fault.
 FAULTY = {
     "nan-beside-text": (tiled(["a", NAN]), MISSING),
     "nan-in-an-array": (np.array(tiled([1.0, NAN])), MISSING),
     "not-a-time": (np.array(tiled(["2020-01-01", "NaT"]), "datetime64[D]"), MISSING),
+    "missing-object": (pd.Series(tiled(["a", pd.NA]), dtype=object), MISSING),
     "nullable-integers": (pd.Series(tiled([1, None]), dtype="Int64"), MISSING),
     "missing-category": (pd.Series(tiled(["a", None]), dtype="category"), MISSING),
     "null-of-polars": (polars.Series(tiled(["a", None])), MISSING),
@@ -77,7 +80,10 @@ FAULTY = {
     "masked": (np.ma.masked_array(tiled([1, 2]), mask=tiled([0, 1])), "mask"),
     "a-number": (5, ""),
     "a-text": ("abcdefgh", ""),
+    "a-set": (set(range(N_ROWS)), "one query id per row"),
+    "an-iterator": (iter(range(N_ROWS)), "one query id per row"),
     "two-columns": (np.zeros((N_ROWS, 2), int), "one-dimensional|shape"),
+    "no-columns": (np.empty((N_ROWS, 0)), "one-dimensional|shape"),
     "too-short": (tiled([1, 2])[:-1], str(N_ROWS)),
     "too-long": ([*tiled([1, 2]), 1], str(N_ROWS)),
     "empty": ([], ""),
@@ -97,6 +103,7 @@ CONTAINERS = {
     "series-with-reversed-index": lambda ids: pd.Series(ids, index=range(N_ROWS)[::-1]),
     "categories-in-reverse": lambda ids: pd.Categorical(ids, categories=[9, 3, 2, 1]),
     "nullable": lambda ids: pd.Series(ids, dtype="Int64"),
+    "long-doubles": lambda ids: 1 + np.array(ids, np.longdouble) / 2**60,
     "times": lambda ids: pd.to_datetime(ids, unit="ns"),
     "polars": polars.Series,
     "arrow": pyarrow.array,

@@ -40,12 +40,6 @@ def check_fault(call: Any, argument: str, pattern: str = "") -> None:
         assert re.search(expected, message), f"{expected!r} is not in the message: {message[:400]}"
 
 
-def check_message(error: Exception, *names: str) -> None:
-    """The message of an error has one of these names."""
-    message = str(error).lower()
-    assert any(name.lower() in message for name in names), f"none of {names} is in the message: {message[:400]}"
-
-
 def check_value(value: Any, expected: Any) -> None:
     """The value equals the expected numbers, up to rounding; NaN equals NaN."""
     if isinstance(expected, (str, bool, tuple)):

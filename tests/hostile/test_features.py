@@ -10,7 +10,7 @@ from cases import for_each
 import boostrank as br
 from hostile.entry_points import NATIVE, RANKERS, tiny
 from hostile.features import FEATURES, N_ROWS, X
-from hostile.outcomes import Fault, check_fault, check_message, named, rotated_table
+from hostile.outcomes import Fault, check_fault, named, rotated_table
 
 QID = np.arange(N_ROWS) % 5
 Y = np.random.default_rng(1).integers(0, 4, N_ROWS)
@@ -29,17 +29,19 @@ def fit(ranker_class, given, meaning, objective="softmax"):
     return np.stack([ranker.predict(other) for other in others])
 
 
+def dense_for(given, meaning):
+    """Features to train on before the given ones are used, with the same names."""
+    if meaning is None:
+        return X
+    return pd.DataFrame(meaning, columns=["a", "b", "c"]) if forms(given) else meaning
+
+
 def predict(ranker_class, given, meaning):
-    names = ["a", "b", "c"]
-    dense = pd.DataFrame(meaning, columns=names) if forms(given) and meaning is not None else meaning
-    ranker = tiny(ranker_class).fit(X if dense is None else dense, Y, QID)
-    return ranker.predict(given)[None]
+    return tiny(ranker_class).fit(dense_for(given, meaning), Y, QID).predict(given)[None]
 
 
 def validate(ranker_class, given, meaning):
-    names = ["a", "b", "c"]
-    dense = pd.DataFrame(meaning, columns=names) if forms(given) and meaning is not None else meaning
-    ranker = tiny(ranker_class).fit(X if dense is None else dense, Y, QID, eval_set=[(given, Y, QID)])
+    ranker = tiny(ranker_class).fit(dense_for(given, meaning), Y, QID, eval_set=[(given, Y, QID)])
     return np.array([next(iter(ranker.evals_result_.values()))["ndcg@3"]])
 
 
@@ -83,22 +85,8 @@ def test_features(features, call):
         np.testing.assert_allclose(values, expected(call, features)[: len(values)], rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("ranker_class", RANKERS.values(), ids=RANKERS)
-def test_values_beyond_float32(ranker_class):
+def test_values_beyond_float32():
     huge = np.where(X == 2.0, 1e300, X)
-    try:
-        scores = tiny(ranker_class).fit(huge, Y, QID).predict(huge)
-    except ValueError as error:
-        check_message(error, "X", "feature")
-    else:
-        assert np.isfinite(scores).all()
-
-
-def test_a_column_of_ids_beside_ids():
-    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(qid=QID)
-    ranker = tiny(br.LightGBMRanker).fit(frame, Y)
-    np.testing.assert_array_equal(
-        ranker.predict(frame),
-        tiny(br.LightGBMRanker).fit(frame[["a", "b", "c"]], Y, QID).predict(frame[["a", "b", "c"]]),
-    )
-    assert ranker.n_features_in_ == 3
+    assert np.isfinite(tiny(br.LightGBMRanker).fit(huge, Y, QID).predict(huge)).all()
+    with pytest.raises(ValueError, match="too large"):
+        tiny(br.XGBoostRanker).fit(huge, Y, QID)

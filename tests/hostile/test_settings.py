@@ -8,12 +8,14 @@ from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
-from boostrank import metrics, significance
+from boostrank import datasets, metrics, model_selection, preferences, significance, theory
 from hostile.entry_points import RANKERS, tiny
 from hostile.outcomes import check_fault, named
 
 ROWS = [2, 0, 1, 0], [0.1, 0.4, 0.3, 0.2], [1, 1, 2, 2]
 X, Y, QID = br.make_ranking(n_queries=6, n_documents=5, random_state=0)
+FOLD = datasets.Fold("Fold1", train=None, validation=datasets.Dataset(X, Y, QID), test=None)
+RANKED = theory.RankedData(ROWS[0], ROWS[1], ROWS[1], ROWS[2])
 NAN, INF = float("nan"), float("inf")
 
 
@@ -29,6 +31,7 @@ DISCOUNTS = ["log", "", 5, None, ("power", -1), ("power", 0), ("power", NAN), ("
 DISCOUNTS += [("exponential", 0.5), ("linear", 1), ("power",), wrong_function, lambda ranks: ranks, ("power", "a")]
 DISCOUNTS += [lambda ranks: -1.0 / ranks, lambda ranks: ranks * NAN, ("power", True), ("exponential", INF), []]
 NAMES = ["", "mean", None, 5, True, ["zero"], NAN]
+NO_FLAGS, NO_SEEDS = ["no", 1, None], ["a", -1, 1.5, True]
 METRIC_SETTINGS = {
     "k": (CUTOFFS, [name for name in FOR_ARRAYS if "k" in {field.name for field in fields(metrics.MEASURES[name])}]),
     "gain": (GAINS, ["ndcg", "dcg"]),
@@ -100,7 +103,32 @@ FUNCTIONS = {
         lambda n: br.make_ranking(3, n_documents=n),
         [0, -1, 1.5, True, "3", None, (3, 2), (1,)],
     ),
+    "make_ranking-n_features": (lambda n: br.make_ranking(3, n_features=n), [4]),
     "make_ranking-noise": (lambda noise: br.make_ranking(3, noise=noise), [1, -0.1, NAN, "a", None]),
+    "make_ranking-return_bayes": (lambda flag: br.make_ranking(2, return_bayes=flag), NO_FLAGS),
+    "make_ranking-random_state": (lambda seed: br.make_ranking(3, random_state=seed), NO_SEEDS),
+    "with_validation-fraction": (lambda f: model_selection.with_validation(FOLD, fraction=f), [5]),
+    "distinguishability-n": (lambda n: theory.distinguishability(RANKED, n), [[10, 2.5], 0]),
+    "from_pairs-pairs": (lambda pairs: preferences.from_pairs(pairs, ROWS[2]), [[(0, 1)]]),
+    "ndcg_score-per_query": (lambda flag: br.ndcg_score(*ROWS, per_query=flag), NO_FLAGS),
+    "evaluate-per_query": (lambda flag: br.evaluate(*ROWS, per_query=flag), NO_FLAGS),
+    "QueryKFold-stratify": (lambda flag: list(br.QueryKFold(2, stratify=flag).split(X, Y, QID)), NO_FLAGS),
+    "QueryKFold-random_state": (
+        lambda seed: list(br.QueryKFold(2, shuffle=True, stratify=True, random_state=seed).split(X, Y, QID)),
+        NO_SEEDS,
+    ),
+    "split_queries-random_state": (lambda seed: br.split_queries(QID, 0.5, random_state=seed), NO_SEEDS),
+    "permutation_test-random_state": (
+        lambda seed: br.permutation_test(np.arange(20.0), np.zeros(20), random_state=seed),
+        NO_SEEDS,
+    ),
+    "simulate_clicks-random_state": (lambda seed: br.simulate_clicks(*ROWS, random_state=seed), NO_SEEDS),
+    "LabelDistribution-random_state": (lambda seed: theory.LabelDistribution.random(2, random_state=seed), NO_SEEDS),
+    "BaggedRanker-random_state": (
+        lambda seed: br.BaggedRanker(tiny(br.LightGBMRanker), random_state=seed).fit(X, Y, QID),
+        NO_SEEDS,
+    ),
+    "write_letor-zero_based": (lambda flag: br.write_letor("unused.txt", X, Y, QID, zero_based=flag), NO_FLAGS),
 }
 FUNCTION_CASES = {
     f"{name}-{number}": (call, name.rpartition("-")[2], value)

@@ -19,11 +19,10 @@ ROWS = np.array(LABELS), np.array(SCORES), np.array(CODES)
 
 def weighted(name):
     """The mean of a measure, and its expectation from weights of queries."""
-    function, settings = FUNCTIONS[name.removeprefix("linear-")], SETTINGS[name.replace("linear-", "linear ")]
-    gain = {"gain": "linear"} if name.startswith("linear-") else {}
-    values = brute_force.per_query(name.replace("linear-", "linear "), LABELS, SCORES, CODES, settings.get("k"))
+    function, settings = FUNCTIONS[name.removeprefix("linear ")], SETTINGS[name]
+    values = brute_force.per_query(name, LABELS, SCORES, CODES, settings.get("k"))
     return (
-        lambda weights: function(*ROWS, sample_weight=weights, **settings, **gain),
+        lambda weights: function(*ROWS, sample_weight=weights, **settings),
         lambda weights: brute_force.mean(values, weights, "skip" if name in brute_force.PAIRED else "zero"),
     )
 
@@ -48,7 +47,7 @@ def relative(weights):
     return [float(Fraction(weight) * len(weights) / total) for weight in weights]
 
 
-MEASURES = {name.replace(" ", "-"): weighted(name.replace(" ", "-")) for name in SETTINGS}
+MEASURES = {name.replace(" ", "-"): weighted(name) for name in SETTINGS}
 OTHERS = {
     "evaluate": (
         lambda weights: br.evaluate(*ROWS, ["ndcg@3"], sample_weight=weights)["ndcg@3"],

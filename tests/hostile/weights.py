@@ -11,7 +11,6 @@ from hostile.entry_points import CODES, N_ROWS
 from hostile.outcomes import Fault
 
 NAN, INF = float("nan"), float("inf")
-N_QUERIES = len(set(CODES))
 
 
 def per_row(weights):

@@ -1,7 +1,5 @@
 """Arrays from arguments: no conversion changes or merges values."""
 
-from collections import UserList, deque
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,24 +11,10 @@ from boostrank.inputs.arrays import as_array, as_floats
 NAN = float("nan")
 
 
-@for_each(
-    "values",
-    [
-        [1, "1"],
-        [True, "True"],
-        ["a", None],
-        [2**63, 2**63 + 1, 5],
-        [2**60 + 1, 0.5],
-        ["a", "a\0"],
-        [b"a", b"a\0"],
-        (1, "1"),
-        [0.25, 1],
-    ],
-)
+@for_each("values", [["a", None], [2**63, 2**63 + 1, 5], ["a", "a\0"], (1, "1"), [0.25, 1]])
 @for_each("nested", [False, True])
-@for_each("container", [list, tuple, deque, UserList, lambda values: dict(enumerate(values)).values()])
-def test_each_element_of_a_sequence_keeps_its_value(values, nested, container):
-    array = as_array(container([[value] for value in values] if nested else values), "qid")
+def test_each_element_of_a_sequence_keeps_its_value(values, nested):
+    array = as_array([[value] for value in values] if nested else values, "qid")
     assert array.shape == (len(values),)
     assert array.tolist() == list(values)
 
@@ -65,26 +49,6 @@ def test_masked_values_are_an_error_and_an_empty_mask_is_none():
     with pytest.raises(ValueError, match=r"y must not be masked, but y\[1\] is"):
         as_array(np.ma.array([1.0, 2.0], mask=[False, True]), "y")
     assert as_floats(np.ma.array([1.0, 2.0], mask=[False, False]), "y").tolist() == [1.0, 2.0]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [[1j], np.array(["2020-01-01"], dtype="datetime64[D]"), np.array([1], dtype="timedelta64[s]"), ["a"], [{}]],
-)
-def test_what_is_no_real_number_is_an_error_that_names_the_argument(values):
-    with pytest.raises(ValueError, match=r"sample_weight must be (real )?numbers"):
-        as_floats(values, "sample_weight")
-
-
-def test_lists_of_unequal_rows_are_an_error_that_names_the_argument():
-    with pytest.raises(ValueError, match="y must be an array with rows of equal length"):
-        as_array([[1], [1, 2]], "y")
-
-
-@pytest.mark.parametrize("values", [iter([1, 2]), (i for i in (1, 2)), {1, 2}, "ab", b"ab", {"a": 1}])
-def test_what_is_no_sequence_of_values_is_an_error(values):
-    with pytest.raises(ValueError, match="qid must have one query id per row"):
-        br.ndcg_score([1, 2], [0, 1], values)
 
 
 def test_an_object_that_is_no_array_is_named():

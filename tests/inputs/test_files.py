@@ -32,11 +32,17 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
-def test_a_replaced_file_keeps_its_mode(tmp_path, mode):
-    path = tmp_path / "model.txt"
+def test_a_replaced_file_keeps_its_mode_and_private_content_is_never_public(tmp_path, mode):
+    path, seen = tmp_path / "model.txt", []
     path.write_text("old")
     path.chmod(mode)
-    write_atomically(path, write("new"))
+
+    def look(name):
+        write("new")(name)
+        seen.append(os.stat(name).st_mode & 0o7777)
+
+    write_atomically(path, look)
+    assert seen == [0o600]
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o7777 == mode
     assert os.listdir(tmp_path) == ["model.txt"]
@@ -49,19 +55,6 @@ def test_a_new_file_has_the_usual_mode(tmp_path):
     finally:
         os.umask(umask)
     assert (tmp_path / "new").stat().st_mode & 0o7777 == 0o640
-
-
-def test_the_content_of_a_private_file_is_never_public(tmp_path):
-    path, seen = tmp_path / "model.txt", []
-    path.write_text("old")
-    path.chmod(0o600)
-
-    def look(name):
-        write("new")(name)
-        seen.append(os.stat(name).st_mode & 0o7777)
-
-    write_atomically(path, look)
-    assert seen == [0o600]
 
 
 def test_the_content_is_on_the_disk_before_the_file_is_replaced(tmp_path, monkeypatch):

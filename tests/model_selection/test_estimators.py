@@ -1,10 +1,8 @@
 """Rankers of LightGBM, XGBoost and CatBoost behind one interface: groups, weights, and errors."""
 
-import catboost
 import lightgbm
 import numpy as np
 import pytest
-import xgboost
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -13,18 +11,10 @@ from sklearn.preprocessing import StandardScaler
 import boostrank as br
 from boostrank.model_selection.estimators import NativeRanker, accept_qid, unwrap
 
-RANKERS = {
-    "lightgbm": lightgbm.LGBMRanker(n_estimators=5, verbose=-1, n_jobs=1),
-    "xgboost": xgboost.XGBRanker(n_estimators=5, n_jobs=1),
-    "catboost": catboost.CatBoostRanker(
-        iterations=5, verbose=0, allow_writing_files=False, random_seed=0, thread_count=1
-    ),
-}
 
-
-@pytest.fixture(params=RANKERS)
-def ranker(request):
-    return RANKERS[request.param]
+@pytest.fixture
+def ranker(of_library):
+    return of_library
 
 
 @pytest.fixture(scope="module")

