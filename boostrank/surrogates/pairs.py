@@ -48,7 +48,7 @@ import numpy as np
 from boostrank.core import compiled
 from boostrank.core.compiled import documents
 from boostrank.core.convex_functions import get_margin
-from boostrank.core.segments import Segments
+from boostrank.core.segments import Segments, parts, ranges
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.surrogates.base import Surrogate
 
@@ -88,9 +88,8 @@ class GainWeightedPairs(Surrogate):
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         phi = get_margin(self.margin).value
         sums = np.zeros_like(scores)
-        for winners, starts, losers in _pairs(targets, queries):
-            margins = np.repeat(scores[winners], _counts(starts, losers)) - scores[losers]
-            sums[winners] = np.add.reduceat(phi(margins), starts) - phi(np.zeros(1))
+        for winners, pairs, losers in _pairs(targets, queries):
+            sums[winners] = pairs.sum(phi(pairs.repeat(scores[winners]) - scores[losers])) - phi(np.zeros(1))
         return queries.sum(targets * sums)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
@@ -101,13 +100,12 @@ class GainWeightedPairs(Surrogate):
         """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly negative."""
         derivatives = get_margin(self.margin).slope_curvature
         gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
-        for winners, starts, losers in _pairs(targets, queries):
-            counts, first = _counts(starts, losers), losers.min()
-            slope, curvature = derivatives(np.repeat(scores[winners], counts) - scores[losers])
-            weight = np.repeat(targets[winners], counts)
+        for winners, pairs, losers in _pairs(targets, queries):
+            slope, curvature = derivatives(pairs.repeat(scores[winners]) - scores[losers])
+            weight, first = pairs.repeat(targets[winners]), losers.min()
             for result, values, sign in ((gradient, slope, -1.0), (diagonal, curvature, 1.0)):
                 values *= weight
-                result[winners] += np.add.reduceat(values, starts)
+                result[winners] += pairs.sum(values)
                 sums = np.bincount(losers - first, values)
                 result[first : first + len(sums)] += sign * sums
         # The pair of a document with itself was added at its first and at its second document; its slopes cancel.
@@ -204,27 +202,13 @@ class PairwiseHinge(PairwiseSquaredHinge):
     consistent: ClassVar[bool] = False
 
 
-def _counts(starts: Ints, losers: Ints) -> Ints:
-    """Number of losers of each winner of :func:`_pairs`."""
-    return np.diff(np.append(starts, len(losers)))
-
-
-def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Ints, Ints]]:
+def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments, Ints]]:
     """Blocks of pairs of a document with a positive target and a document of its query, which may be itself.
 
-    Yields row numbers ``(winners, starts, losers)``; ``losers[starts[i]:starts[i + 1]]`` are paired with
-    ``winners[i]``.
+    Yields ``(winners, pairs, losers)``, where `winners` and `losers` are row numbers, and the segments `pairs` have the
+    losers of each winner.
     """
     with_target = np.flatnonzero(targets > 0)
-    counts = queries.repeat(queries.sizes)[with_target]
-    first = queries.repeat(queries.starts)[with_target]
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(with_target):
-        n_before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, n_before + BLOCK_PAIRS, side="right")))
-        part = slice(start, stop)
-        starts = ends[part] - counts[part] - n_before
-        losers = np.arange(ends[stop - 1] - n_before) + np.repeat(first[part] - starts, counts[part])
-        yield with_target[part], starts, losers
-        start = stop
+    first, sizes = (queries.repeat(each)[with_target] for each in (queries.starts, queries.sizes))
+    for part in parts(np.cumsum(sizes), BLOCK_PAIRS):
+        yield with_target[part], Segments.from_sizes(sizes[part]), ranges(first[part], sizes[part])
