@@ -21,7 +21,7 @@ from boostrank.inputs.checks import check_choice, check_number, did_you_mean, is
 _NAMES = {
     "ndcg": "ndcg dcg",
     "average_precision": "map",
-    "binary": "precision recall mean_precision mrr success rprec iprec bpref",
+    "binary": "precision recall mrr success rprec iprec bpref",
     "graded": "err rbp",
     "correlation": "kendall_tau auc agreement",
     "runs.measures": "judged infap accuracy setp setr setf setap numq numrel numret compat",

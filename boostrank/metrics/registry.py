@@ -37,7 +37,7 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
-        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
+        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map",
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,

@@ -61,10 +61,6 @@ def average_precision(shown, depth, labels):
     return sum(found) / Fraction(sum(map(relevant, labels)))
 
 
-def mean_precision(shown, depth, labels):
-    return sum(precision(shown, rank, labels) for rank in range(1, depth + 1)) / depth
-
-
 def reciprocal_rank(shown, depth, labels):
     return next((Fraction(1, rank) for rank, label in enumerate(shown[:depth], 1) if relevant(label)), Fraction(0))
 
@@ -117,7 +113,6 @@ RANKED = {
     "precision": precision,
     "recall": recall,
     "map": average_precision,
-    "mean_precision": mean_precision,
     "mrr": reciprocal_rank,
     "err": err,
     "rbp": rbp,

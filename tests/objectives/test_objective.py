@@ -23,7 +23,7 @@ from boostrank.surrogates import (
     Profiled,
 )
 
-SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0, hessian="exact")]
+SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0)]
 SEPARABLE = [surrogate for surrogate in SURROGATES if surrogate.separable]
 SIZES = [3, 1, 5, 2, 4]
 

@@ -152,7 +152,7 @@ BROKEN = [
         f"{MAJORANT}-0.25$",
     ),
     (
-        variant(Power, gradient_hessian=lambda self, *sample: Power(hessian="exact").gradient_hessian(*sample)),
+        variant(Power, gradient_hessian=lambda self, *sample: ((g := Power().gradient_hessian(*sample))[0], g[1] / 3)),
         f"{MAJORANT}-0",
     ),
     (Concave(), NEGATIVE),

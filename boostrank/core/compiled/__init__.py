@@ -22,7 +22,7 @@ import numpy as np
 from boostrank.inputs.warnings import warn
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 2
+INTERFACE = 3
 
 
 _FLOATS, _FLOAT32S, _INTS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)
