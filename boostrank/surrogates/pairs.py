@@ -19,9 +19,9 @@ the minimizer. Hence the minimizer sorts like ``v``.
 documents have the sum 0. Then the gradient is 0 where ``s_i = 1 - (2 U - C) / (m v_i + U)`` with ``C = sum_j v_j s_j``.
 Because the scores have the sum 0, ``2 U - C`` is positive. Hence ``s_i`` increases with ``v_i``.
 
-*The hinge* is not differentiable at 1. It can leave documents tied although one is better, and is not consistent. (With
-class probabilities as targets it is the hinge of Weston and Watkins for classification, which is not consistent
-either.)
+*The hinge*, ``phi(d) = max(0, 1 - d)``, is not differentiable at 1. It can leave documents tied although one is better,
+and is not consistent, so that there is no such surrogate here. (With class probabilities as targets it is the hinge of
+Weston and Watkins for classification, which is not consistent either.)
 
 *The exponential function*, ``phi(d) = exp(-d)``, gives a loss of the power family, ``Power(1)``, whose gradient and
 Hessian take O(m) time (:mod:`boostrank.surrogates.power_family`).
@@ -74,8 +74,8 @@ class GainWeightedPairs(Surrogate):
     Examples
     --------
     >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), Segments.from_sizes([3])
-    >>> PairwiseHinge().loss(scores, targets, queries).tolist()
-    [3.0]
+    >>> PairwiseSquaredHinge().loss(scores, targets, queries).tolist()
+    [1.5]
     """
 
     #: Name of ``phi``.
@@ -178,28 +178,10 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     margin: ClassVar[str] = "squared-hinge"
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        if compiled.is_available():
-            ranking, is_squared = queries.sort(scores, stable=False), self.margin == "squared-hinge"
-            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=is_squared)
+        # A subclass may have another margin.
+        if self.margin == "squared-hinge" and compiled.is_available():
+            return documents.pairwise_squared_hinge(scores, targets, queries.sort(scores, stable=False), queries)
         return super()._exact(scores, targets, queries)
-
-
-@dataclass(frozen=True)
-class PairwiseHinge(PairwiseSquaredHinge):
-    """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)``, which is not consistent.
-
-    The loss is piecewise linear, so that its second derivatives are 0 where they exist. In their place, the Hessian
-    returned is that of :class:`PairwiseSquaredHinge`. The time is the same as there.
-
-    Examples
-    --------
-    >>> surrogate, queries = PairwiseHinge(), Segments.from_sizes([3])
-    >>> surrogate.gradient_hessian(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
-    [0.5, -1.0, 0.5]
-    """
-
-    margin: ClassVar[str] = "hinge"
-    consistent: ClassVar[bool] = False
 
 
 def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments, Ints]]:

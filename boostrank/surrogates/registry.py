@@ -9,7 +9,7 @@ from boostrank.core.targets import CONSISTENT_NORMALIZATION
 from boostrank.inputs.checks import did_you_mean
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
-from boostrank.surrogates.pairs import PairwiseHinge, PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
+from boostrank.surrogates.pairs import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
 from boostrank.surrogates.power_family import Power
 from boostrank.surrogates.profiled import Profiled
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
@@ -32,7 +32,6 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
         "pairwise-exponential": Power(1),
         "pairwise-squared": PairwiseSquared(),
         "pairwise-squared-hinge": PairwiseSquaredHinge(),
-        "pairwise-hinge": PairwiseHinge(),
         "consistent-lambdarank": ConsistentLambdaRank(),
     }
 )

@@ -18,8 +18,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from boostrank.core import compiled, convex_functions
-from boostrank.core.compiled import documents
+from boostrank.core import convex_functions
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.base import Surrogate, is_defined_with
@@ -276,14 +275,6 @@ class Logistic(Separable):
 
     def dual(self, targets: Floats) -> Floats:
         return scipy.special.xlogy(targets, targets) + scipy.special.xlog1py(1.0 - targets, -targets)
-
-    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
-        is_logistic = is_defined_with(type(self), "intercept", "slope_curvature")
-        is_on_host = isinstance(scores, np.ndarray)
-        if not (is_logistic and is_on_host and compiled.is_available()):
-            return super().intercept(scores, mass, queries)
-        goals = self._mass_within_bounds(mass, queries) / queries.sizes
-        return documents.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores

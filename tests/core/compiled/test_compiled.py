@@ -20,7 +20,7 @@ from boostrank.core.queries import Queries
 from boostrank.surrogates import Logistic, PairwiseLogistic, PairwiseSquared, get_surrogate
 
 PACKAGE = Path(compiled.__file__).parent
-NAMES = ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge", "consistent-lambdarank"]
+NAMES = ["pairwise-logistic", "pairwise-squared-hinge", "consistent-lambdarank"]
 needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 
 
