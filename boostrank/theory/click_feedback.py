@@ -90,9 +90,9 @@ holds with it.
 
 *Consequences.* With ``z = 1 / E[Z | Z > 0]``, the bound is the mean absolute deviation of ``Z`` divided by its mean,
 which is at most its coefficient of variation. It is 0 if ``Z`` is constant: then the ranking is NDCG-optimal. The bound
-is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` for one of the values of ``Z``.
-:func:`dcg_ranking_bound` computes this minimum. With binary relevance, ``Z`` grows only like ``n / log n`` with the
-number ``n`` of relevant documents, and is constant for ``n >= k``: for NDCG@1 the bound is 0.
+is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` for one of the values of ``Z``. With
+binary relevance, ``Z`` grows only like ``n / log n`` with the number ``n`` of relevant documents, and is constant for
+``n >= k``: for NDCG@1 the bound is 0.
 
 The bound holds for dependent relevances and for graded ones too. If *binary* relevances are independent given the
 features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.targets`, section 2). With grades it may be
@@ -267,43 +267,6 @@ class ClickFeedback:
         return make_targets(values, Segments.from_sizes(np.full(len(patterns), m)), linear, self.normalize).reshape(
             patterns.shape
         )
-
-
-def dcg_ranking_bound(distribution: LabelDistribution, dcg: DCG | None = None) -> float:
-    """An upper bound of the NDCG regret of the ranking by the expected gains ``E[G]``, which is DCG-optimal.
-
-    It is the least ``E[|1 - z Z|]`` of all ``z > 0``, over the outcomes with a positive ideal DCG ``Z``. The text of
-    the module :mod:`boostrank.theory.click_feedback` has the proof (section 7).
-
-    Parameters
-    ----------
-    distribution : LabelDistribution
-    dcg : DCG, optional
-        Gain, discount and cutoff; the default is ``DCG()``.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> distribution = LabelDistribution([[1, 0, 0, 0], [0, 1, 1, 1]], [0.4, 0.6])
-    >>> expected_gains = distribution.probabilities @ distribution.labels
-    >>> round(distribution.ndcg_regret(expected_gains), 4), round(dcg_ranking_bound(distribution), 4)
-    (0.0674, 0.2123)
-    >>> dcg_ranking_bound(distribution, DCG(k=1))
-    0.0
-    """
-    dcg, labels = DCG() if dcg is None else dcg, distribution.labels
-    outcomes = Segments.from_sizes(np.full(len(labels), labels.shape[1]))
-    ideal = dcg.ideal(dcg.gains_of(labels.ravel()), outcomes)
-    counted = (ideal > 0) & (distribution.probabilities > 0)
-    if not counted.any():
-        return 0.0
-    ideal, probabilities = ideal[counted], distribution.probabilities[counted]
-    deviations = np.abs(1.0 - ideal[:, None] / ideal[None, :])
-    return float((probabilities @ deviations).min())
 
 
 def _patterns(m: int) -> Floats:

@@ -13,7 +13,6 @@ from boostrank.theory import (
     ClickFeedback,
     LabelDistribution,
     check_consistency,
-    dcg_ranking_bound,
 )
 from boostrank.theory.consistency.distributions import DistributionBatch
 
@@ -161,38 +160,6 @@ def test_search_finds_that_unnormalized_targets_are_not_consistent_with_ndcg():
 def test_invalid_settings_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dcg", [DCG(), DCG(k=2), DCG(gain="linear", discount="zipf")])
-@pytest.mark.parametrize("max_label", [1, 4])
-def test_the_bound_holds(dcg, max_label):
-    ratios = []
-    for seed in range(40):
-        distribution = LabelDistribution.random(2 + seed % 4, 2 + seed % 3, max_label=max_label, random_state=seed)
-        gains = dcg.gains(distribution.labels.ravel()).reshape(distribution.labels.shape)
-        regret, bound = (
-            distribution.ndcg_regret(distribution.probabilities @ gains, dcg),
-            dcg_ranking_bound(distribution, dcg),
-        )
-        assert -1e-12 <= regret <= bound + 1e-12
-        assert bound <= 1.0
-        ratios.append(regret / bound if bound > 0 else 0.0)
-        # Every z gives a bound; none is smaller.
-        ideal = np.array([dcg.ideal(row, Segments.from_sizes([len(row)]))[0] for row in gains])
-        z = np.append(np.linspace(0.01, 3, 50), 1 / max(ideal @ distribution.probabilities, 1e-9))
-        bounds = np.where(ideal > 0, np.abs(1 - z[:, None] * ideal), 0.0) @ distribution.probabilities
-        assert (bound <= bounds + 1e-9).all()
-    assert max(ratios) > 0.1
-
-
-def test_a_constant_normalizer_has_no_regret():
-    distribution = LabelDistribution([[1, 0, 1], [0, 1, 1], [1, 1, 0]], [0.2, 0.5, 0.3])
-    assert dcg_ranking_bound(distribution) == 0.0
-    assert distribution.ndcg_regret(distribution.probabilities @ distribution.labels) == 0.0
-    assert dcg_ranking_bound(LabelDistribution([[0, 0]], [1.0])) == 0.0
-    mixed = LabelDistribution([[0, 0, 0], [0, 1, 0]], [0.5, 0.5])
-    assert dcg_ranking_bound(mixed) == 0.0
 
 
 def session_target_variance(propensities, dcg, n_documents):
