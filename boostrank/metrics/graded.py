@@ -16,8 +16,6 @@ from boostrank.metrics.labels import GroupedLabels
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
-# If the largest label of each query is between these, relative gains are gains. ERR and NDCG share them.
-MIN_SHARED_LABEL, MAX_SHARED_LABEL = 1e-6, 50.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,8 +71,6 @@ class ExpectedReciprocalRank(QueryMeasure):
                 f"max_grade must be at least the largest label, {largest:g}; got {self.max_grade!r}. Choose a larger "
                 f"one, as in get_measure('err', max_grade={largest:g})"
             )
-        if highest <= MAX_SHARED_LABEL and not ((labels.largest > 0.0) & (labels.largest < MIN_SHARED_LABEL)).any():
-            return labels.relative_gains(DCG()) * np.exp2(-highest)
         satisfaction = relevance - highest
         np.exp2(satisfaction, out=satisfaction)
         satisfaction -= np.exp2(-highest)

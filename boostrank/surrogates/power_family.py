@@ -191,14 +191,21 @@ class Power(Surrogate):
         expected = queries.repeat(queries.sum(slope) / total)
         expected *= exponentials
         gradient = expected - slope
-        increase = None
+        growth, increase = 1.0 + ratio, None
         if self.max_step is not None:
-            increase = _increase(1.0 / self.max_step, expected, slope, curvature, ratio)
+            # The factors of `expected` and of `slope` in the majorant are raised to this number.
+            least = 1.0 / self.max_step
+            increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
+        # D of the text of the module.
         hessian = expected
         if self.exponent > 0:
             p = exponentials
-            p *= queries.repeat(1.0 / total)
-            hessian = self._majorant(p, expected, curvature, ratio)
+            p *= queries.repeat(-min(1.0, 1.0 / self.exponent) / total)
+            p *= growth
+            p += 1.0
+            p *= curvature
+            hessian += p
+            hessian *= growth
             # Because of rounding, it may be negative where p = q = 1.
             np.maximum(hessian, 0.0, out=hessian)
         if increase is not None:
@@ -228,15 +235,6 @@ class Power(Surrogate):
         slope *= targets
         return (slope, a * slope, a) if a > 0 else (slope, 0.0, 0.0)
 
-    def _majorant(self, p: Floats, expected: Floats, curvature: Floats | float, ratio: Floats | float) -> Floats:
-        """D of the text of the module for a positive exponent, without `max_step`; overwrites `p` and `expected`."""
-        p *= -min(1.0, 1.0 / self.exponent) * (1.0 + ratio)
-        p += 1.0
-        p *= curvature
-        expected += p
-        expected *= 1.0 + ratio
-        return expected
-
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
             scores = self.representative(np.log(expected) / (1.0 + self.exponent))
@@ -244,11 +242,3 @@ class Power(Surrogate):
         # The formula is that of the loss without its continuation for distant scores.
         inside = self.exponent * log_x[np.isfinite(scores)] <= convex_functions.MAX_EXPONENT
         return scores if inside.all() else None
-
-
-def _increase(
-    least: float, expected: Floats, slope: Floats, curvature: Floats | float, ratio: Floats | float
-) -> Floats:
-    """How much the majorant grows where the factors of `expected` and of `slope` in it are raised to `least`."""
-    growth = 1.0 + ratio
-    return np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)

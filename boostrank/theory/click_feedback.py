@@ -142,10 +142,8 @@ class ClickFeedback:
         the clicks themselves, as if they were labels.
     normalize : {"none", "dcg", "l2", "sum", "sessions"}, default "none"
         The first four are those of :func:`boostrank.make_targets`, applied to each session, with the linear
-        gain of the corrected clicks. ``"sessions"`` are the targets of :func:`boostrank.clicks.session_targets`, which
-        are unbiased.
-    aggregate : bool, default False
-        Whether a target is the mean over all sessions, that is, its expectation, or one of a single session.
+        gain of the corrected clicks. ``"sessions"`` are the means over all sessions of the targets of
+        :func:`boostrank.clicks.session_targets`, which are unbiased.
 
     Raises
     ------
@@ -165,7 +163,6 @@ class ClickFeedback:
     model: Any = "position-based"
     correct: bool = True
     normalize: FeedbackNormalize = "none"
-    aggregate: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", get_click_model(self.model))
@@ -179,8 +176,7 @@ class ClickFeedback:
             )
 
     def __repr__(self) -> str:
-        settings = f"normalize={self.normalize!r}" + (", aggregate=True" if self.aggregate else "")
-        return f"ClickFeedback({self.model!r}, correct={self.correct}, {settings})"
+        return f"ClickFeedback({self.model!r}, correct={self.correct}, normalize={self.normalize!r})"
 
     def clicks(self, batch: DistributionBatch) -> DistributionBatch:
         """The distributions of the clicks of a session, as label distributions: each click is a label of 1.
@@ -210,13 +206,13 @@ class ClickFeedback:
         Returns
         -------
         DistributionBatch
-            Those of :meth:`clicks`; with `aggregate` those of one outcome each.
+            Those of :meth:`clicks`; with the means of ``"sessions"`` those of one outcome each.
         ndarray, shape (n_outcomes, n_documents)
         """
         clicks = self.clicks(batch)
         per_pattern = self._targets(batch.n_documents, dcg)
         targets = np.tile(per_pattern, (batch.n_distributions, 1))
-        if not self.aggregate:
+        if self.normalize != "sessions":
             return clicks, targets
         expected = clicks.expect(targets)
         # Rounding may leave a target that is 0 slightly below it.
@@ -240,10 +236,9 @@ class ClickFeedback:
     def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
         """Whether the minimizer with these targets is known to sort like ``E[u]`` for every distribution of relevances.
 
-        That is so for a consistent surrogate with ``normalize="sessions"`` and `aggregate`. Targets of single sessions
-        may be negative, which some surrogates ignore.
+        That is so for a consistent surrogate with ``normalize="sessions"``.
         """
-        return self.normalize == "sessions" and self.aggregate and surrogate.consistent
+        return self.normalize == "sessions" and surrogate.consistent
 
     def _targets(self, m: int, dcg: DCG) -> Floats:
         """The targets of all vectors of clicks on m documents, shape (2^m, m)."""
