@@ -122,21 +122,6 @@ def test_normalized_gains_are_gains_over_the_ideal_and_zero_without_any(sizes, k
     np.testing.assert_allclose(dcg.normalized_gains(dcg.gains(labels), queries), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [*CUTOFFS, 0.5])
-@given(sizes=RAGGED)
-def test_ndcg_is_the_sum_of_normalized_gains_times_the_discounts_of_ranks(sizes, k):
-    labels, _ = ragged(sizes)
-    scores = np.random.default_rng(1).normal(size=sum(sizes))
-    dcg, queries = DCG(k=k), Queries.from_sizes(sizes)
-    gains = dcg.gains(labels)
-    u, ranks, cutoffs = dcg.normalized_gains(gains, queries), queries.ranks(scores), dcg.cutoffs(queries)
-    ndcg = dcg.ndcg(gains, scores, queries)
-    for query, part in enumerate(slices(sizes)):
-        shown = [(u[i], ranks[i]) for i in range(part.start, part.stop) if ranks[i] <= cutoffs[query]]
-        identity = sum(value / math.log2(1 + rank) for value, rank in shown)
-        assert identity == pytest.approx(ndcg[query], abs=1e-12) if any(labels[part]) else np.isnan(ndcg[query])
-
-
 @for_each("discount", ["log2", ("exponential", 2.0)], ids=str)
 @for_each("k", CUTOFFS)
 @for_each(

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from bound_losses import bind_loss, make_objective
+from bound_losses import make_objective
 from cases import for_each
 from oracles import Arc, normalized_gains, slices
 from scipy.optimize import minimize_scalar
@@ -15,10 +15,6 @@ from boostrank.core.queries import Queries
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.surrogates import (
     SURROGATES,
-    Cosine,
-    Logistic,
-    NormalizedPNorm,
-    PNorm,
     Power,
     Profiled,
 )
@@ -133,25 +129,6 @@ def test_blocks_do_not_matter(surrogate):
         np.testing.assert_allclose(gradient[part], expected[0] * factor, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(hessian[part], expected[1] * factor, rtol=1e-4, atol=1e-5)
         assert losses[query] == pytest.approx(surrogate.loss(s, u, one)[0], rel=1e-6, abs=1e-6)
-
-
-@every
-def test_integer_weights_repeat_queries(surrogate):
-    labels, queries, scores = ragged()
-    times = [2, 1, 3, 0, 1]
-    chosen = np.repeat(np.arange(5), times)
-    rows = np.concatenate([np.arange(15)[slices(SIZES)[query]] for query in chosen])
-    sizes = [SIZES[query] for query in chosen]
-    weighted = make_objective(surrogate, labels, queries, weights=times)
-    repeated = make_objective(surrogate, labels[rows], Queries.from_sizes(sizes))
-    assert weighted.offset == pytest.approx(repeated.offset)
-    # Weights are relative: their mean over the documents whose weight is not 0 becomes 1.
-    mean = len(rows) / len(np.unique(rows))
-    assert weighted.scale * mean == pytest.approx(repeated.scale, rel=1e-6)
-    for ours, theirs in zip(weighted.gradient_hessian(scores), repeated.gradient_hessian(scores[rows]), strict=True):
-        summed = np.zeros(len(labels))
-        np.add.at(summed, rows, theirs)
-        np.testing.assert_allclose(ours * mean, summed, rtol=1e-4, atol=1e-5)
 
 
 @every
@@ -335,41 +312,6 @@ def test_data_without_any_relevance_stay_finite(surrogate, normalize):
 
 def test_the_scale_is_one_where_nothing_can_be_learned():
     assert make_objective("softmax", np.zeros(15), Queries.from_sizes(SIZES)).scale == 1.0
-
-
-def test_bind_makes_the_objective_of_its_arguments():
-    labels, queries, scores = ragged()
-    arguments = queries, DCG(k=1, gain="linear"), "l2", np.arange(5.0)
-    ours, theirs = bind_loss("softmax", labels, *arguments), make_objective(Power(0, max_step=1.0), labels, *arguments)
-    assert (ours.surrogate, ours.queries, ours.scale) == (theirs.surrogate, queries, theirs.scale)
-    np.testing.assert_array_equal(ours.targets, theirs.targets)
-    np.testing.assert_array_equal(ours.gradient_hessian(scores), theirs.gradient_hessian(scores))
-
-
-@every
-def test_lone_documents_all_relevant_stay_finite(surrogate):
-    objective = make_objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
-    for values in (*objective.gradient_hessian(np.zeros(3)), objective.loss(np.zeros(3))):
-        assert np.isfinite(values).all()
-
-
-@pytest.mark.parametrize("surrogate", [PNorm(), NormalizedPNorm(), Cosine(), Profiled(Logistic())], ids=repr)
-def test_a_step_down_the_majorant_never_raises_the_loss(surrogate):
-    labels, queries, scores = ragged()
-    objective = make_objective(surrogate, labels, queries)
-    for _ in range(5):
-        before = objective.loss(scores)
-        gradient, hessian = objective.gradient_hessian(scores)
-        scores = scores - 0.5 * gradient / np.maximum(hessian, 1e-12)
-        assert (objective.loss(scores) <= before + 1e-6).all()
-
-
-def test_bad_settings_are_errors():
-    labels, queries, _ = ragged()
-    with pytest.raises(ValueError, match="unknown surrogate 'hinge'"):
-        make_objective("hinge", labels, queries)
-    with pytest.raises(ValueError, match="normalize must be one of"):
-        make_objective("softmax", labels, queries, normalize="max")
 
 
 @pytest.mark.parametrize("shift", [1e4, 1e8, -1e8, 1e300, -3e37])

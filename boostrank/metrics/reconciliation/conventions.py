@@ -5,7 +5,7 @@ The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoo
 precision, and scikit-learn has none of the three. With a cutoff, RetrievalMAP of torchmetrics divides by the number of
 relevant documents up to it, which no measure here does; the table has it without a cutoff.
 
-The tests of torchmetrics run only where it is installed; others hold it to the numbers of its documentation.
+The tests of torchmetrics run only where it is installed.
 """
 
 from __future__ import annotations
