@@ -206,8 +206,3 @@ def is_defined_with(kind: type, method: str, *others: str) -> bool:
         return next(i for i, base in enumerate(kind.__mro__) if name in vars(base))
 
     return all(height(method) <= height(other) for other in others)
-
-
-def query_weights(weights: Floats | None, queries: Segments) -> Floats:
-    """Weight of each query, shape (n_queries,), from weights of documents that are equal within each query, or None."""
-    return np.ones(queries.n_segments) if weights is None else weights[queries.starts]

@@ -191,11 +191,9 @@ class Power(Surrogate):
         expected = queries.repeat(queries.sum(slope) / total)
         expected *= exponentials
         gradient = expected - slope
-        growth, increase = 1.0 + ratio, None
-        if self.max_step is not None:
-            # The factors of `expected` and of `slope` in the majorant are raised to this number.
-            least = 1.0 / self.max_step
-            increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
+        # The factors of `expected` and of `slope` in the majorant are raised to `least`.
+        growth, least = 1.0 + ratio, 0.0 if self.max_step is None else 1.0 / self.max_step
+        increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
         # D of the text of the module.
         hessian = expected
         if self.exponent > 0:
@@ -208,8 +206,7 @@ class Power(Surrogate):
             hessian *= growth
             # Because of rounding, it may be negative where p = q = 1.
             np.maximum(hessian, 0.0, out=hessian)
-        if increase is not None:
-            hessian += increase
+        hessian += increase
         return gradient, hessian
 
     def _derivatives(

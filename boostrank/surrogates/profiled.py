@@ -28,7 +28,7 @@ from typing import ClassVar
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
-from boostrank.surrogates.base import Surrogate, is_defined_with
+from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.separable import Separable
 
 
@@ -42,8 +42,8 @@ class Profiled(Surrogate):
 
     ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
     within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
-    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets; its
-    minimizer is found numerically. ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
+    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets.
+    ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
     :class:`~boostrank.surrogates.Power`, apart from a term of the loss that depends on the targets only.
 
     Parameters
@@ -95,9 +95,3 @@ class Profiled(Surrogate):
         intercept = self.potential.intercept(scores, queries.sum(targets), queries)
         slope, curvature = self.potential.slope_curvature(scores + queries.repeat(intercept))
         return slope - targets, curvature
-
-    def minimizer(self, expected: Floats) -> Floats | None:
-        if not is_defined_with(type(self.potential), "profiled_minimizer", "slope_curvature"):
-            return None
-        scores = self.potential.profiled_minimizer(expected)
-        return None if scores is None else self.representative(scores)

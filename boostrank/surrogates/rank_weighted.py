@@ -402,7 +402,7 @@ class ConsistentLambdaRank(Surrogate):
         counts, starts = groups.members.sizes, groups.members.starts
         several = np.flatnonzero(counts > 1)
         blocks = [(several, several, groups.own[several])]
-        blocks += [(pairs.first, pairs.second, pairs.weight) for pairs in groups.pairs()]
+        blocks += [(first, second, weight) for first, second, _, weight in groups.pairs()]
         one, other, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         # All pairs of a document of one group and a document of the other, by their positions in the ranking.
         sizes = counts[one] * counts[other]

@@ -42,25 +42,6 @@ BLOCK_PAIRS = 65_536
 MIN_DISTANCE = 0.01
 
 
-class GroupPairs(NamedTuple):
-    """Pairs of two groups of a query.
-
-    Attributes
-    ----------
-    first, second : ndarray of int64, shape (n_pairs,)
-        Numbers of the groups; the first has the higher score.
-    difference : ndarray, shape (n_pairs,)
-        Score of the first group minus that of the second.
-    weight : ndarray, shape (n_pairs,)
-        Weight of a document of the first group and one of the second.
-    """
-
-    first: Ints
-    second: Ints
-    difference: Floats
-    weight: Floats
-
-
 class TieGroups(NamedTuple):
     """The groups of documents with equal scores, by decreasing score within each query.
 
@@ -112,8 +93,13 @@ class TieGroups(NamedTuple):
         values = members.mean(counts * d), members.mean(counts), members.mean(d), own
         return cls(order, members, per_query, scores[order[members.starts]], is_divided, *values)
 
-    def pairs(self) -> Iterator[GroupPairs]:
-        """The pairs of two groups of a query that have a positive weight, in blocks."""
+    def pairs(self) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
+        """The pairs of two groups of a query that have a positive weight, in blocks.
+
+        Yields ``(first, second, difference, weight)``, each of shape (n_pairs,): the numbers of the groups, of which
+        the first has the higher score; the difference of their scores; and the weight of a document of the first group
+        and one of the second.
+        """
         top = np.flatnonzero(self.share > 0.0)
         sizes = self.per_query.repeat(self.per_query.ends)[top] - top - 1
         for part in parts(np.cumsum(sizes), BLOCK_PAIRS):
@@ -121,4 +107,4 @@ class TieGroups(NamedTuple):
             difference = self.scores[first] - self.scores[second]
             distance = np.where(self.is_divided[first], difference + MIN_DISTANCE, 1.0)
             weight = (self.lead[first] - self.share[first] * self.discount[second]) / distance
-            yield GroupPairs(first, second, difference, weight)
+            yield first, second, difference, weight

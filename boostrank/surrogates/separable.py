@@ -143,14 +143,6 @@ class Separable(Surrogate):
         # Because of rounding, an expected target may be outside of the bounds, where the slope has no inverse.
         return self.inverse_slope(np.clip(expected, *self.target_bounds))
 
-    def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        """Scores that minimize the expected loss of ``Profiled(self)``, up to a shift; None if no closed form is known.
-
-        A closed form is known if a shift of the scores adds a constant to every slope, or multiplies all slopes by a
-        factor. Parameters are those of :meth:`minimizer`.
-        """
-        return None
-
 
 @dataclass(frozen=True)
 class Squared(Separable):
@@ -184,9 +176,6 @@ class Squared(Separable):
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         return (mass - queries.sum(scores)) / queries.sizes
-
-    def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        return expected
 
 
 @dataclass(frozen=True)
@@ -229,10 +218,6 @@ class Poisson(Separable):
         if logs.max() > convex_functions.MAX_EXPONENT:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
-
-    def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        with np.errstate(divide="ignore"):
-            return np.log(expected)
 
 
 @dataclass(frozen=True)

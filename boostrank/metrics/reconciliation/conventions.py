@@ -27,12 +27,9 @@ from boostrank.metrics.binary import Precision, ReciprocalRank
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
 
-Labels = Literal["given", "truncated", "whole"]
 Scores = Literal["given", "float64", "float32"]
-RelevantScores = Literal["any", "above 0"]
 TieRule = Literal["average", "stable", "best", "worst", "names", "names ascending", "last rank"]
 Weights = Literal["queries", "not of empty queries", "ignored"]
-Depth = Literal["cutoff", "documents"]
 RunQueries = Literal["judged", "common"]
 RunDocuments = Literal["all", "judged", "retrieved"]
 
@@ -99,16 +96,16 @@ class Settings:
     empty: Empty
     queries: RunQueries | None = None
     documents: RunDocuments | None = None
-    labels: Labels = "given"
+    labels: Literal["given", "truncated", "whole"] = "given"
     threshold: Any = None
     gain: Any = None
     max_grade: float | None = None
     discount: Any = None
     k: int | None = None
     denominator: Denominator | None = None
-    depth: Depth | None = None
+    depth: Literal["cutoff", "documents"] | None = None
     scores: Scores = "given"
-    relevant_scores: RelevantScores = "any"
+    relevant_scores: Literal["any", "above 0"] = "any"
     ties: TieRule = "average"
     decimals: int | None = None
     weights: Weights = "queries"
