@@ -121,22 +121,6 @@ def ir_measures(metric, y, scores, qid):
     return ir_measures_of_run(metric, *(by_query(values, qid, prefix="") for values in (y, scores)))
 
 
-def tf_ranking(metric, y, scores, qid, weights=None):
-    """Metrics of Keras for ragged tensors, one batch of all queries."""
-    import tensorflow as tf
-    import tensorflow_ranking as tfr
-
-    name, _, k = metric.rstrip(")").partition("(topn=")
-    sizes = np.unique(qid, return_counts=True)[1]
-    per_document = None if weights is None else np.repeat(weights, sizes)
-    labels, predictions, sample_weight = (
-        None if values is None else tf.RaggedTensor.from_row_lengths(tf.constant(values, tf.float32), sizes)
-        for values in (y, scores, per_document)
-    )
-    measure = tfr.keras.metrics.get(name, topn=int(k) if k else None, ragged=True)
-    return float(measure(labels, predictions, sample_weight))
-
-
 def torchmetrics(metric, y, scores, qid):
     """Classes of torchmetrics.retrieval, on the processor."""
     import torch
@@ -155,7 +139,6 @@ CALLS = {
     "pytrec_eval": pytrec_eval,
     "ranx": ranx,
     "ir_measures": ir_measures,
-    "TF-Ranking": tf_ranking,
     "torchmetrics": torchmetrics,
 }
 # Those that take judgments and a run: relevance and score by document by query.

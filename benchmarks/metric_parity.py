@@ -4,7 +4,7 @@ python benchmarks/metric_parity.py [--data-sets 50] [--output FOLDER]
 
 Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all different. A fifth of
 the queries has no relevant document. A metric that takes only labels 0 and 1 gets the labels above 0 as 1. Cutoffs are
-1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx in long queries, TF-Ranking, torchmetrics),
+1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx in long queries, torchmetrics),
 `br.reconcile` gives bounds, and the difference is how far the library lies outside. A library that is not installed is
 left out.
 """
@@ -36,7 +36,7 @@ TIES = {
     "last rank": "at last rank",
 }
 EMPTY = {"zero": "counts 0", "one": "counts 1"}
-MODULES = {"scikit-learn": "sklearn", "TF-Ranking": "tensorflow_ranking"}
+MODULES = {"scikit-learn": "sklearn"}
 
 
 def is_installed(library):

@@ -239,12 +239,9 @@ def main():
         # Narrow bins, because with some discounts the limits depend on the highest scores alone.
         n_bins = len(y) // 2_000
         curves = {name: theory.estimate_curve(y, scores, one_query, n_bins=n_bins) for name, scores in pool.items()}
-        bar = progress.add_task("compare two rankers on lists")
+        progress.add_task("compare two rankers on lists", total=None)
         table = theory.distinguishability(
-            theory.RankedData(y, pool[BETTER], pool[GOOD], one_query),
-            drawn_at,
-            n_lists=n_drawn,
-            progress=lambda done, total: progress.update(bar, completed=done, total=total),
+            theory.RankedData(y, pool[BETTER], pool[GOOD], one_query), drawn_at, n_lists=n_drawn
         )
 
     print(

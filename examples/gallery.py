@@ -75,10 +75,6 @@ groups = save(displays.QueryGroupDisplay.from_estimator(rankers, *test, by="diff
 print(f"The test query with the lowest NDCG@10 is {groups.worst.index[0]}, with {groups.worst['value'].iloc[0]:.4f}.")
 worst = groups.worst.index[0]
 save(displays.DCGBreakdownDisplay.from_estimator(rankers["softmax"], *test, query=worst, k=8), "dcg_breakdown")
-calibration = displays.GainCalibrationDisplay.from_estimator(rankers["softmax"], *test, within_queries=True)
-save(calibration, "gain_calibration")
-steps = np.diff(calibration.gain)
-print(f"The mean gain grows with the score in {(steps > 0).sum()} of {len(steps)} steps from bin to bin.")
 
 # How much NDCG says where scores are equal: here they are rounded.
 rounded = rankers["softmax"].predict(test.X).round()

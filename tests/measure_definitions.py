@@ -33,10 +33,6 @@ def recall(shown, depth, threshold):
     return sum(label >= threshold for label in shown[:depth]) / sum(label >= threshold for label in shown)
 
 
-def mean_precision(shown, depth, threshold):
-    return sum(precision(shown, r, threshold) for r in range(1, depth + 1)) / depth
-
-
 def rbp(shown, depth, threshold):
     return sum((1 - P) * P ** (r - 1) for r, label in enumerate(shown[:depth], 1) if label >= threshold)
 
@@ -66,7 +62,6 @@ def err(shown, depth, largest):
 DEFINITIONS = {
     "precision": precision,
     "recall": recall,
-    "mean_precision": mean_precision,
     "rbp": rbp,
     "map": average_precision,
     "mrr": reciprocal_rank,

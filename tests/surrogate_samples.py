@@ -1,7 +1,5 @@
 """Surrogates to test, those of the package and those of users, and data for them."""
 
-import dataclasses
-
 import numpy as np
 from oracles import Arc, numeric_hessians, slices
 
@@ -19,20 +17,8 @@ OTHER_SETTINGS = [
     *(Power(exponent) for exponent in (0, 0.25)),
     Power(0.1, max_step=0.5),
 ]
-DEFAULT_HESSIANS = [*SURROGATES.values(), *OTHER_SETTINGS, *OWN]
+ALL = [*SURROGATES.values(), *OTHER_SETTINGS, *OWN]
 
-
-def has_exact_hessian(surrogate):
-    """Whether the kind of Hessian is a setting, and ``"exact"`` is possible with the other settings."""
-    if isinstance(surrogate, Power):
-        return surrogate.exponent >= 0 and surrogate.max_step is None
-    return any(field.name == "hessian" for field in dataclasses.fields(surrogate))
-
-
-EXACT_HESSIANS = [
-    dataclasses.replace(surrogate, hessian="exact") for surrogate in DEFAULT_HESSIANS if has_exact_hessian(surrogate)
-]
-ALL = [*DEFAULT_HESSIANS, *EXACT_HESSIANS]
 SIZES = [4, 1, 3, 2, 6]
 
 

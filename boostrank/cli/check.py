@@ -87,9 +87,7 @@ def check(
     if clicks is not None:
         correct = clicks == "corrected"
         chosen = chosen or ("sessions" if correct else "dcg")
-        chosen = ClickFeedback(
-            click_model or "position-based", correct=correct, normalize=chosen, aggregate=chosen == "sessions"
-        )
+        chosen = ClickFeedback(click_model or "position-based", correct=correct, normalize=chosen)
 
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), soft_wrap=True)

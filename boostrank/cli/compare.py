@@ -71,7 +71,7 @@ from boostrank.surrogates import SURROGATES
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
 # Surrogates of pairs that are compared only if --objectives names them, so that there are fewer trainings. Without the
 # compiled library, the first one takes more time than all others.
-LEFT_OUT = ("pairwise-logistic", "pairwise-squared-hinge", "pairwise-hinge")
+LEFT_OUT = ("pairwise-logistic", "pairwise-squared-hinge")
 # Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
 INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")
 SYNTHETIC_OBJECTIVES = (

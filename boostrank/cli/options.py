@@ -16,7 +16,7 @@ from boostrank.cli.tables import LABEL_NAMES, QID_NAMES, looks_like_table
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.names import base_name, is_known, refuse_two_conventions, similar_name
+from boostrank.metrics.names import base_name, is_known, similar_name
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False, highlight=False)
@@ -143,7 +143,6 @@ def parse_measures(
             also = "" if part == same[0] else f": {part} is the same measure"
             raise ValueError(f"--measures has {same[0]} twice{also}")
         measures[name] = measure
-    refuse_two_conventions(measures)
     return measures
 
 

@@ -79,13 +79,10 @@ class Margin:
     slope_curvature : callable
         ``phi'(d)`` and ``phi''(d)`` of each margin. For the hinge, whose second derivative is 0 where it exists, it is
         that of the squared hinge, since trees need a positive one to compute the size of a step.
-    smooth : bool
-        Whether ``phi`` is differentiable.
     """
 
     value: Callable[[Floats], Floats]
     slope_curvature: Callable[[Floats], tuple[Floats, Floats]]
-    smooth: bool = True
 
 
 def _logistic(d: Floats) -> Floats:
@@ -123,7 +120,7 @@ MARGINS: Mapping[str, Margin] = MappingProxyType(
     {
         "logistic": Margin(_logistic, _logistic_derivatives),
         "exponential": Margin(lambda d: continued_exp(-d), _exponential_derivatives),
-        "hinge": Margin(_shortfall, _hinge_derivatives, smooth=False),
+        "hinge": Margin(_shortfall, _hinge_derivatives),
         "squared-hinge": Margin(
             lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), np.less(d, 1.0).astype(np.float64))
         ),

@@ -7,6 +7,7 @@ segments or rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -268,14 +269,9 @@ class Segments:
 
     def _divide(self, n_rows: int) -> list[Block]:
         blocks = []
-        first = 0
-        while first < self.n_segments:
-            limit = self.indptr[first] + n_rows
-            last = max(first + 1, int(np.searchsorted(self.indptr, limit, side="right")) - 1)
-            start, stop = int(self.indptr[first]), int(self.indptr[last])
-            part = Segments(self.indptr[first : last + 1] - start)
-            blocks.append(Block(slice(first, last), slice(start, stop), part))
-            first = last
+        for part in parts(self.ends, n_rows):
+            start, stop = int(self.indptr[part.start]), int(self.indptr[part.stop])
+            blocks.append(Block(part, slice(start, stop), Segments(self.indptr[part.start : part.stop + 1] - start)))
         return blocks
 
     def _is_first_of_run(self, values: NDArray[Any], *others: NDArray[Any]) -> Bools:
@@ -306,6 +302,22 @@ class Segments:
         keys = runs * len(scores) + by_score
         keys.sort()
         return keys - runs * len(scores)
+
+
+def parts(ends: Ints, n_rows: int) -> Iterator[slice]:
+    """Divide consecutive segments, which end at `ends`, into parts of at most `n_rows` rows; a longer one is one part.
+
+    Examples
+    --------
+    >>> list(parts(np.array([2, 3, 9, 10]), 4))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    first = 0
+    while first < len(ends):
+        limit = (ends[first - 1] if first else 0) + n_rows
+        last = max(first + 1, int(np.searchsorted(ends, limit, side="right")))
+        yield slice(first, last)
+        first = last
 
 
 def ranges(starts: Ints | int, sizes: Ints) -> Ints:

@@ -6,7 +6,6 @@ from .differences import ComparisonDisplay as ComparisonDisplay
 from .differences import QueryDifferencesDisplay as QueryDifferencesDisplay
 from .folds import FeatureImportanceDisplay as FeatureImportanceDisplay
 from .folds import LearningCurveDisplay as LearningCurveDisplay
-from .groups import GainCalibrationDisplay as GainCalibrationDisplay
 from .groups import QueryGroupDisplay as QueryGroupDisplay
 from .rankings import ContributionDisplay as ContributionDisplay
 from .rankings import DCGBreakdownDisplay as DCGBreakdownDisplay

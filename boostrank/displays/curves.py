@@ -42,8 +42,6 @@ from boostrank.metrics.query_groups import mean_margin
 # Points of several rankers at one cutoff, and of several estimates at one position, are beside each other in this share
 # of the distance of two cutoffs or positions, so that their intervals do not cover each other.
 WIDTH_OF_PLACE = 0.5
-# Number of small markers of a curve, where there are several rankers and data sets.
-N_SMALL_MARKERS = 8
 
 
 @dataclass
@@ -300,16 +298,13 @@ class TrainingCurveDisplay(Display):
         labels = [self._label(ranker, list(curves.values())[-1]) for ranker, curves in by_ranker.items()]
         # Lines differ by data set if there are several of them, and otherwise by ranker.
         sets = [wrapped(title) for title in titles] if len(titles) > 1 else []
-        # Where dashes are for data sets, small markers tell rankers from each other without colours.
-        small_markers = bool(sets) and len(by_ranker) > 1
         ax = axes(ax, HEIGHT + legend_height(sets, labels))
         from matplotlib.lines import Line2D
 
         dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
         handles = []
-        looks = styles(len(by_ranker))
-        for i, (ranker, curves) in enumerate(by_ranker.items()):
-            style, best = looks[i], self.best.get(ranker)
+        for (ranker, curves), label, style in zip(by_ranker.items(), labels, styles(len(by_ranker)), strict=True):
+            best = self.best.get(ranker)
             look: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 8}
             for title, values in curves.items():
                 dash = dashes[title] if sets else style.linestyle
@@ -317,14 +312,9 @@ class TrainingCurveDisplay(Display):
                 marked = [best - 1] if best is not None and title == list(curves)[-1] else []
                 rounds = np.arange(1, len(values) + 1)
                 ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
-                if small_markers:
-                    distance = max(1, len(values) // N_SMALL_MARKERS)
-                    # The markers of several rankers are not at the same rounds.
-                    some = slice(int(i / len(by_ranker) * distance), None, distance)
-                    ax.plot(rounds[some], values[some], **look | {"linestyle": "", "markersize": 4})
             # Without a marker on a curve, there is none in the legend.
-            shown = look if best is not None or small_markers else look | {"marker": ""}
-            handles.append(Line2D([], [], label=labels[i], linestyle="-" if sets else style.linestyle, **shown))
+            shown = look if best is not None else look | {"marker": ""}
+            handles.append(Line2D([], [], label=label, linestyle="-" if sets else style.linestyle, **shown))
         of_sets = [
             Line2D([], [], label=label, color=DARK, linestyle=dashes[title])
             for title, label in zip(titles, sets, strict=False)
@@ -333,8 +323,7 @@ class TrainingCurveDisplay(Display):
         legend_below(ax, handles, rows_above=rows)
         whole_ticks(ax)
         light_grid(ax)
-        size = "large marker" if small_markers else "marker"
-        marker = f" ({size}: last round that predictions use)" if self.best else ""
+        marker = " (marker: last round that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
         return ax

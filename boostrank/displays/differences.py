@@ -87,20 +87,11 @@ class ComparisonDisplay(Display):
         ax.plot(difference[filled], rows[filled], "o", color=BLUE, zorder=3)
         ax.plot(difference[is_baseline], rows[is_baseline], "D", color=BLACK)
         few_ticks(ax)
-        left = ax.get_xlim()[0]
         for row in np.flatnonzero(outside):
-            end, shift, side = (0.0, 28, "left") if difference[row] < left else (1.0, -28, "right")
-            ax.annotate(
-                f"{difference[row]:+.4f}",
-                (end, row),
-                (shift, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                ha=side,
-                va="center",
-                fontsize="small",
-                arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 1.5},
-            )
+            is_left, text = difference[row] < ax.get_xlim()[0], f"{difference[row]:+.4f}"
+            look = {"ha": "left" if is_left else "right", "va": "center", "fontsize": "small", "color": BLUE}
+            place = {"x": 0.01 if is_left else 0.99, "y": row, "transform": ax.get_yaxis_transform()}
+            ax.text(s=f"← {text}" if is_left else f"{text} →", **place, **look)
         ax.set_yticks(rows, labels)
         ax.set_ylim(-0.6, len(table) - 0.4)
         # Two lines, because the names of rankers take much of the width.

@@ -1,4 +1,4 @@
-"""Means by group with intervals: of a measure by group of queries, and of gains by score; with groups of equal size."""
+"""Means of a measure by group of queries, with intervals; and groups of numbers, of about equal size."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.dcg import DCG, Discount, Gain, check_relevance
+from boostrank.core.dcg import check_relevance
 from boostrank.core.queries import Queries
-from boostrank.core.targets import make_targets
-from boostrank.core.weights import query_weights, weighted_means
+from boostrank.core.weights import query_weights
 from boostrank.displays.base import PredictionDisplay, named
 from boostrank.displays.style import (
-    BLUE,
     GREY,
     axes,
     interval_rows,
@@ -27,12 +25,12 @@ from boostrank.displays.style import (
     shortened,
     wrapped,
 )
-from boostrank.inputs.arrays import Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, check_count, check_flag, is_number
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_choice, check_count, is_number
 from boostrank.metrics import Measure, get_measure
-from boostrank.metrics.labels import labels_scores_queries, refuse_other_labels, require_ids
+from boostrank.metrics.labels import refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
-from boostrank.metrics.query_groups import QueryGroups, group_means, mean_margin, query_groups
+from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
 
 #: Groupings that are computed from the labels, with the title of the groups in the plot.
 GROUPINGS = {
@@ -236,132 +234,6 @@ def ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool = True) -
     texts = np.array(names, dtype=object)
     # Neighbours whose numbers are equal after rounding have the same text, and are one group.
     return pd.Categorical(texts[codes], categories=pd.unique(texts), ordered=True)
-
-
-@dataclass
-class GainCalibrationDisplay(PredictionDisplay):
-    """Mean gain of documents with about the same score, with 95% intervals.
-
-    It shows whether the gain grows with the score. Created by :meth:`from_predictions` or :meth:`from_estimator`.
-
-    Scores rank best if they sort documents like the expected normalized gain E[G / Z] (Ravikumar, Tewari and Yang,
-    AISTATS 2011, Lemma 4), so that the curve of scores that rank well increases everywhere. A bin whose interval is
-    below that of the bin before has documents that should be ranked lower. The curve need not be a straight line,
-    because scores need only sort like gains.
-
-    The mean of a bin is that of its documents. Documents of a query depend on each other, so that the interval is that
-    of a ratio of sums over queries: ``m -+ t sqrt(n / (n - 1) sum_q (T_q - m c_q)^2) / C``, with the sum ``T_q`` of the
-    gains of the ``c_q`` documents of query ``q`` in the bin, ``C`` the number of documents in the bin, and the quantile
-    ``t`` of Student's distribution for the ``n`` queries in the bin (Cochran, "Sampling techniques", 1977, chapter 6).
-
-    Attributes
-    ----------
-    score, gain, low, high : ndarray, shape (n_bins,)
-        Mean score of each bin; mean gain, and the ends of its interval, which are NaN for a bin with
-        documents of one query only.
-    n_documents, n_queries : ndarray of int, shape (n_bins,)
-        Number of documents of each bin, and of queries that they belong to.
-    within_queries : bool
-        Whether the mean of each query is subtracted from scores and gains.
-    name : str or None
-        Name of the ranker.
-    figure_, ax_ : matplotlib Figure and Axes
-        Of the last call of :meth:`plot`.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> labels, scores, qid = [0, 1, 0, 1], [0.1, 0.8, 0.3, 0.9], ["a", "a", "b", "b"]
-    >>> display = GainCalibrationDisplay.from_predictions(labels, scores, qid, n_bins=2, ax=Figure().subplots())
-    >>> display.score.round(2).tolist(), display.gain.tolist(), display.n_documents.tolist()
-    ([0.2, 0.85], [0.0, 1.0], [2, 2])
-    """
-
-    score: Floats
-    gain: Floats
-    low: Floats
-    high: Floats
-    n_documents: Ints
-    n_queries: Ints
-    within_queries: bool
-    name: str | None = None
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_score: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        n_bins: int = 10,
-        within_queries: bool = False,
-        k: int | float | None = None,
-        gain: Gain = "exp2",
-        discount: Discount = "log2",
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        ax: Any = None,
-    ) -> GainCalibrationDisplay:
-        """Compute the mean gain by score, and plot it.
-
-        Parameters
-        ----------
-        y_true, y_score, qid, sample_weight
-            As in :func:`boostrank.ndcg_score`.
-        n_bins : int, default 10
-            Largest number of bins. Each has about the same number of documents, and documents of equal scores are in
-            the same bin.
-        within_queries : bool, default False
-            Subtract the mean over the documents of its query from each score and from each gain. Do so for losses that
-            do not change if the same number is added to all scores of a query, such as "softmax" and "lambdarank":
-            their scores need not be comparable between queries.
-        k, gain, discount
-            Settings of :class:`boostrank.DCG`, of which the normalized gains ``G / Z`` are drawn.
-        name : str, optional
-            Name of the ranker, for the title.
-        ax : matplotlib axes, optional
-
-        Raises
-        ------
-        ValueError
-            For labels, scores, query ids, weights or settings that are invalid.
-        """
-        check_count("n_bins", n_bins)
-        check_flag("within_queries", within_queries)
-        labels, _, queries = labels_scores_queries(y_true, y_score, qid, "GainCalibrationDisplay")
-        # Measures may replace integers by their ranks, but here their values count.
-        scores = queries.group(as_floats(y_score, "y_score"))
-        weights = queries.repeat(query_weights(sample_weight, queries, grouped=False))
-        gains = make_targets(labels, queries, DCG(k, gain, discount))
-        if within_queries:
-            scores, gains = (values - queries.repeat(queries.mean(values)) for values in (scores, gains))
-        query = queries.repeat(np.arange(queries.n_queries))[weights > 0]
-        scores, gains, weights = (values[weights > 0] for values in (scores, gains, weights))
-        bins = equal_bins(scores, n_bins)
-        size = int(bins.max()) + 1
-        # The sums over the documents of one query in one bin are the terms of the mean of a bin.
-        cells, of_cell = np.unique(bins * queries.n_queries + query, return_inverse=True)
-        total = np.bincount(of_cell, weights).astype(np.float64)
-        means = np.bincount(of_cell, weights * gains) / total
-        n_queries, mean, error = weighted_means(means, total, cells // queries.n_queries, size)
-        margin = mean_margin(n_queries, error)
-        score = np.bincount(bins, weights * scores) / np.bincount(bins, weights)
-        means_and_counts = score, mean, mean - margin, mean + margin, np.bincount(bins), n_queries
-        return cls(*means_and_counts, within_queries, name).plot(ax)
-
-    def _draw(self, ax: Any) -> Any:
-        ax = axes(ax)
-        sides = np.abs([self.gain - self.low, self.high - self.gain])
-        ax.errorbar(self.score, self.gain, yerr=sides, fmt="o-", color=BLUE, ecolor=BLUE, capsize=3)
-        centred = "minus the mean of its query"
-        ax.set_xlabel(f"score, {centred}" if self.within_queries else "score")
-        ax.set_ylabel(f"normalized gain,\n{centred}" if self.within_queries else "normalized gain")
-        low, high = self.n_documents.min(), self.n_documents.max()
-        documents = f"{low} to {high} documents" if low < high else "1 document" if low == 1 else f"{low} documents"
-        title = f"mean normalized gain by score, 95% intervals; {documents} a bin"
-        ax.set_title(f"{wrapped(self.name)}\n{title}" if self.name else title, fontsize="medium")
-        light_grid(ax)
-        return ax
 
 
 def equal_bins(values: Floats, n_bins: int) -> Ints:

@@ -173,8 +173,8 @@ class DCGBreakdownDisplay(PredictionDisplay):
 class TieRangeDisplay(PredictionDisplay):
     """Range of the NDCG of each query over all permutations of its tied documents, and the average over them.
 
-    Created by :meth:`from_predictions` or :meth:`from_estimator`. Up to 10 queries are drawn as rows with their ids,
-    and more as columns, sorted by the average.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. Queries are rows, sorted by the average, and up to
+    10 of them have their ids.
 
     Attributes
     ----------
@@ -234,31 +234,26 @@ class TieRangeDisplay(PredictionDisplay):
 
     def _draw(self, ax: Any) -> Any:
         n, name = len(self.queries), ndcg_name(self.k)
-        as_rows = n <= MAX_ROWS
-        ax = axes(ax, 1.8 + 0.3 * n if as_rows else HEIGHT)
+        is_labelled = n <= MAX_ROWS
+        ax = axes(ax, 1.8 + 0.3 * n if is_labelled else HEIGHT)
         positions = np.arange(1, n + 1)
         # Many queries need thin lines and small points, or neighbours would cover each other.
-        width, size = (8.0, 6.0) if as_rows else (float(np.clip(300 / n, 0.6, 8.0)), float(np.clip(200 / n, 1.0, 5.0)))
-        lines, label = ax.hlines if as_rows else ax.vlines, "worst to best permutation of ties"
-        lines(positions, self.worst, self.best, color=SKY, linewidth=width, label=label)
-        points = (self.average, positions) if as_rows else (positions, self.average)
-        ax.plot(*points, "o", color=BLACK, markersize=size, label="average over all permutations")
+        width, size = (8.0, 6.0) if is_labelled else (max(150 / n, 0.6), max(100 / n, 1.0))
+        label = "worst to best permutation of ties"
+        ax.hlines(positions, self.worst, self.best, color=SKY, linewidth=width, label=label)
+        ax.plot(self.average, positions, "o", color=BLACK, markersize=size, label="average over all permutations")
         depend = f"{(self.best - self.worst > ROUNDING_TOLERANCE).sum()} of {n} depend on the ranking of ties"
         ranges = {"worst": self.worst, "average": self.average, "best": self.best}
         means = ", ".join(f"{key} {part.mean():.4f}" for key, part in ranges.items())
         ax.set_title(f"{f'mean {name} over queries' if n > 1 else name}: {means}", fontsize="medium")
-        if as_rows:
+        if is_labelled:
             ax.set_yticks(positions, [shortened(query) for query in self.queries])
-            ax.set_ylim(n + 0.6, 0.4)
-            ax.set_xlim(-0.02, 1.02)
-            ax.set_ylabel("query")
-            ax.set_xlabel(f"{name} ({depend})" if n > 1 else name)
-        else:
-            whole_ticks(ax)
-            ax.set_xlabel(f"query, sorted by average {name} ({depend})")
-            ax.set_ylabel(name)
+        ax.set_ylim(n + 0.6, 0.4)
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylabel("query" if is_labelled else "query, sorted by the average")
+        ax.set_xlabel(f"{name} ({depend})" if n > 1 else name)
         legend_below(ax)
-        light_grid(ax, "x" if as_rows else "y")
+        light_grid(ax, "x")
         return ax
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy
 
 from boostrank.core.dcg import DCG, Ties, check_cutoff
 from boostrank.core.rankings import RankedBlock
@@ -77,16 +76,6 @@ class BinaryMeasure(RelevantDocuments):
         return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(labels.queries), per_block, self.ties != "average")
 
 
-def precision_depths(dcg: DCG, queries: Segments) -> Floats:
-    """Number of ranks by which precision divides, for each query.
-
-    It is an integer cutoff itself, even if the query has fewer documents.
-    """
-    if isinstance(dcg.k, (int, np.integer)):
-        return np.full(queries.n_segments, float(dcg.k))
-    return dcg.cutoffs(queries).astype(np.float64)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Precision(BinaryMeasure):
     """Mean over queries of the precision: the share of relevant documents among the first `k`.
@@ -121,8 +110,12 @@ class Precision(BinaryMeasure):
     needs_cutoff: ClassVar[bool] = True
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        dcg = DCG(self.k, discount=np.ones_like)
-        found, depths = dcg.per_block(gains, queries, self.ties), precision_depths(dcg, queries)
+        dcg, k = DCG(self.k, discount=np.ones_like), self.k
+        found, cutoffs = dcg.per_block(gains, queries, self.ties), dcg.cutoffs(queries)
+        # An integer cutoff divides even if the query has fewer documents.
+        depths = (
+            np.full(queries.n_segments, float(k)) if isinstance(k, (int, np.integer)) else cutoffs.astype(np.float64)
+        )
         return lambda ranked: found(ranked) / depths[ranked.segments]
 
 
@@ -293,62 +286,6 @@ class RPrecision(RelevantDocuments):
             return found(ranked) / cutoffs[ranked.segments]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class MeanPrecision(BinaryMeasure):
-    """Mean over queries of the precision averaged over all cutoffs from 1 to `k`.
-
-    ``(1/k) sum over r <= k of Prec@r``, which is ``sum over relevant documents of rank <= k of
-    (H_k - H_(rank-1)) / k`` with the harmonic numbers ``H``. This is *not*
-    average precision ("map"), which averages precision only over the ranks of relevant
-    documents.
-
-    Parameters
-    ----------
-    k : int or float, optional
-        Largest cutoff. An integer may be above the number of documents of a query; then ``Prec@r`` still divides by
-        ``r``, as in :class:`Precision`. A float in (0, 1] is a fraction of the documents of the
-        query, rounded up. None is the number of documents of the query.
-    ties, empty
-        See :func:`boostrank.ndcg_score`.
-    threshold : float, default 1
-        Labels of at least this are relevant.
-
-    References
-    ----------
-    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4, for ``Prec@r``. Some
-    lecture notes on ranking call the mean of ``Prec@r`` over all cutoffs average precision, and its mean over queries
-    MAP.
-
-    Examples
-    --------
-    >>> from boostrank.metrics import get_measure
-    >>> round(get_measure("mean_precision")([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # (1 + 1/2 + 2/3) / 3
-    0.7222
-    """
-
-    name: ClassVar[str] = "mean_precision"
-    needs_cutoff: ClassVar[bool] = True
-
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        counts = DCG(self.k, discount=np.ones_like)
-        depths = precision_depths(counts, queries)
-        # The harmonic number H_n is digamma(n + 1) plus a constant; so very large depths cost no more. The discount of
-        # the query with the largest depth is used for all queries. For a query with a smaller depth it is too large, by
-        # the same amount at each rank that counts, and this is subtracted afterwards.
-        largest = scipy.special.digamma(depths.max() + 1.0)
-        tails = replace(counts, discount=lambda ranks: np.maximum(largest - scipy.special.digamma(ranks), 0.0))
-        excess = largest - scipy.special.digamma(depths + 1.0)
-        total_of, found_of = (dcg.per_block(gains, queries, self.ties) for dcg in (tails, counts))
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            total = total_of(ranked)
-            if excess.any():
-                total -= excess[ranked.segments] * found_of(ranked)
-            return np.clip(total / depths[ranked.segments], 0.0, 1.0)
-
-        return per_block
 
 
 #: Levels of recall of the usual graph of precision and recall.

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from boostrank.core.dcg import DCG, Gain, Ties, check_cutoff
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, as_value, sum_over_ranks
@@ -17,8 +16,6 @@ from boostrank.metrics.labels import GroupedLabels
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18
-# If the largest label of each query is between these, relative gains are gains. ERR and NDCG share them.
-MIN_SHARED_LABEL, MAX_SHARED_LABEL = 1e-6, 50.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -74,8 +71,6 @@ class ExpectedReciprocalRank(QueryMeasure):
                 f"max_grade must be at least the largest label, {largest:g}; got {self.max_grade!r}. Choose a larger "
                 f"one, as in get_measure('err', max_grade={largest:g})"
             )
-        if highest <= MAX_SHARED_LABEL and not ((labels.largest > 0.0) & (labels.largest < MIN_SHARED_LABEL)).any():
-            return labels.relative_gains(DCG()) * np.exp2(-highest)
         satisfaction = relevance - highest
         np.exp2(satisfaction, out=satisfaction)
         satisfaction -= np.exp2(-highest)
@@ -99,77 +94,33 @@ def _stops(ranking: RankedDocuments) -> Floats:
     # within a run, so the documents of a run differ if the first and the last of them do.
     mixed = (satisfied[tied.starts] < satisfied[tied.ends - 1]) & ranking.counts[tied.starts]
     if mixed.any():
-        chosen = np.flatnonzero(mixed)
         stops[tied.repeat(mixed)] = 0.0
-        stops[tied.starts[chosen]] = reading[tied.starts[chosen]] * _expected_stops(ranking, chosen)
+        for size in np.unique(tied.sizes[mixed]):
+            runs = np.flatnonzero(mixed & (tied.sizes == size))
+            stops[tied.starts[runs]] = reading[tied.starts[runs]] * _expected_stops(ranking, runs)
     return stops
 
 
-def _expected_stops(ranking: RankedDocuments, chosen: Ints) -> Floats:
-    """Expected sum of :func:`_stops` over the ranks of each `chosen` run, given that the user reads its first document.
+def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
+    """Expected sum of :func:`_stops` over the ranks of runs of one size, given that the user reads the first document.
 
-    On average over all permutations of the documents of the run, the user reads on after t of them with probability
-    ``P_t``. This is the mean, over all sets of t documents, of the product of their ``1 - R``.
+    On average over all permutations of the documents of a run, the user reads on after t of them with probability
+    ``P_t``. This is the mean, over all sets of t documents, of the product of their ``1 - R``. Documents are added one
+    by one: the i-th is in a set of t of the first i with probability t / i, so that
+    ``P_t <- (1 - t/i) P_t + (t/i) (1 - R_i) P_(t-1)``.
     """
-    tied, ranks = ranking.tied, ranking.ranks
-    # Runs are sorted by decreasing number of documents with R > 0, as _mean_products requires.
-    n_satisfying = tied.sum((ranking.quality > 0).astype(np.int64))[chosen]
-    by_number = np.argsort(-n_satisfying, kind="stable")
-    chosen, n_satisfying = chosen[by_number], n_satisfying[by_number]
-    first, size = tied.starts[chosen], tied.sizes[chosen]
-    # P_t <= P_1^t (Maclaurin's inequality), so P_t is not needed if this bound is negligible.
-    # P_0 is 1, also if the mean rounds to 1.
+    rows = ranking.tied.starts[runs, None] + np.arange(ranking.tied.sizes[runs[0]])
+    satisfied, counts = ranking.quality[rows], ranking.counts[rows]
+    # P_t <= P_1^t (Maclaurin's inequality), so that P_t is not needed if this bound is negligible.
     with np.errstate(divide="ignore", over="ignore"):
-        negligible = np.maximum(1.0, np.ceil(np.log(NEGLIGIBLE) / np.log1p(-tied.mean(ranking.quality)[chosen])))
-    counted = tied.sum(ranking.counts.astype(np.int64))[chosen]
-    set_sizes = Segments.from_sizes(np.minimum(counted, negligible).astype(np.int64) + 1)
-    reading = _mean_products(
-        1.0 - ranking.quality, first + size - n_satisfying, n_satisfying, size - n_satisfying, set_sizes
-    )
-    stops = np.zeros_like(reading)
-    stops[1:] = reading[:-1] - reading[1:]
-    stops[set_sizes.starts] = 0.0
-    result = np.empty(len(chosen))
-    stop_ranks = set_sizes.repeat(ranks[first]) - 1 + np.maximum(set_sizes.positions, 1)
-    result[by_number] = set_sizes.sum(stops / stop_ranks)
-    return result
-
-
-def _mean_products(factors: Floats, first: Ints, n_factors: Ints, n_ones: Ints, set_sizes: Segments) -> Floats:
-    """Mean ``P_t`` of the product of t factors, over all sets of t factors of a run, for each run.
-
-    Parameters
-    ----------
-    factors : ndarray, shape (n_documents,)
-    first : ndarray of int, shape (n_runs,)
-        Row of the first factor of each run that differs from 1. The other factors that differ from 1 follow it.
-    n_factors, n_ones : ndarray of int, shape (n_runs,)
-        Number of factors of each run that differ from 1, and number of those that are 1. `n_factors` does not increase.
-    set_sizes : Segments
-        One segment for each run, with one row for each t = 0, 1, ...
-
-    Returns
-    -------
-    ndarray, shape (set_sizes.n_rows,)
-        ``P_t`` of each run.
-
-    Notes
-    -----
-    Factors are added one by one, to all runs at once. The i-th factor ``x_i`` of a run is in a set of t of the first i
-    factors with probability t / i, so that ``P_t <- (1 - t/i) P_t + (t/i) x_i P_(t-1)``. Before the first step, the
-    factors that are 1 have been added, for which P_t = 1.
-    """
-    means, sizes = np.ones(set_sizes.n_rows), set_sizes.positions.astype(np.float64)
-    for step in range(int(n_factors[0])):
-        active = int(np.searchsorted(-n_factors, -step))
-        stop, lengths = int(set_sizes.indptr[active]), set_sizes.sizes[:active]
-        members = np.repeat(n_ones[:active] + step + 1.0, lengths)
-        # A set of as many factors as were added, or more, contains the new factor with probability 1. Sets of more
-        # factors do not exist, and their means are not used.
-        probability = np.minimum(sizes[:stop] / members, 1.0)
-        factor = np.repeat(factors[first[:active] + step], lengths)
-        means[1:stop] += probability[1:] * (factor[1:] * means[: stop - 1] - means[1:stop])
-    return means
+        negligible = np.maximum(1.0, np.ceil(np.log(NEGLIGIBLE) / np.log1p(-satisfied.mean(axis=1))))
+    n = int(np.minimum(counts.sum(axis=1), negligible).max())
+    reading, sizes = np.ones((n + 1, len(runs))), np.arange(1.0, n + 1.0)[:, None]
+    # The qualities increase. As long as they are 0 in all runs, all P_t are 1.
+    for i in range(int((satisfied == 0.0).sum(axis=1).min()), rows.shape[1]):
+        share = np.minimum(sizes / (i + 1.0), 1.0)
+        reading[1:] += share * ((1.0 - satisfied[:, i]) * reading[:-1] - reading[1:])
+    return (-np.diff(reading, axis=0).T * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

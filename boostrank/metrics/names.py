@@ -23,7 +23,7 @@ from boostrank.inputs.checks import check_choice, check_number, did_you_mean, is
 _NAMES = {
     "ndcg": "ndcg dcg",
     "average_precision": "map",
-    "binary": "precision recall mean_precision mrr success rprec iprec bpref",
+    "binary": "precision recall mrr success rprec iprec bpref",
     "graded": "err rbp",
     "correlation": "kendall_tau auc agreement",
     "runs.measures": "judged infap accuracy setp setr setf setap numq numrel numret compat",
@@ -260,23 +260,6 @@ def _parse_ir_measures(text: str, match: re.Match[str] | None, entry: _Entry, of
             f"has {ours}"
         )
     return ParsedName(entry.name, settings | ({entry.at: at} if at is not None else {}))
-
-
-def refuse_two_conventions(measures: Mapping[str, Any]) -> None:
-    """Raise ValueError if a name of ours and one of ir_measures differ only in case, but have other conventions."""
-    by_base = {base_name(name): name for name in measures}
-    for base, text in by_base.items():
-        entry = _ENTRIES.get(base)
-        ours = by_base.get(entry.name) if entry and entry.conventions else None
-        if entry is None or entry.conventions is None or ours is None:
-            continue
-        changed = {key: getattr(measures[text], key) for key in entry.settings}
-        if changed != {key: getattr(measures[ours], key) for key in entry.settings}:
-            own, theirs = entry.conventions
-            raise ValueError(
-                f"{ours!r} and {text!r} are two measures: {entry.name} has {own}, and {base}, a name of ir_measures, "
-                f"has {theirs}. Write {ours!r} and {measure_name(entry.name, changed, measures[text].k)!r}"
-            )
 
 
 def similar_name(text: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,11 +50,10 @@ class QueryGroups(NamedTuple):
             codes, names = values.cat.codes.to_numpy(), values.cat.categories.to_numpy(dtype=object)
         else:
             codes, found = pd.factorize(values.to_numpy(dtype=object))
-            try:
-                order = sorted(range(len(found)), key=found.__getitem__)
-            except TypeError:
-                order = list(range(len(found)))
-            codes, names = np.argsort(order)[codes], np.asarray(found, dtype=object)[order]
+            names = pd.Index(found, dtype=object).to_numpy()
+            with suppress(TypeError):  # Texts and numbers, for example, stay in the sequence in which they appear.
+                names, places = np.unique(names, return_inverse=True)
+                codes = places[codes]
         return cls(names, codes.astype(np.int64))
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,12 +19,9 @@ from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import ALL_MEASURES, base_name, parse_name, refuse_two_conventions, similar_name
+from boostrank.metrics.names import ALL_MEASURES, base_name, parse_name, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
-
-if TYPE_CHECKING:
-    pass
 
 
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
@@ -37,7 +34,7 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
-        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map", "mean_precision",
+        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map",
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
@@ -169,7 +166,6 @@ def named_measures(
             if name in named:
                 raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
             named[name] = measure
-        refuse_two_conventions(named)
     for measure in named.values():
         if needed is not None and isinstance(measure, QueryMeasure):
             measure.check_domain(needed)
@@ -357,14 +353,10 @@ def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
 
 def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, Any]) -> None:
     """Raise TypeError for a setting that the measure does not have."""
-    known = _settings_of(measure)
+    known = [setting.name for setting in fields(measure)]
     for name in settings:
         if name not in known:
             raise TypeError(
                 f"the measure {measure.name!r} has no setting {name!r}{did_you_mean(name, known)}; its settings are "
                 f"{', '.join(known)}"
             )
-
-
-def _settings_of(measure: type[QueryMeasure | ClickDCG]) -> list[str]:
-    return [setting.name for setting in fields(measure)]

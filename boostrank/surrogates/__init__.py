@@ -6,19 +6,18 @@ name                       instance                      convex consistent      
 ``squared``                :class:`Squared`              yes    yes             exact
 ``poisson``                :class:`Poisson`              yes    yes             exact
 ``logistic``               :class:`Logistic`             yes    for u in [0, 1] exact
-``softmax``                ``Power(0, max_step=1)``      yes    yes             majorant or exact
-``power``                  ``Power(0.25, max_step=1)``   yes    yes             majorant or exact
-``centered-squared``       ``Profiled(Squared())``       yes    yes             majorant or exact
-``centered-logistic``      ``Profiled(Logistic())``      yes    for u in [0, 1] majorant or exact
+``softmax``                ``Power(0, max_step=1)``      yes    yes             majorant
+``power``                  ``Power(0.25, max_step=1)``   yes    yes             majorant
+``centered-squared``       ``Profiled(Squared())``       yes    yes             majorant
+``centered-logistic``      ``Profiled(Logistic())``      yes    for u in [0, 1] majorant
 ``pnorm``                  :class:`PNorm`                yes    yes             majorant
 ``cosine``                 :class:`Cosine`               no     yes             majorant
 ``normalized-pnorm``       :class:`NormalizedPNorm`      no     yes             majorant
 ``pairwise-logistic``      :class:`PairwiseLogistic`     yes    yes             majorant
-``pairwise-exponential``   ``Power(1)``                  yes    yes             majorant or exact
+``pairwise-exponential``   ``Power(1)``                  yes    yes             majorant
 ``pairwise-squared``       :class:`PairwiseSquared`      yes    yes             majorant
 ``pairwise-squared-hinge`` :class:`PairwiseSquaredHinge` yes    yes             majorant
-``pairwise-hinge``         :class:`PairwiseHinge`        yes    no              of the squared hinge
-``consistent-lambdarank``  :class:`ConsistentLambdaRank` yes    yes             majorant or exact
+``consistent-lambdarank``  :class:`ConsistentLambdaRank` yes    yes             majorant
 ========================== ============================= ====== =============== ====================
 
 :class:`Power` with other exponents gives the other members of its family. Members with a negative exponent are not

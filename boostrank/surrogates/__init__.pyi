@@ -6,7 +6,6 @@ from .norms import Cosine as Cosine
 from .norms import NormalizedPNorm as NormalizedPNorm
 from .norms import PNorm as PNorm
 from .pairs import GainWeightedPairs as GainWeightedPairs
-from .pairs import PairwiseHinge as PairwiseHinge
 from .pairs import PairwiseLogistic as PairwiseLogistic
 from .pairs import PairwiseSquared as PairwiseSquared
 from .pairs import PairwiseSquaredHinge as PairwiseSquaredHinge

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_choice
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
@@ -97,7 +96,7 @@ class Surrogate(ABC):
 
     @property
     def hessian(self) -> HessianKind:
-        """The kind of Hessian that `gradient_hessian` returns; a subclass may set it as an attribute or a field.
+        """The kind of Hessian that `gradient_hessian` returns; a subclass may set it as an attribute.
 
         ``"exact"`` is the diagonal of the Hessian. ``"majorant"`` is the diagonal of a diagonal matrix ``D`` such that
         ``D`` minus the Hessian at the same scores is positive semidefinite.
@@ -207,13 +206,3 @@ def is_defined_with(kind: type, method: str, *others: str) -> bool:
         return next(i for i, base in enumerate(kind.__mro__) if name in vars(base))
 
     return all(height(method) <= height(other) for other in others)
-
-
-def query_weights(weights: Floats | None, queries: Segments) -> Floats:
-    """Weight of each query, shape (n_queries,), from weights of documents that are equal within each query, or None."""
-    return np.ones(queries.n_segments) if weights is None else weights[queries.starts]
-
-
-def check_hessian(kind: str) -> None:
-    """Raise ValueError for a kind of Hessian that does not exist."""
-    check_choice("hessian", kind, get_args(HessianKind))

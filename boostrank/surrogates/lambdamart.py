@@ -11,7 +11,7 @@ text of the module :mod:`boostrank.surrogates.rank_weighted` shows what follows 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -19,66 +19,38 @@ import scipy
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_count, check_flag
-from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.base import HessianKind, Surrogate
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank, WeightedPairs
 
 
 @dataclass(frozen=True, eq=False)
-class FixedLambdaMART(Surrogate):
+class FixedLambdaMART(WeightedPairs):
     """:class:`LambdaMART` with fixed weights, for the documents of one data set; :meth:`LambdaMART.at` returns it.
 
     Parameters
     ----------
-    pairs : WeightedPairs
+    first, second, weight
         The pairs with the weights ``w_ij``.
     scores : ndarray, shape (n_documents,)
         The scores to which the weights and the factors of the queries belong.
     normalize : bool
     """
 
-    pairs: WeightedPairs
     scores: Floats
     normalize: bool
 
-    shift_invariant: ClassVar[bool] = True
+    hessian: ClassVar[HessianKind] = "exact"
 
-    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        weight, difference = self._weights(targets, queries), self._differences(scores, targets)
-        return self._query_sums(weight * np.logaddexp(0.0, -difference), queries)
-
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        weight, difference = self._weights(targets, queries), self._differences(scores, targets)
-        loses = scipy.special.expit(-difference)
-        slope, curvature = weight * loses * np.sign(self._gaps(targets)), weight * loses * (1.0 - loses)
-        first, second, n = self.pairs.first, self.pairs.second, len(scores)
-        gradient: Any = np.bincount(second, slope, n) - np.bincount(first, slope, n)
-        hessian: Any = np.bincount(first, curvature, n) + np.bincount(second, curvature, n)
-        return gradient, hessian
-
-    def _gaps(self, targets: Floats) -> Floats:
-        """Target of the first document minus that of the second, for each pair."""
-        return targets[self.pairs.first] - targets[self.pairs.second]
-
-    def _differences(self, scores: Floats, targets: Floats) -> Floats:
-        """Score of the document with the larger target minus that of the other one, for each pair."""
-        return np.sign(self._gaps(targets)) * (scores[self.pairs.first] - scores[self.pairs.second])
-
-    def _query_sums(self, values: Floats, queries: Segments) -> Floats:
-        sums: Floats = np.bincount(self._queries(queries), values, queries.n_segments).astype(np.float64, copy=False)
-        return sums
-
-    def _queries(self, queries: Segments) -> Floats:
-        """Number of the query of each pair."""
-        return queries.repeat(np.arange(queries.n_segments))[self.pairs.first]
-
-    def _weights(self, targets: Floats, queries: Segments) -> Floats:
-        """Weights of the pairs times the sizes of their gaps and the factors of their queries."""
-        weight = self.pairs.weight * np.abs(self._gaps(targets))
+    def factors(self, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        gap = self.weight * (targets[self.first] - targets[self.second])
+        for_first, for_second = np.maximum(gap, 0.0), np.maximum(-gap, 0.0)
         if not self.normalize:
-            return weight
-        total = 2.0 * self._query_sums(weight * scipy.special.expit(-self._differences(self.scores, targets)), queries)
+            return for_first, for_second
+        second_wins = scipy.special.expit(self.scores[self.second] - self.scores[self.first])
+        total = 2.0 * self.sums(for_first * second_wins + for_second * (1.0 - second_wins), queries)
         factor = np.divide(np.log2(1.0 + total), total, out=np.ones_like(total), where=total > 0)
-        return weight * factor[self._queries(queries)]
+        of_pairs = factor[self.queries_of_pairs(queries)]
+        return for_first * of_pairs, for_second * of_pairs
 
 
 @dataclass(frozen=True)
@@ -140,4 +112,4 @@ class LambdaMART(Surrogate):
 
     def at(self, scores: Floats, queries: Segments) -> FixedLambdaMART:
         pairs = ConsistentLambdaRank(self.truncation, self.divide_by_distance).at(scores, queries)
-        return FixedLambdaMART(pairs, scores, self.normalize)
+        return FixedLambdaMART(pairs.first, pairs.second, pairs.weight, scores, self.normalize)

@@ -10,7 +10,7 @@ import numpy as np
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, is_number
-from boostrank.surrogates.base import Surrogate, query_weights
+from boostrank.surrogates.base import Surrogate
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PNorm(_QNorm):
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         # In a query of m documents, the potential at the constant score c is c^2 m^(2 / q) / 2.
-        weight = query_weights(weights, queries)
+        weight = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
         potentials = queries.sizes ** (2.0 / self._exponents(queries))
         return float(weight @ queries.sum(targets) / (weight @ potentials))
 

@@ -19,9 +19,9 @@ the minimizer. Hence the minimizer sorts like ``v``.
 documents have the sum 0. Then the gradient is 0 where ``s_i = 1 - (2 U - C) / (m v_i + U)`` with ``C = sum_j v_j s_j``.
 Because the scores have the sum 0, ``2 U - C`` is positive. Hence ``s_i`` increases with ``v_i``.
 
-*The hinge* is not differentiable at 1. It can leave documents tied although one is better, and is not consistent. (With
-class probabilities as targets it is the hinge of Weston and Watkins for classification, which is not consistent
-either.)
+*The hinge*, ``phi(d) = max(0, 1 - d)``, is not differentiable at 1. It can leave documents tied although one is better,
+and is not consistent, so that there is no such surrogate here. (With class probabilities as targets it is the hinge of
+Weston and Watkins for classification, which is not consistent either.)
 
 *The exponential function*, ``phi(d) = exp(-d)``, gives a loss of the power family, ``Power(1)``, whose gradient and
 Hessian take O(m) time (:mod:`boostrank.surrogates.power_family`).
@@ -48,7 +48,7 @@ import numpy as np
 from boostrank.core import compiled
 from boostrank.core.compiled import documents
 from boostrank.core.convex_functions import get_margin
-from boostrank.core.segments import Segments
+from boostrank.core.segments import Segments, parts, ranges
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.surrogates.base import Surrogate
 
@@ -74,8 +74,8 @@ class GainWeightedPairs(Surrogate):
     Examples
     --------
     >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), Segments.from_sizes([3])
-    >>> PairwiseHinge().loss(scores, targets, queries).tolist()
-    [3.0]
+    >>> PairwiseSquaredHinge().loss(scores, targets, queries).tolist()
+    [1.5]
     """
 
     #: Name of ``phi``.
@@ -88,9 +88,8 @@ class GainWeightedPairs(Surrogate):
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         phi = get_margin(self.margin).value
         sums = np.zeros_like(scores)
-        for winners, starts, losers in _pairs(targets, queries):
-            margins = np.repeat(scores[winners], _counts(starts, losers)) - scores[losers]
-            sums[winners] = np.add.reduceat(phi(margins), starts) - phi(np.zeros(1))
+        for winners, pairs, losers in _pairs(targets, queries):
+            sums[winners] = pairs.sum(phi(pairs.repeat(scores[winners]) - scores[losers])) - phi(np.zeros(1))
         return queries.sum(targets * sums)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
@@ -101,13 +100,12 @@ class GainWeightedPairs(Surrogate):
         """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly negative."""
         derivatives = get_margin(self.margin).slope_curvature
         gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
-        for winners, starts, losers in _pairs(targets, queries):
-            counts, first = _counts(starts, losers), losers.min()
-            slope, curvature = derivatives(np.repeat(scores[winners], counts) - scores[losers])
-            weight = np.repeat(targets[winners], counts)
+        for winners, pairs, losers in _pairs(targets, queries):
+            slope, curvature = derivatives(pairs.repeat(scores[winners]) - scores[losers])
+            weight, first = pairs.repeat(targets[winners]), losers.min()
             for result, values, sign in ((gradient, slope, -1.0), (diagonal, curvature, 1.0)):
                 values *= weight
-                result[winners] += np.add.reduceat(values, starts)
+                result[winners] += pairs.sum(values)
                 sums = np.bincount(losers - first, values)
                 result[first : first + len(sums)] += sign * sums
         # The pair of a document with itself was added at its first and at its second document; its slopes cancel.
@@ -180,51 +178,19 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     margin: ClassVar[str] = "squared-hinge"
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        if compiled.is_available():
-            ranking, is_squared = queries.sort(scores, stable=False), self.margin == "squared-hinge"
-            return documents.pairwise_hinge(scores, targets, ranking, queries, is_squared=is_squared)
+        # A subclass may have another margin.
+        if self.margin == "squared-hinge" and compiled.is_available():
+            return documents.pairwise_squared_hinge(scores, targets, queries.sort(scores, stable=False), queries)
         return super()._exact(scores, targets, queries)
 
 
-@dataclass(frozen=True)
-class PairwiseHinge(PairwiseSquaredHinge):
-    """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)``, which is not consistent.
-
-    The loss is piecewise linear, so that its second derivatives are 0 where they exist. In their place, the Hessian
-    returned is that of :class:`PairwiseSquaredHinge`. The time is the same as there.
-
-    Examples
-    --------
-    >>> surrogate, queries = PairwiseHinge(), Segments.from_sizes([3])
-    >>> surrogate.gradient_hessian(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
-    [0.5, -1.0, 0.5]
-    """
-
-    margin: ClassVar[str] = "hinge"
-    consistent: ClassVar[bool] = False
-
-
-def _counts(starts: Ints, losers: Ints) -> Ints:
-    """Number of losers of each winner of :func:`_pairs`."""
-    return np.diff(np.append(starts, len(losers)))
-
-
-def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Ints, Ints]]:
+def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments, Ints]]:
     """Blocks of pairs of a document with a positive target and a document of its query, which may be itself.
 
-    Yields row numbers ``(winners, starts, losers)``; ``losers[starts[i]:starts[i + 1]]`` are paired with
-    ``winners[i]``.
+    Yields ``(winners, pairs, losers)``, where `winners` and `losers` are row numbers, and the segments `pairs` have the
+    losers of each winner.
     """
     with_target = np.flatnonzero(targets > 0)
-    counts = queries.repeat(queries.sizes)[with_target]
-    first = queries.repeat(queries.starts)[with_target]
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(with_target):
-        n_before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, n_before + BLOCK_PAIRS, side="right")))
-        part = slice(start, stop)
-        starts = ends[part] - counts[part] - n_before
-        losers = np.arange(ends[stop - 1] - n_before) + np.repeat(first[part] - starts, counts[part])
-        yield with_target[part], starts, losers
-        start = stop
+    first, sizes = (queries.repeat(each)[with_target] for each in (queries.starts, queries.sizes))
+    for part in parts(np.cumsum(sizes), BLOCK_PAIRS):
+        yield with_target[part], Segments.from_sizes(sizes[part]), ranges(first[part], sizes[part])

@@ -97,7 +97,7 @@ from boostrank.core import convex_functions
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
+from boostrank.surrogates.base import Surrogate
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ class Power(Surrogate):
 
     The minimizer is ``log(E[u]) / (1 + a)`` plus a constant, so that the surrogate is consistent. Gradient and Hessian
     of a query of m documents take O(m) time. With ``p = softmax(s)``, ``b_i = u_i x_i^a``, ``B = sum_i b_i`` and
-    ``q = b / B``, the gradient is ``B (p - q)``. The text of the module :mod:`boostrank.surrogates.power_family` has
+    ``q = b / B``, the gradient is ``B (p - q)``. The Hessian returned is the majorant
+    ``(1 + a) B (p + a q - a (1 + a) p q)`` for exponents from 0 to 1, ``(1 + a) B (p + a q - (1 + a) p q)`` for larger
+    ones, and ``B p`` for negative ones. The text of the module :mod:`boostrank.surrogates.power_family` has
     the proofs, the bounds of the steps, and the continuation for scores that differ so much that ``x_i^a`` would
     overflow.
 
@@ -124,10 +126,6 @@ class Power(Surrogate):
     ----------
     exponent : float, default 0.25
         ``a``, above -1.
-    hessian : {"majorant", "exact"}, default "majorant"
-        The majorant is ``(1 + a) B (p + a q - a (1 + a) p q)`` for exponents from 0 to 1,
-        ``(1 + a) B (p + a q - (1 + a) p q)`` for larger ones, and ``B p`` for negative ones. The exact diagonal is
-        ``B (p (1 - p) + a (p^2 + q - 2 p q))``. For negative exponents it may be negative, and is refused.
     max_step : float, optional
         Enlarge the majorant where the Newton step of a document, ``-gradient / hessian``, could be longer than this. By
         default, for a positive exponent, steps down are at most ``1 / (1 + a)`` and steps up at most
@@ -137,8 +135,7 @@ class Power(Surrogate):
     Raises
     ------
     ValueError
-        If `exponent` is not a finite number above -1, `hessian` has another value or is ``"exact"`` for a negative
-        exponent, or `max_step` is not a positive number or is given with ``hessian="exact"``.
+        If `exponent` is not a finite number above -1, or `max_step` is not a positive number.
 
     References
     ----------
@@ -159,25 +156,17 @@ class Power(Surrogate):
     """
 
     exponent: float = 0.25
-    hessian: HessianKind = field(default="majorant", kw_only=True)
     max_step: float | None = field(default=None, kw_only=True)
 
     consistent: ClassVar[bool] = True
     linear_in_targets: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
     takes_device_arrays = True
+    hessian = "majorant"
 
     def __post_init__(self) -> None:
-        check_hessian(self.hessian)
         check_number("exponent", self.exponent, above=-1)
         check_number("max_step", self.max_step, above=0, optional=True)
-        if self.hessian == "exact" and self.exponent < 0:
-            raise ValueError(
-                f"hessian='exact' needs an exponent of at least 0; with {self.exponent!r}, the diagonal of the Hessian "
-                "may be negative: use hessian='majorant'"
-            )
-        if self.hessian == "exact" and self.max_step is not None:
-            raise ValueError(f"max_step={self.max_step!r} enlarges the majorant: it needs hessian='majorant'")
 
     @property
     def convex(self) -> bool:
@@ -202,18 +191,22 @@ class Power(Surrogate):
         expected = queries.repeat(queries.sum(slope) / total)
         expected *= exponentials
         gradient = expected - slope
-        increase = None
-        if self.max_step is not None:
-            increase = _increase(1.0 / self.max_step, expected, slope, curvature, ratio)
+        # The factors of `expected` and of `slope` in the majorant are raised to `least`.
+        growth, least = 1.0 + ratio, 0.0 if self.max_step is None else 1.0 / self.max_step
+        increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
+        # D of the text of the module.
         hessian = expected
-        if self.exponent > 0 or self.hessian == "exact":
+        if self.exponent > 0:
             p = exponentials
-            p *= queries.repeat(1.0 / total)
-            hessian = (self._majorant if self.hessian == "majorant" else _exact)(p, expected, curvature, ratio)
+            p *= queries.repeat(-min(1.0, 1.0 / self.exponent) / total)
+            p *= growth
+            p += 1.0
+            p *= curvature
+            hessian += p
+            hessian *= growth
             # Because of rounding, it may be negative where p = q = 1.
             np.maximum(hessian, 0.0, out=hessian)
-        if increase is not None:
-            hessian += increase
+        hessian += increase
         return gradient, hessian
 
     def _derivatives(
@@ -239,15 +232,6 @@ class Power(Surrogate):
         slope *= targets
         return (slope, a * slope, a) if a > 0 else (slope, 0.0, 0.0)
 
-    def _majorant(self, p: Floats, expected: Floats, curvature: Floats | float, ratio: Floats | float) -> Floats:
-        """D of the text of the module for a positive exponent, without `max_step`; overwrites `p` and `expected`."""
-        p *= -min(1.0, 1.0 / self.exponent) * (1.0 + ratio)
-        p += 1.0
-        p *= curvature
-        expected += p
-        expected *= 1.0 + ratio
-        return expected
-
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
             scores = self.representative(np.log(expected) / (1.0 + self.exponent))
@@ -255,16 +239,3 @@ class Power(Surrogate):
         # The formula is that of the loss without its continuation for distant scores.
         inside = self.exponent * log_x[np.isfinite(scores)] <= convex_functions.MAX_EXPONENT
         return scores if inside.all() else None
-
-
-def _exact(p: Floats, expected: Floats, curvature: Floats | float, ratio: Floats | float) -> Floats:
-    """The exact diagonal of the Hessian."""
-    return expected * (1.0 + (ratio - 1.0) * p) + curvature * (1.0 - 2.0 * p)
-
-
-def _increase(
-    least: float, expected: Floats, slope: Floats, curvature: Floats | float, ratio: Floats | float
-) -> Floats:
-    """How much the majorant grows where the factors of `expected` and of `slope` in it are raised to `least`."""
-    growth = 1.0 + ratio
-    return np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)

@@ -23,12 +23,12 @@ the surrogate would not be consistent, because the expectation of ``u / U`` sort
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian, is_defined_with
+from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.separable import Separable
 
 
@@ -37,25 +37,24 @@ class Profiled(Surrogate):
     """A separable surrogate with the query's intercept profiled out: ``min_c W(s + c) - <s + c, u> + psi(u)``.
 
     The gradient is ``w'(s_j + c*) - u_j`` with the ``c*`` of each query that solves ``sum_j w'(s_j + c*) = sum_j u_j``.
+    The Hessian returned is the majorant ``w''(s_j + c*)``.
     The text of the module :mod:`boostrank.surrogates.profiled` proves that the surrogate is convex and consistent.
 
     ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
     within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
-    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets; its
-    minimizer is found numerically. ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
+    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets.
+    ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
     :class:`~boostrank.surrogates.Power`, apart from a term of the loss that depends on the targets only.
 
     Parameters
     ----------
     potential : Separable
         A surrogate of the package, or one of your own. Its `target_bounds` are those of the profiled surrogate.
-    hessian : {"majorant", "exact"}, default "majorant"
-        With ``v_j = w''(s_j + c*)``, the majorant is ``v_j`` and the exact diagonal ``v_j (1 - v_j / sum_k v_k)``.
 
     Raises
     ------
     ValueError
-        If `potential` is not a Separable, or `hessian` has another value.
+        If `potential` is not a Separable.
 
     Examples
     --------
@@ -71,13 +70,12 @@ class Profiled(Surrogate):
     """
 
     potential: Separable
-    hessian: HessianKind = field(default="majorant", kw_only=True)
 
     consistent: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
+    hessian = "majorant"
 
     def __post_init__(self) -> None:
-        check_hessian(self.hessian)
         if not isinstance(self.potential, Separable):
             raise ValueError(f"potential must be an instance of Separable; got {self.potential!r}")
 
@@ -96,14 +94,4 @@ class Profiled(Surrogate):
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         intercept = self.potential.intercept(scores, queries.sum(targets), queries)
         slope, curvature = self.potential.slope_curvature(scores + queries.repeat(intercept))
-        if self.hessian == "exact":
-            total = queries.sum(curvature)
-            total[total == 0.0] = 1.0
-            curvature = curvature * (1.0 - curvature / queries.repeat(total))
         return slope - targets, curvature
-
-    def minimizer(self, expected: Floats) -> Floats | None:
-        if not is_defined_with(type(self.potential), "profiled_minimizer", "slope_curvature"):
-            return None
-        scores = self.potential.profiled_minimizer(expected)
-        return None if scores is None else self.representative(scores)

@@ -213,7 +213,7 @@ the best ranking of the shared scores (0.002 less), and those of undivided weigh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -221,31 +221,19 @@ import numpy as np
 from boostrank.core import compiled
 from boostrank.core.compiled import documents
 from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments
+from boostrank.core.segments import Segments, ranges
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag
-from boostrank.surrogates.base import HessianKind, Surrogate, check_hessian
-from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, PairBlock, TieGroups
-
-
-class LogisticPairs(Surrogate):
-    """Traits of logistic pairs with any weights, and their minimizer, ``log E[u]`` plus a constant."""
-
-    consistent: ClassVar[bool] = True
-    linear_in_targets: ClassVar[bool] = True
-    shift_invariant: ClassVar[bool] = True
-
-    def minimizer(self, expected: Floats) -> Floats | None:
-        with np.errstate(divide="ignore"):
-            return self.representative(np.log(expected))
+from boostrank.surrogates.base import HessianKind, Surrogate
+from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedPairs(LogisticPairs):
+class WeightedPairs(Surrogate):
     """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data set.
 
-    :meth:`ConsistentLambdaRank.at` returns it. It computes the pairs one after the other, without matrices, for tests
-    and for theory; boosting would need several times as long.
+    :meth:`ConsistentLambdaRank.at` returns it. It computes the pairs of documents one after the other, for tests and
+    for theory; boosting would need several times as long.
 
     Parameters
     ----------
@@ -253,7 +241,6 @@ class WeightedPairs(LogisticPairs):
         Row numbers of the documents of each pair, which belong to the same query.
     weight : ndarray, shape (n_pairs,)
         Weight of each pair, not negative.
-    hessian : {"majorant", "exact"}, default "majorant"
 
     Examples
     --------
@@ -265,38 +252,51 @@ class WeightedPairs(LogisticPairs):
     first: Ints
     second: Ints
     weight: Floats
-    hessian: HessianKind = field(default="majorant", kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_hessian(self.hessian)
+    shift_invariant: ClassVar[bool] = True
+    hessian: ClassVar[HessianKind] = "majorant"
+
+    def factors(self, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        """Factors of ``log(1 + exp(s_j - s_i))`` and of ``log(1 + exp(s_i - s_j))`` for each pair ``i, j``."""
+        return self.weight * targets[self.first], self.weight * targets[self.second]
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         difference = scores[self.first] - scores[self.second]
-        values = targets[self.first] * np.logaddexp(0.0, -difference)
-        values += targets[self.second] * np.logaddexp(0.0, difference)
-        query = queries.repeat(np.arange(queries.n_segments))[self.first]
-        losses: Floats = np.bincount(query, self.weight * values, queries.n_segments).astype(np.float64, copy=False)
-        return losses
+        for_first, for_second = self.factors(targets, queries)
+        return self.sums(
+            for_first * np.logaddexp(0.0, -difference) + for_second * np.logaddexp(0.0, difference), queries
+        )
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         difference, n = scores[self.first] - scores[self.second], len(scores)
         first_wins, second_wins = (np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0))
-        slope = self.weight * (targets[self.second] * first_wins - targets[self.first] * second_wins)
-        curvature = self.weight * (targets[self.first] + targets[self.second]) * first_wins * second_wins
+        for_first, for_second = self.factors(targets, queries)
+        slope = for_second * first_wins - for_first * second_wins
+        curvature = (for_first + for_second) * first_wins * second_wins
         gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
         hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
         return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
 
+    def queries_of_pairs(self, queries: Segments) -> Ints:
+        """Number of the query of each pair."""
+        return queries.repeat(np.arange(queries.n_segments))[self.first]
+
+    def sums(self, values: Floats, queries: Segments) -> Floats:
+        """Sum over the pairs of each query."""
+        # The result is of integers if there are no pairs.
+        return np.bincount(self.queries_of_pairs(queries), values, queries.n_segments).astype(np.float64, copy=False)
+
 
 @dataclass(frozen=True)
-class ConsistentLambdaRank(LogisticPairs):
+class ConsistentLambdaRank(Surrogate):
     """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made consistent.
 
     With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the gradient is
     ``sum_j w_ij (u_j sigma_ij - u_i sigma_ji)``, and the exact diagonal of the Hessian is
-    ``sum_j w_ij (u_i + u_j) sigma_ij sigma_ji``. The text of the module :mod:`boostrank.surrogates.rank_weighted` has
-    the formula of the loss and of the weights, and proves that the minimizer is ``log E[u]`` plus a constant for all
-    weights, and that boosting with weights of the current scores has no other fixed point.
+    ``sum_j w_ij (u_i + u_j) sigma_ij sigma_ji``. Twice this diagonal is a majorant, and the Hessian returned. The text
+    of the module :mod:`boostrank.surrogates.rank_weighted` has the formula of the loss and of the weights, and proves
+    that the minimizer is ``log E[u]`` plus a constant for all weights, and that boosting with weights of the current
+    scores has no other fixed point.
 
     Since the weights depend on the scores, there is one loss for each choice of weights (:meth:`at`), and no single
     loss with this gradient. :meth:`loss` has the weights of the scores it is given. It may increase from one round to
@@ -317,8 +317,6 @@ class ConsistentLambdaRank(LogisticPairs):
         LightGBM. None counts all pairs.
     divide_by_distance : bool, default True
         Whether the weight of a pair is divided by ``0.01 + |s_i - s_j|``, as with ``lambdarank_norm`` of LightGBM.
-    hessian : {"majorant", "exact"}, default "majorant"
-        Twice the exact diagonal, which is a majorant, or the exact diagonal.
 
     Raises
     ------
@@ -337,41 +335,29 @@ class ConsistentLambdaRank(LogisticPairs):
 
     truncation: int | None = 30
     divide_by_distance: bool = True
-    hessian: HessianKind = field(default="majorant", kw_only=True)
 
+    consistent: ClassVar[bool] = True
+    linear_in_targets: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
     reweighted: ClassVar[bool] = True
+    hessian = "majorant"
 
     def __post_init__(self) -> None:
-        check_hessian(self.hessian)
         check_count("truncation", self.truncation, optional=True)
         check_flag("divide_by_distance", self.divide_by_distance)
 
+    def minimizer(self, expected: Floats) -> Floats | None:
+        with np.errstate(divide="ignore"):
+            return self.representative(np.log(expected))
+
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        groups, losses = TieGroups.of(scores, queries, self.truncation), np.zeros(queries.n_segments)
-        sums = groups.sum(targets[groups.order])
-        for pairs in groups.blocks(self.divide_by_distance):
-            u, counts, top = sums[pairs.columns], pairs.counts, pairs.top
-            if_first_wins, if_second_wins = (np.logaddexp(0.0, sign * pairs.difference) for sign in (-1.0, 1.0))
-            values = u[:, top, None] * counts[:, None, :] * if_first_wins
-            values += counts[:, top, None] * u[:, None, :] * if_second_wins
-            weight = pairs.weights()
-            losses[pairs.segments] += np.where(pairs.is_once, weight * values, 0.0).sum(axis=(1, 2))
-            # Each document of a group is in one pair with each other one, at the difference 0.
-            own = pairs.same_group(weight) * (counts[:, top] - 1.0) * u[:, top] * np.log(2.0)
-            losses[pairs.segments] += own.sum(axis=1)
-        return losses
+        return self.at(scores, queries).loss(scores, targets, queries)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        if compiled.is_available():
-            gradient, hessian = self._exact_compiled(scores, targets, queries)
-        else:
-            gradient, hessian = self._exact(scores, targets, queries)
-        return gradient, hessian * 2.0 if self.hessian == "majorant" else hessian
-
-    def _exact_compiled(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Gradient and exact diagonal of the Hessian, by the compiled library."""
+        if not compiled.is_available():
+            return self._with_numpy(scores, targets, queries)
         longest = int(queries.sizes.max())
-        return documents.rank_weighted(
+        gradient, diagonal = documents.rank_weighted(
             scores,
             targets,
             queries.sort(scores, stable=False),
@@ -381,79 +367,49 @@ class ConsistentLambdaRank(LogisticPairs):
             divides=self.divide_by_distance,
             min_distance=MIN_DISTANCE,
         )
+        return gradient, 2.0 * diagonal
 
-    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """The same with NumPy."""
-        groups = TieGroups.of(scores, queries, self.truncation)
-        u = targets[groups.order]
-        sums = groups.sum(u)
+    def _with_numpy(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
+        n, u = groups.members.sizes, targets[groups.order]
+        mass, half = groups.members.sum(u), groups.own / 2.0
         # For a document with the target u, the gradient is a term of its group minus u times another one, and the
-        # Hessian is a third term plus u times a fourth.
-        terms = np.zeros((4, len(sums)))
-        for pairs in groups.blocks(self.divide_by_distance):
-            to_first, to_second, curvature = _slopes_curvature(pairs)
-            u_sums, counts = sums[pairs.columns], pairs.counts
-            top, below = pairs.top, slice(pairs.n_top, None)
-            if top.start == 0:
-                block_terms = np.zeros((4, *counts.shape))
-            block_terms[0][:, top] = _row_sums(to_second, u_sums)
-            block_terms[1][:, top] = _row_sums(to_first, counts)
-            block_terms[2][:, top] = _row_sums(curvature, u_sums)
-            # A document is in no pair with itself. In the gradient, the terms of such a pair cancel out.
-            block_terms[3][:, top] = _row_sums(curvature, counts) - 2.0 * pairs.same_group(curvature)
-            # Groups below the top are second groups only.
-            u_sums, counts, curvature = u_sums[:, top], counts[:, top], curvature[..., below]
-            block_terms[0][:, below] += _column_sums(to_first[..., below], u_sums)
-            block_terms[1][:, below] += _column_sums(to_second[..., below], counts)
-            block_terms[2][:, below] += _column_sums(curvature, u_sums)
-            block_terms[3][:, below] += _column_sums(curvature, counts)
-            if top.stop == pairs.n_top:
-                for term, of_block in zip(terms, block_terms, strict=True):
-                    term[pairs.columns] = of_block
-        first, second, third, fourth = (groups.repeat(term) for term in terms)
+        # diagonal of the Hessian is a third term plus u times a fourth. At first, they are those of the pairs of two
+        # documents of one group. A document is in no pair with itself; in the gradient, such a pair cancels out.
+        terms = np.stack([half * mass, half * n, half / 2.0 * mass, half / 2.0 * (n - 2.0)])
+        for one, other, difference, weight in groups.pairs():
+            with np.errstate(over="ignore"):
+                other_wins = 1.0 / (np.exp(difference) + 1.0)
+            to_one = weight * other_wins
+            to_other = weight - to_one
+            curvature = to_other * other_wins
+            for term, of_one, of_other, sums in (
+                (terms[0], to_other, to_one, mass),
+                (terms[1], to_one, to_other, n),
+                (terms[2], curvature, curvature, mass),
+                (terms[3], curvature, curvature, n),
+            ):
+                term += np.bincount(one, of_one * sums[other], len(n))
+                term += np.bincount(other, of_other * sums[one], len(n))
+        gain, loss, others, own = (groups.members.repeat(term) for term in terms)
         gradient, hessian = np.empty_like(u), np.empty_like(u)
-        gradient[groups.order] = first - u * second
-        hessian[groups.order] = third + u * fourth
+        gradient[groups.order] = gain - u * loss
+        hessian[groups.order] = 2.0 * (others + u * own)
         return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
-        groups, parts = TieGroups.of(scores, queries, self.truncation), []
-        for pairs in groups.blocks(self.divide_by_distance):
-            n_first, n_columns = pairs.is_once.shape
-            once = pairs.is_once | np.eye(n_first, n_columns, pairs.top.start, dtype=bool)
-            query, first, second = np.nonzero(once & (pairs.counts > 0)[:, None, :])
-            weight = np.broadcast_to(pairs.weights(), pairs.difference.shape)[query, first, second]
-            parts.append((pairs.columns[query, first + pairs.top.start], pairs.columns[query, second], weight))
-        one, other, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
+        counts, starts = groups.members.sizes, groups.members.starts
+        several = np.flatnonzero(counts > 1)
+        blocks = [(several, several, groups.own[several])]
+        blocks += [(first, second, weight) for first, second, _, weight in groups.pairs()]
+        one, other, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         # All pairs of a document of one group and a document of the other, by their positions in the ranking.
-        starts, counts = groups.members.starts, groups.members.sizes
-        both = Segments.from_sizes(counts[one] * counts[other])
-        at_first, at_second = np.divmod(both.positions, both.repeat(counts[other]))
-        at_first += both.repeat(starts[one])
-        at_second += both.repeat(starts[other])
-        weight = both.repeat(weight)
+        sizes = counts[one] * counts[other]
+        position = ranges(0, sizes)
+        at_first, at_second = np.divmod(position, np.repeat(counts[other], sizes))
+        at_first += np.repeat(starts[one], sizes)
+        at_second += np.repeat(starts[other], sizes)
+        weight = np.repeat(weight, sizes)
         chosen = (at_first < at_second) & (weight > 0.0)
-        first, second = groups.order[at_first[chosen]], groups.order[at_second[chosen]]
-        return WeightedPairs(first, second, weight[chosen], hessian=self.hessian)
-
-
-def _slopes_curvature(pairs: PairBlock) -> tuple[Floats, Floats, Floats]:
-    """Weights times ``sigma(s_j - s_i)``, times ``sigma(s_i - s_j)``, and times both."""
-    with np.errstate(over="ignore"):
-        second_wins = 1.0 / (np.exp(pairs.difference) + 1.0)
-    weight = pairs.weights()
-    to_first = weight * second_wins
-    to_second = weight - to_first
-    return to_first, to_second, to_second * second_wins
-
-
-def _row_sums(matrices: Floats, factors: Floats) -> Floats:
-    """``sum_j matrices[i, :, j] * factors[i, j]``; matrix products are fastest."""
-    sums: Floats = (matrices @ factors[:, :, None])[..., 0]
-    return sums
-
-
-def _column_sums(matrices: Floats, factors: Floats) -> Floats:
-    """``sum_j matrices[i, j, :] * factors[i, j]``."""
-    sums: Floats = (factors[:, None, :] @ matrices)[:, 0]
-    return sums
+        return WeightedPairs(groups.order[at_first[chosen]], groups.order[at_second[chosen]], weight[chosen])

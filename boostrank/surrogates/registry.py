@@ -9,7 +9,7 @@ from boostrank.core.targets import CONSISTENT_NORMALIZATION
 from boostrank.inputs.checks import did_you_mean
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
-from boostrank.surrogates.pairs import PairwiseHinge, PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
+from boostrank.surrogates.pairs import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
 from boostrank.surrogates.power_family import Power
 from boostrank.surrogates.profiled import Profiled
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
@@ -32,7 +32,6 @@ SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
         "pairwise-exponential": Power(1),
         "pairwise-squared": PairwiseSquared(),
         "pairwise-squared-hinge": PairwiseSquaredHinge(),
-        "pairwise-hinge": PairwiseHinge(),
         "consistent-lambdarank": ConsistentLambdaRank(),
     }
 )
@@ -54,9 +53,9 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     Examples
     --------
     >>> get_surrogate("softmax")
-    Power(exponent=0, hessian='majorant', max_step=1.0)
+    Power(exponent=0, max_step=1.0)
     >>> get_surrogate("centered-logistic")
-    Profiled(potential=Logistic(), hessian='majorant')
+    Profiled(potential=Logistic())
     >>> get_surrogate(PNorm(q=3))
     PNorm(q=3)
     """
@@ -104,18 +103,18 @@ def compiled_form(surrogate: Surrogate) -> LossForm | None:
     Examples
     --------
     >>> compiled_form(Power(0, max_step=1))
-    LossForm(name='power', settings=(0.0, 0.0, 1.0))
+    LossForm(name='power', settings=(0.0, 1.0))
     >>> compiled_form(Profiled(Poisson())) is None
     True
     """
     one: Any = surrogate
-    kind, is_exact = type(one), float(one.hessian == "exact")
+    kind = type(one)
     if kind is Power:
-        return LossForm("power", (float(one.exponent), is_exact, 0.0 if one.max_step is None else 1.0 / one.max_step))
+        return LossForm("power", (float(one.exponent), 0.0 if one.max_step is None else 1.0 / one.max_step))
     if kind is Profiled and type(one.potential) is Squared:
-        return LossForm("centered-squared", (is_exact,))
+        return LossForm("centered-squared")
     if kind is Profiled and type(one.potential) is Logistic:
-        return LossForm("centered-logistic", (is_exact, ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP))
+        return LossForm("centered-logistic", (ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP))
     if kind is Cosine:
         return LossForm("cosine", (float(one.epsilon),))
     if kind in (PNorm, NormalizedPNorm):

@@ -18,8 +18,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from boostrank.core import compiled, convex_functions
-from boostrank.core.compiled import documents
+from boostrank.core import convex_functions
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.base import Surrogate, is_defined_with
@@ -144,14 +143,6 @@ class Separable(Surrogate):
         # Because of rounding, an expected target may be outside of the bounds, where the slope has no inverse.
         return self.inverse_slope(np.clip(expected, *self.target_bounds))
 
-    def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        """Scores that minimize the expected loss of ``Profiled(self)``, up to a shift; None if no closed form is known.
-
-        A closed form is known if a shift of the scores adds a constant to every slope, or multiplies all slopes by a
-        factor. Parameters are those of :meth:`minimizer`.
-        """
-        return None
-
 
 @dataclass(frozen=True)
 class Squared(Separable):
@@ -185,9 +176,6 @@ class Squared(Separable):
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         return (mass - queries.sum(scores)) / queries.sizes
-
-    def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        return expected
 
 
 @dataclass(frozen=True)
@@ -231,10 +219,6 @@ class Poisson(Separable):
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
 
-    def profiled_minimizer(self, expected: Floats) -> Floats | None:
-        with np.errstate(divide="ignore"):
-            return np.log(expected)
-
 
 @dataclass(frozen=True)
 class Logistic(Separable):
@@ -276,14 +260,6 @@ class Logistic(Separable):
 
     def dual(self, targets: Floats) -> Floats:
         return scipy.special.xlogy(targets, targets) + scipy.special.xlog1py(1.0 - targets, -targets)
-
-    def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
-        is_logistic = is_defined_with(type(self), "intercept", "slope_curvature")
-        is_on_host = isinstance(scores, np.ndarray)
-        if not (is_logistic and is_on_host and compiled.is_available()):
-            return super().intercept(scores, mass, queries)
-        goals = self._mass_within_bounds(mass, queries) / queries.sizes
-        return documents.logistic_intercept(scores, goals, queries, tolerance=MAX_LAST_STEP)
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores

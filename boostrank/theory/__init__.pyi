@@ -1,5 +1,4 @@
 from .click_feedback import ClickFeedback as ClickFeedback
-from .click_feedback import dcg_ranking_bound as dcg_ranking_bound
 from .consistency.distributions import PAPER_DISTRIBUTIONS as PAPER_DISTRIBUTIONS
 from .consistency.distributions import PROPOSITION_7_COSINE as PROPOSITION_7_COSINE
 from .consistency.distributions import PROPOSITION_7_CROSS_ENTROPY as PROPOSITION_7_CROSS_ENTROPY

@@ -90,9 +90,9 @@ holds with it.
 
 *Consequences.* With ``z = 1 / E[Z | Z > 0]``, the bound is the mean absolute deviation of ``Z`` divided by its mean,
 which is at most its coefficient of variation. It is 0 if ``Z`` is constant: then the ranking is NDCG-optimal. The bound
-is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` for one of the values of ``Z``.
-:func:`dcg_ranking_bound` computes this minimum. With binary relevance, ``Z`` grows only like ``n / log n`` with the
-number ``n`` of relevant documents, and is constant for ``n >= k``: for NDCG@1 the bound is 0.
+is convex and piecewise linear in ``z``, so that it is least at ``z = 1 / Z`` for one of the values of ``Z``. With
+binary relevance, ``Z`` grows only like ``n / log n`` with the number ``n`` of relevant documents, and is constant for
+``n >= k``: for NDCG@1 the bound is 0.
 
 The bound holds for dependent relevances and for graded ones too. If *binary* relevances are independent given the
 features, the regret is 0 although ``Z`` varies (:mod:`boostrank.clicks.targets`, section 2). With grades it may be
@@ -142,10 +142,8 @@ class ClickFeedback:
         the clicks themselves, as if they were labels.
     normalize : {"none", "dcg", "l2", "sum", "sessions"}, default "none"
         The first four are those of :func:`boostrank.make_targets`, applied to each session, with the linear
-        gain of the corrected clicks. ``"sessions"`` are the targets of :func:`boostrank.clicks.session_targets`, which
-        are unbiased.
-    aggregate : bool, default False
-        Whether a target is the mean over all sessions, that is, its expectation, or one of a single session.
+        gain of the corrected clicks. ``"sessions"`` are the means over all sessions of the targets of
+        :func:`boostrank.clicks.session_targets`, which are unbiased.
 
     Raises
     ------
@@ -165,7 +163,6 @@ class ClickFeedback:
     model: Any = "position-based"
     correct: bool = True
     normalize: FeedbackNormalize = "none"
-    aggregate: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", get_click_model(self.model))
@@ -179,8 +176,7 @@ class ClickFeedback:
             )
 
     def __repr__(self) -> str:
-        settings = f"normalize={self.normalize!r}" + (", aggregate=True" if self.aggregate else "")
-        return f"ClickFeedback({self.model!r}, correct={self.correct}, {settings})"
+        return f"ClickFeedback({self.model!r}, correct={self.correct}, normalize={self.normalize!r})"
 
     def clicks(self, batch: DistributionBatch) -> DistributionBatch:
         """The distributions of the clicks of a session, as label distributions: each click is a label of 1.
@@ -210,13 +206,13 @@ class ClickFeedback:
         Returns
         -------
         DistributionBatch
-            Those of :meth:`clicks`; with `aggregate` those of one outcome each.
+            Those of :meth:`clicks`; with the means of ``"sessions"`` those of one outcome each.
         ndarray, shape (n_outcomes, n_documents)
         """
         clicks = self.clicks(batch)
         per_pattern = self._targets(batch.n_documents, dcg)
         targets = np.tile(per_pattern, (batch.n_distributions, 1))
-        if not self.aggregate:
+        if self.normalize != "sessions":
             return clicks, targets
         expected = clicks.expect(targets)
         # Rounding may leave a target that is 0 slightly below it.
@@ -240,10 +236,9 @@ class ClickFeedback:
     def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
         """Whether the minimizer with these targets is known to sort like ``E[u]`` for every distribution of relevances.
 
-        That is so for a consistent surrogate with ``normalize="sessions"`` and `aggregate`. Targets of single sessions
-        may be negative, which some surrogates ignore.
+        That is so for a consistent surrogate with ``normalize="sessions"``.
         """
-        return self.normalize == "sessions" and self.aggregate and surrogate.consistent
+        return self.normalize == "sessions" and surrogate.consistent
 
     def _targets(self, m: int, dcg: DCG) -> Floats:
         """The targets of all vectors of clicks on m documents, shape (2^m, m)."""
@@ -267,43 +262,6 @@ class ClickFeedback:
         return make_targets(values, Segments.from_sizes(np.full(len(patterns), m)), linear, self.normalize).reshape(
             patterns.shape
         )
-
-
-def dcg_ranking_bound(distribution: LabelDistribution, dcg: DCG | None = None) -> float:
-    """An upper bound of the NDCG regret of the ranking by the expected gains ``E[G]``, which is DCG-optimal.
-
-    It is the least ``E[|1 - z Z|]`` of all ``z > 0``, over the outcomes with a positive ideal DCG ``Z``. The text of
-    the module :mod:`boostrank.theory.click_feedback` has the proof (section 7).
-
-    Parameters
-    ----------
-    distribution : LabelDistribution
-    dcg : DCG, optional
-        Gain, discount and cutoff; the default is ``DCG()``.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> distribution = LabelDistribution([[1, 0, 0, 0], [0, 1, 1, 1]], [0.4, 0.6])
-    >>> expected_gains = distribution.probabilities @ distribution.labels
-    >>> round(distribution.ndcg_regret(expected_gains), 4), round(dcg_ranking_bound(distribution), 4)
-    (0.0674, 0.2123)
-    >>> dcg_ranking_bound(distribution, DCG(k=1))
-    0.0
-    """
-    dcg, labels = DCG() if dcg is None else dcg, distribution.labels
-    outcomes = Segments.from_sizes(np.full(len(labels), labels.shape[1]))
-    ideal = dcg.ideal(dcg.gains_of(labels.ravel()), outcomes)
-    counted = (ideal > 0) & (distribution.probabilities > 0)
-    if not counted.any():
-        return 0.0
-    ideal, probabilities = ideal[counted], distribution.probabilities[counted]
-    deviations = np.abs(1.0 - ideal[:, None] / ideal[None, :])
-    return float((probabilities @ deviations).min())
 
 
 def _patterns(m: int) -> Floats:

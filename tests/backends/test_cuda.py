@@ -40,7 +40,7 @@ def test_scores_that_are_not_finite_are_named():
         on_gpu.gradient_hessian(np.array([0.0, 0.0, np.nan, 0.0], np.float32))
 
 
-@pytest.mark.parametrize("loss", [*TAKING, "consistent-lambdarank", "pairwise-hinge"])
+@pytest.mark.parametrize("loss", [*TAKING, "consistent-lambdarank"])
 def test_models_are_the_same_with_and_without_cupy(loss, monkeypatch):
     X, y, qid = br.make_ranking(n_queries=50, random_state=0)
 

@@ -160,8 +160,6 @@ def test_names_of_ir_measures_keep_their_conventions():
     assert measures["nDCG@10"] == br.get_measure("ndcg", k=10, gain="linear", **settings)
     assert measures["RBP(p=0.5,rel=2)"] == br.get_measure("RBP(p=0.5,rel=2)", **settings)
     assert list(parse_measures("ndcg@10", {"gain": "linear"})) == ["ndcg(gain=linear)@10"]
-    with pytest.raises(ValueError, match=r"'ndcg@5' and 'nDCG@10' are two measures: ndcg has the gain"):
-        parse_measures("nDCG@10,ndcg@5", {}, "runs")
     with pytest.raises(ValueError, match=r"--measures nDCG@10: .* is a name of ir_measures for runs"):
         parse_measures("nDCG@10", {})
     with pytest.raises(ValueError, match=r"--measures has RR twice"):

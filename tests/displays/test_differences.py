@@ -85,11 +85,11 @@ def test_outliers_are_arrows_with_numbers():
     low, high = ax.get_xlim()
     assert -0.02 < low < -0.008
     assert 0.014 < high < 0.02
-    arrows = {text.get_text(): text for text in ax.texts}
-    assert sorted(arrows) == ["+0.2800", "-0.3100"]
-    for text, end in (("-0.3100", 0.0), ("+0.2800", 1.0)):
-        assert arrows[text].xy[0] == end
-        assert table["difference"][arrows[text].xy[1]] == float(text)
+    arrows = {text.get_text(): text.get_position() for text in ax.texts}
+    for text, end in (("← -0.3100", 0.01), ("+0.2800 →", 0.99)):
+        assert arrows[text][0] == end
+        assert table["difference"][arrows[text][1]] == float(text.strip("←→ "))
+    assert len(arrows) == 2
     points, segments = error_bars(ax)
     inside = (table["difference"].abs() < 0.1) & (table["ranker"] != "ranker 0")
     np.testing.assert_allclose(points[:, 0], table["difference"][inside])
@@ -119,7 +119,7 @@ def test_without_outliers_all_are_drawn(differences):
 def test_an_outlier_is_drawn_where_the_axis_is_wide_anyway():
     differences = [0, 0.001, 0.002, 0.003, 0.02]
     arrow, drawn = display_of(differences, 0.0005), display_of(differences, np.array([1, 1, 100, 1, 1]) * 0.0005)
-    assert [text.get_text() for text in arrow.ax_.texts] == ["+0.0200"]
+    assert [text.get_text() for text in arrow.ax_.texts] == ["+0.0200 →"]
     assert not drawn.ax_.texts
 
 

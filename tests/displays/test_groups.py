@@ -6,13 +6,10 @@ from artists import error_bars, legend_texts, overlapping_texts, tick_texts
 from scipy import stats
 
 import boostrank as br
-from boostrank.core.queries import Queries
-from boostrank.core.targets import make_targets
-from boostrank.displays import GainCalibrationDisplay, QueryGroupDisplay
+from boostrank.displays import QueryGroupDisplay
 from boostrank.displays.groups import equal_bins
 
 by_group = QueryGroupDisplay.from_predictions
-calibration = GainCalibrationDisplay.from_predictions
 
 
 def by_loop(values, groups, n_first):
@@ -167,89 +164,3 @@ def test_bins_have_equal_values_together_and_about_equal_sizes(n_values, n_bins)
     assert found.tolist() == slow_bins(values, n_bins)
     if n_values == 300:
         assert np.ptp(np.bincount(found)) <= 6
-
-
-def slow_calibration(gains, scores, qid, weights, n_bins):
-    bins, rows = np.array(slow_bins(scores, n_bins)), []
-    for b in range(bins.max() + 1):
-        inside = bins == b
-        total = weights[inside].sum()
-        mean = (weights * gains)[inside].sum() / total
-        residuals = []
-        for query in np.unique(qid[inside]):
-            part = inside & (qid == query)
-            residuals.append(sum(w * (g - mean) for w, g in zip(weights[part], gains[part], strict=True)))
-        n = len(residuals)
-        error = np.sqrt(n / (n - 1) * np.square(residuals).sum()) / total
-        margin = stats.t.ppf(0.975, n - 1) * error
-        score = (weights * scores)[inside].sum() / total
-        rows.append((score, mean, mean - margin, mean + margin, inside.sum(), n))
-    return np.array(rows)
-
-
-@pytest.mark.parametrize("within", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_means_and_intervals_are_those_of_a_plain_computation(ragged, within, weighted):
-    labels, scores, qid = ragged
-    scores = scores + 0.1 * labels + 0.01 * np.arange(len(scores)) % 7
-    order = list(dict.fromkeys(qid))
-    by_query = np.random.default_rng(1).uniform(0.5, 2, len(order)) if weighted else np.ones(len(order))
-    settings = {"sample_weight": by_query} if weighted else {}
-    display = calibration(labels, scores, qid, n_bins=4, k=5, within_queries=within, **settings)
-    queries = Queries.from_qid(qid)
-    gains = queries.ungroup(make_targets(queries.group(labels), queries, br.DCG(5)))
-    if within:
-        for query in order:
-            rows = qid == query
-            gains[rows] -= gains[rows].mean()
-            scores[rows] -= scores[rows].mean()
-    weights = np.array([by_query[order.index(one)] for one in qid])
-    expected = slow_calibration(gains, scores, qid, weights, 4)
-    found = [display.score, display.gain, display.low, display.high, display.n_documents, display.n_queries]
-    np.testing.assert_allclose(np.transpose(found), expected, atol=1e-12)
-    points, segments = error_bars(display.ax_)
-    np.testing.assert_allclose(points, expected[:, :2], atol=1e-12)
-    np.testing.assert_allclose([segment[:, 1] for segment in segments], expected[:, 2:4], atol=1e-12)
-    subject = "score, minus the mean of its query" if within else "score"
-    gain = "normalized gain,\nminus the mean of its query" if within else "normalized gain"
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == (subject, gain)
-    assert not legend_texts(display.ax_)
-
-
-def test_queries_of_weight_0_are_left_out(ragged):
-    labels, scores, qid = ragged
-    kept = qid % 2 == 0
-    weights = (np.array(list(dict.fromkeys(qid))) % 2 == 0).astype(float)
-    some = calibration(labels, scores, qid, sample_weight=weights)
-    only = calibration(labels[kept], scores[kept], qid[kept])
-    for name in ("score", "gain", "low", "high", "n_documents", "n_queries"):
-        np.testing.assert_allclose(getattr(some, name), getattr(only, name), atol=1e-12)
-
-
-def test_estimators_and_one_query(data, rankers):
-    X, y, qid = data
-    display = GainCalibrationDisplay.from_estimator(rankers["a"], X, y, qid, n_bins=3)
-    other = calibration(y, rankers["a"].predict(X), qid, n_bins=3)
-    np.testing.assert_array_equal(display.gain, other.gain)
-    assert (display.name, other.name) == ("LightGBMRanker", None)
-    low, high = display.n_documents.min(), display.n_documents.max()
-    title = f"mean normalized gain by score, 95% intervals; {low} to {high} documents a bin"
-    assert display.ax_.get_title() == f"LightGBMRanker\n{title}"
-    with pytest.raises(ValueError, match="estimator must be one ranker; got a mapping of 2"):
-        GainCalibrationDisplay.from_estimator(rankers, X, y, qid)
-    one = calibration([1, 0, 2], [3, 2, 1], [7, 7, 7], n_bins=3)
-    assert np.isnan(one.low).all()
-    np.testing.assert_allclose(one.score, [1, 2, 3])
-    assert one.ax_.get_title().endswith("; 1 document a bin")
-    one.figure_.canvas.draw()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_bins": 0}, "n_bins must be an integer"),
-    ],
-)
-def test_calibration_names_bad_input(settings, message):
-    with pytest.raises(ValueError, match=message):
-        calibration([0, 1], [1, 2], [7, 7], **settings)

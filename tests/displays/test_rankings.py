@@ -76,9 +76,9 @@ def test_lines_go_from_the_worst_to_the_best_permutation(ragged):
     for name in expected._fields:
         np.testing.assert_array_equal(getattr(display, name), known.loc[display.queries, name])
     assert (np.diff(display.average) >= 0).all()
-    segments = np.array([segment[:, 1] for segment in display.ax_.collections[0].get_segments()])
+    segments = np.array([segment[:, 0] for segment in display.ax_.collections[0].get_segments()])
     np.testing.assert_array_equal(segments, np.c_[display.worst, display.best])
-    np.testing.assert_array_equal(line(display.ax_, "average over all permutations").get_ydata(), display.average)
+    np.testing.assert_array_equal(line(display.ax_, "average over all permutations").get_xdata(), display.average)
     affected = (known["best"] - known["worst"] > 1e-12).sum()
     assert f"{affected} of {len(known)}" in display.ax_.get_xlabel()
     means = ", ".join(f"{name} {known[name].mean():.4f}" for name in ("worst", "average", "best"))

@@ -23,7 +23,6 @@ DISPLAYS = {
     "FeatureImportanceDisplay": lambda show, get, ax: show.from_estimator(
         RANKER, *get("data"), cv=2, n_repeats=1, ax=ax
     ),
-    "GainCalibrationDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "LearningCurveDisplay": lambda show, get, ax: show.from_estimator(
         RANKER, *get("data"), train_sizes=[1.0], cv=2, ax=ax
     ),

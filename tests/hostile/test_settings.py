@@ -40,7 +40,7 @@ METRIC_SETTINGS = {
     "empty": (NAMES, FOR_ARRAYS),
     "threshold": (
         [0, -1, NAN, INF, "1", None, 1j, True, [1]],
-        ["precision", "recall", "map", "mean_precision", "mrr", "auc", "rbp", "success", "rprec", "iprec", "bpref"],
+        ["precision", "recall", "map", "mrr", "auc", "rbp", "success", "rprec", "iprec", "bpref"],
     ),
     "recall": ([-0.1, 1.1, NAN, INF, "a", True, 1j, [0.5]], ["iprec"]),
     "denominator": (NAMES, ["map"]),

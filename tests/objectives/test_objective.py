@@ -22,7 +22,7 @@ from boostrank.surrogates import (
     Profiled,
 )
 
-SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0, hessian="exact")]
+SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0)]
 SIZES = [3, 1, 5, 2, 4]
 
 every = for_each("surrogate", SURROGATES, ids=repr)
@@ -149,6 +149,21 @@ def test_integer_weights_repeat_queries(surrogate):
         summed = np.zeros(len(labels))
         np.add.at(summed, rows, theirs)
         np.testing.assert_allclose(ours * mean, summed, rtol=1e-4, atol=1e-5)
+
+
+@every
+@for_each("factor", [3.0, 1 / 15, 1e30, 1e308, 5e-324])
+def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
+    labels, queries, scores = ragged()
+    weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
+    # The smallest number is only exact with integer factors.
+    plain = make_objective(surrogate, labels, queries, weights=weights)
+    scaled = make_objective(
+        surrogate, labels, queries, weights=weights * factor if factor < 1e308 else weights / 3 * factor
+    )
+    assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
+    for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("shapes", [((1,), (1,)), ((15,), ()), ((1,), (15,)), ((15,), (15, 1))])

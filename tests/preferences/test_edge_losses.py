@@ -57,7 +57,7 @@ def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
     np.testing.assert_allclose(objective.gradient_hessian(scores)[0], objective.scale * gradient, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("margin", [name for name in MARGINS if get_margin(name).smooth])
+@pytest.mark.parametrize("margin", [name for name in MARGINS if name != "hinge"])
 def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
     graph = a_graph()
     objective, scores = EdgeObjective(EdgeLoss(margin), graph), np.random.default_rng(1).normal(size=len(graph))

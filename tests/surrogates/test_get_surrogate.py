@@ -9,7 +9,7 @@ import oracles
 import pytest
 from cases import for_each
 from sklearn.base import clone
-from surrogate_samples import ALL, EXACT_HESSIANS
+from surrogate_samples import ALL
 
 import boostrank.surrogates
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Power, get_surrogate
@@ -38,7 +38,6 @@ def test_different_settings_and_classes_are_different():
     assert PNorm(q=3) != PNorm(q=4)
     assert Cosine() != NormalizedPNorm(q=2)
     assert Cosine(epsilon=2.0) != Cosine()
-    assert Power(0) != Power(0, hessian="exact")
 
 
 @for_each("surrogate", SURROGATES.values(), ids=repr)
@@ -60,10 +59,3 @@ def test_unknown_names_are_errors_that_say_where_the_known_are(name):
     message = f"unknown surrogate {name!r}{near}; boostrank.surrogates.SURROGATES has all names"
     with pytest.raises(ValueError, match=re.escape(message)):
         get_surrogate(name)
-
-
-@for_each("surrogate", EXACT_HESSIANS, ids=repr)
-@for_each("hessian", ["diagonal", None, True])
-def test_bad_kinds_of_hessian_are_errors(surrogate, hessian):
-    with pytest.raises(ValueError, match="hessian must be"):
-        dataclasses.replace(surrogate, hessian=hessian)

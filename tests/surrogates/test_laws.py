@@ -1,7 +1,6 @@
 """`boostrank.surrogates.check`: it passes all surrogates, and finds those that break a law."""
 
 import re
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from broken_surrogates import SignError, changed, variant
 from cases import for_each
 from surrogate_samples import ALL
 
-from boostrank.core.segments import Segments
 from boostrank.surrogates import Logistic, Poisson, Power, Separable, Squared, Surrogate, check
 
 
@@ -152,7 +150,7 @@ BROKEN = [
         f"{MAJORANT}-0.25$",
     ),
     (
-        variant(Power, gradient_hessian=lambda self, *sample: Power(hessian="exact").gradient_hessian(*sample)),
+        variant(Power, gradient_hessian=lambda self, *sample: ((g := Power().gradient_hessian(*sample))[0], g[1] / 3)),
         f"{MAJORANT}-0",
     ),
     (Concave(), NEGATIVE),
@@ -269,34 +267,3 @@ def test_complaints_about_derivatives_give_the_largest_error_and_the_random_stat
     found, expected = re.search(r"it is (\S+) where numeric derivatives give (\S+)$", complaints[0]).groups()
     assert float(found) == pytest.approx(1.01 * float(expected), rel=1e-3)
     assert complaints[0] == complaints[1] != complaints[2]
-
-
-def assert_valid(scores, targets, queries):
-    assert isinstance(queries, Segments)
-    assert scores.shape == targets.shape == (queries.n_rows,)
-    assert scores.dtype == targets.dtype == np.float64
-
-
-def test_methods_get_valid_arguments():
-    shapes = []
-
-    class Recorder(Squared):
-        def loss(self, scores, targets, queries):
-            assert_valid(scores, targets, queries)
-            return super().loss(scores, targets, queries)
-
-        def gradient_hessian(self, scores, targets, queries):
-            assert_valid(scores, targets, queries)
-            return super().gradient_hessian(scores, targets, queries)
-
-        def best_constant(self, targets, queries, weights):
-            assert_valid(targets, targets, queries)
-            assert weights is None
-            return super().best_constant(targets, queries, weights)
-
-        def minimizer(self, expected):
-            shapes.append(expected.shape)
-            return super().minimizer(expected)
-
-    check(Recorder())
-    assert Counter(shapes) == {(1, 2): 10, (1, 3): 20, (1, 4): 10}

@@ -1,24 +1,20 @@
 """Gain-weighted pairs: held to the double sum, for many sizes, and the minimizers that their consistency rests on."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from boostrank.core.convex_functions import get_margin
 from boostrank.core.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
-    PairwiseHinge,
     PairwiseLogistic,
     PairwiseSquared,
     PairwiseSquaredHinge,
 )
 
-PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge(), PairwiseHinge()]
+PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge()]
 every = pytest.mark.parametrize("surrogate", PAIRS, ids=repr)
 pytestmark = pytest.mark.usefixtures("implementation")
 
@@ -86,37 +82,6 @@ def test_the_minimizer_of_squared_pairs_is_the_stated_one():
         assert cross < 2 * total
         np.testing.assert_allclose(scores, 1 - (2 * total - cross) / (6 * expected + total), atol=1e-9)
         assert (np.argsort(scores) == np.argsort(expected)).all()
-
-
-def hinge_minimum(expected, tied=()):
-    """The least expected loss of hinge pairs, by linear programming; with the scores of some documents equal."""
-    m = len(expected)
-    pairs = [(i, j) for i in range(m) for j in range(m) if i != j]
-    cost = np.concatenate([np.zeros(m), [expected[i] for i, _ in pairs]])
-    # slack >= 1 - (s_i - s_j)
-    rows = np.zeros((len(pairs), m + len(pairs)))
-    for row, (i, j) in enumerate(pairs):
-        rows[row, [i, j, m + row]] = [-1, 1, -1]
-    equal = np.zeros((len(tied), m + len(pairs)))
-    for row, (i, j) in enumerate(tied):
-        equal[row, [i, j]] = [1, -1]
-    bounds = [(None, None)] * m + [(0, None)] * len(pairs)
-    return linprog(cost, rows, -np.ones(len(pairs)), equal, np.zeros(len(tied)), bounds).fun
-
-
-def test_the_hinge_ties_documents_that_are_not_equally_good():
-    # All minimizers give the last two documents the same score: any difference of their scores increases the loss.
-    expected = np.array([0.9, 0.4, 0.3])
-    surrogate, queries = PairwiseHinge(), Queries.from_sizes([3])
-    tied = np.array([1.0, 0.0, 0.0])
-    least = surrogate.loss(tied, expected, queries)[0]
-    assert least == pytest.approx(hinge_minimum(expected)) == pytest.approx(hinge_minimum(expected, [(1, 2)]))
-    # The second document is above the third by the step, and both are anywhere on a grid.
-    for step, shift, lift in itertools.product((1e-3, 0.5), np.linspace(-1, 1, 11), np.linspace(-1, 1, 11)):
-        apart = np.array([lift, shift + step / 2, shift - step / 2])
-        assert surrogate.loss(tied + apart, expected, queries)[0] > least + 1e-6
-    assert not surrogate.consistent
-    assert all(other.consistent for other in PAIRS if other != surrogate)
 
 
 def test_bases_are_abstract_but_for_the_margin():

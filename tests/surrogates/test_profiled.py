@@ -12,16 +12,15 @@ from surrogate_samples import ragged
 import boostrank as br
 from boostrank.core.convex_functions import MAX_EXPONENT
 from boostrank.core.queries import Queries
-from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable, Squared
+from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable
 from boostrank.theory import check_consistency
 
 
-@pytest.mark.parametrize("hessian", ["majorant", "exact"])
 @pytest.mark.parametrize("largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"])
-def test_softmax_is_profiled_poisson(hessian, largest):
+def test_softmax_is_profiled_poisson(largest):
     scores, targets, queries = ragged(scale=3.0)
     targets = targets * largest
-    softmax, profiled = Power(0, hessian=hessian), Profiled(Poisson(), hessian=hessian)
+    softmax, profiled = Power(0), Profiled(Poisson())
     derivatives = (each.gradient_hessian(scores, targets, queries) for each in (softmax, profiled))
     for one, other in zip(*derivatives, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * largest)
@@ -101,36 +100,6 @@ def test_the_intercept_of_poisson_is_finite_for_an_empty_query_beside_a_huge_one
     gradient, _ = Profiled(Poisson()).gradient_hessian(np.array([0.0, 1.0, 0.0, 1.0]), targets, queries)
     assert gradient[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
     assert np.isfinite(gradient).all()
-
-
-@dataclass(frozen=True)
-class Quartered(Squared):
-    """``s^2 / 4``; the closed form that it inherits is that of ``s^2 / 2``."""
-
-    def potential(self, scores):
-        return scores**2 / 4.0
-
-    def slope_curvature(self, scores):
-        return scores / 2.0, np.full_like(scores, 0.5)
-
-
-@dataclass(frozen=True)
-class WithoutClosedForm(Quartered):
-    def profiled_minimizer(self, expected):
-        return None
-
-
-@dataclass(frozen=True)
-class WithClosedForm(Quartered):
-    def profiled_minimizer(self, expected):
-        return 2.0 * expected
-
-
-def test_a_closed_form_that_belongs_to_another_potential_is_not_used():
-    expected = np.array([[0.5, 0.1]])
-    assert Profiled(Quartered()).minimizer(expected) is None
-    assert Profiled(WithoutClosedForm()).minimizer(expected) is None
-    np.testing.assert_allclose(Profiled(WithClosedForm()).minimizer(expected), [[0.4, -0.4]])
 
 
 @pytest.mark.parametrize("surrogate", [Logistic(), Profiled(Hyperbola())], ids=repr)

@@ -22,16 +22,15 @@ import numpy as np
 from boostrank.inputs.warnings import warn
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 2
+INTERFACE = 3
 
 
 _FLOATS, _FLOAT32S, _INTS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)
 _INT32, _UINT64, _UINT8 = np.dtype(np.int32), np.dtype(np.uint64), np.dtype(np.uint8)
 _COUNT, _NUMBER = ctypes.c_int64, ctypes.c_double
 _ARGUMENTS: dict[str, list[Any]] = {
-    "logistic_intercept": [_FLOATS, _FLOATS, _INTS, _COUNT, _NUMBER, _FLOATS],
     "pairwise_logistic": [_FLOATS, _FLOATS, _INTS, _COUNT, _FLOATS, _FLOATS],
-    "pairwise_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _COUNT, _FLOATS, _FLOATS],
+    "pairwise_squared_hinge": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _FLOATS],
     "rank_weighted": [_FLOATS, _FLOATS, _INTS, _INTS, _COUNT, _FLOATS, _COUNT, _COUNT, _NUMBER, _FLOATS, _FLOATS],
     "query_loss": [
         *(_COUNT, _FLOATS, _FLOATS, _NUMBER, _FLOATS, _FLOATS, _COUNT, _NUMBER),

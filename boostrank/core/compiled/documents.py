@@ -81,23 +81,6 @@ def write_derivatives(
     return result == 0
 
 
-def logistic_intercept(scores: Floats, goals: Floats, queries: Segments, *, tolerance: float) -> Floats:
-    """The shift of each query with which the mean of ``1 / (1 + exp(-(score + shift)))`` is its goal.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_documents,)
-    goals : ndarray of float64, shape (n_queries,)
-        Above 0 and below 1.
-    queries : Segments
-    tolerance : float
-        Largest size of the last step of Newton's method.
-    """
-    scores, shifts = _floats(scores, queries), np.empty(queries.n_segments)
-    call("logistic_intercept", scores, goals, queries.indptr, queries.n_segments, tolerance, shifts)
-    return shifts
-
-
 def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
     """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseLogistic`.
 
@@ -109,12 +92,8 @@ def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tup
     return _derivatives("pairwise_logistic", scores, targets, queries, queries.indptr, queries.n_segments)
 
 
-def pairwise_hinge(
-    scores: Floats, targets: Floats, ranking: Ints, queries: Segments, *, is_squared: bool
-) -> tuple[Floats, Floats]:
-    """Gradient of :class:`boostrank.surrogates.PairwiseHinge` or ``PairwiseSquaredHinge``.
-
-    The second result is the exact diagonal of the Hessian of the squared hinge.
+def pairwise_squared_hinge(scores: Floats, targets: Floats, ranking: Ints, queries: Segments) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseSquaredHinge`.
 
     Parameters
     ----------
@@ -122,10 +101,8 @@ def pairwise_hinge(
     ranking : ndarray of int64, shape (n_documents,)
         Row numbers of each query by decreasing score.
     queries : Segments
-    is_squared : bool
     """
-    grouped = ranking, queries.indptr, queries.n_segments
-    return _derivatives("pairwise_hinge", scores, targets, queries, *grouped, is_squared)
+    return _derivatives("pairwise_squared_hinge", scores, targets, queries, ranking, queries.indptr, queries.n_segments)
 
 
 def rank_weighted(

@@ -1,16 +1,14 @@
-/* Hinge pairs: sums of u_i phi(s_i - s_j) over ordered pairs of documents of a query, where phi(d) is max(0, 1 - d) or
-   max(0, 1 - d)^2 / 2. */
+/* Hinge pairs: sums of u_i phi(s_i - s_j) over ordered pairs of documents of a query, with phi(d) = max(0, 1 - d)^2 / 2. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels.h"
 
-/* Gradient, and the diagonal of the Hessian of the squared hinge, which is used for both. `ranking` has the rows of each
+/* Gradient, and the diagonal of the Hessian. `ranking` has the rows of each
    query by decreasing score. Then the documents with a margin below 1 to a given one are consecutive, and both ends of
    their range move in one direction. */
-EXPORT int64_t pairwise_hinge(const double *scores, const double *targets, const int64_t *ranking,
-                              const int64_t *indptr, int64_t n_queries, int64_t is_squared, double *gradient,
-                              double *hessian)
+EXPORT int64_t pairwise_squared_hinge(const double *scores, const double *targets, const int64_t *ranking,
+                                      const int64_t *indptr, int64_t n_queries, double *gradient, double *hessian)
 {
     int64_t size = longest(indptr, n_queries) + 1;
     double *memory = malloc(6 * size * sizeof(double));
@@ -56,9 +54,8 @@ EXPORT int64_t pairwise_hinge(const double *scores, const double *targets, const
         }
         for (int64_t k = 0; k < n; k++) {
             double mass = mass_from[firsts[k]], count = (double)ends[k];
-            gradient[rows[k]] = is_squared ? mass * (1.0 + c[k]) - product_from[firsts[k]]
-                                                 - u[k] * (count * (1.0 - c[k]) + score_before[ends[k]])
-                                           : mass - u[k] * count;
+            gradient[rows[k]] = mass * (1.0 + c[k]) - product_from[firsts[k]]
+                                - u[k] * (count * (1.0 - c[k]) + score_before[ends[k]]);
             /* The pair of a document with itself is in both sums. */
             hessian[rows[k]] = mass + u[k] * (count - 2.0);
         }

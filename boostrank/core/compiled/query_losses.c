@@ -88,23 +88,23 @@ CLONES static void logistic(const Group *group, const double *settings)
     }
 }
 
-/* Settings: whether the Hessian is exact. */
 CLONES static void centered_squared(const Group *group, const double *settings)
 {
+    (void)settings;
     for (int64_t q = 0; q < group->n_queries; q++) {
         int64_t start = group->starts[q], n = group->starts[q + 1] - start;
         const double *s = group->s + start, *u = group->u + start;
         double *g = group->g + start, *h = group->h + start;
-        double shift = (sum_of(u, n) - sum_of(s, n)) / (double)n, curvature = settings[0] ? 1.0 - 1.0 / (double)n : 1.0;
+        double shift = (sum_of(u, n) - sum_of(s, n)) / (double)n;
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) {
             g[j] = s[j] + shift - u[j];
-            h[j] = curvature;
+            h[j] = 1.0;
         }
     }
 }
 
-/* Settings: whether the Hessian is exact; least sum of targets, and largest mean; tolerance of the shift. */
+/* Settings: least sum of targets, and largest mean; tolerance of the shift. */
 CLONES static void centered_logistic(const Group *group, const double *settings)
 {
     for (int64_t q = 0; q < group->n_queries; q++) {
@@ -120,35 +120,28 @@ CLONES static void centered_logistic(const Group *group, const double *settings)
         int64_t start = group->starts[q], n = group->starts[q + 1] - start;
         const double *s = group->s + start, *u = group->u + start, *e = group->x + start;
         double *g = group->g + start, *h = group->h + start;
-        double mass = sum_of(u, n), most = (double)n * settings[2];
-        mass = mass < settings[1] ? settings[1] : mass > most ? most : mass;
-        double factor, total = 0.0, shift = logistic_shift(s, e, n, mass / (double)n, settings[3], &factor);
+        double mass = sum_of(u, n), most = (double)n * settings[1];
+        mass = mass < settings[0] ? settings[0] : mass > most ? most : mass;
+        double factor, shift = logistic_shift(s, e, n, mass / (double)n, settings[2], &factor);
         int64_t n_near = factor > 0.0 ? n : 0;
-#pragma omp simd reduction(+ : total)
+#pragma omp simd
         for (int64_t j = 0; j < n_near; j++) {
             double loses = 1.0 / (1.0 + e[j] * factor), wins = e[j] * factor * loses;
             g[j] = wins - u[j];
             h[j] = wins * loses;
-            total += h[j];
         }
         for (int64_t j = n_near; j < n; j++) {
             double away = exp(-fabs(s[j] + shift)), likely = 1.0 / (1.0 + away), unlikely = away * likely;
             g[j] = (s[j] + shift < 0.0 ? unlikely : likely) - u[j];
             h[j] = likely * unlikely;
-            total += h[j];
         }
-        double inverse = settings[0] && total > 0.0 ? 1.0 / total : 0.0;
-#pragma omp simd
-        for (int64_t j = 0; j < n; j++)
-            h[j] *= 1.0 - h[j] * inverse;
     }
 }
 
-/* Settings: the exponent a; whether the Hessian is exact; 1 / max_step, or 0 for steps of any length. */
+/* Settings: the exponent a; 1 / max_step, or 0 for steps of any length. */
 CLONES static void power(const Group *group, const double *settings)
 {
-    double a = settings[0], least = settings[2], share = a > 1.0 ? 1.0 / a : 1.0;
-    int is_exact = settings[1] != 0.0;
+    double a = settings[0], least = settings[1], share = a > 1.0 ? 1.0 / a : 1.0;
     for (int64_t q = 0; q < group->n_queries; q++) {
         int64_t start = group->starts[q], n = group->starts[q + 1] - start;
         double *s = group->s + start, *x = group->x + start, highest = largest_of(s, n);
@@ -183,13 +176,12 @@ CLONES static void power(const Group *group, const double *settings)
         double *g = group->g + start, *h = group->h + start;
         double mass = sum_of(g, n), ratio = a > 0.0 && mass > 0.0 ? sum_of(h, n) / mass : 0.0, growth = 1.0 + ratio;
         double inverse = 1.0 / group->of_query[q], more = positive(least - growth);
-        /* The Hessian is a sum of expected, of c, and of both times p, with these factors. */
-        double f = is_exact || a <= 0.0 ? 1.0 : growth, f_p = is_exact ? ratio - 1.0 : 0.0;
-        double c = f, c_p = is_exact ? -2.0 : -share * growth * growth;
+        /* The Hessian is a sum of expected, of c, and of c times p, with these factors. */
+        double factor = a <= 0.0 ? 1.0 : growth, factor_p = -share * growth * growth;
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) {
             double p = x[j] * inverse, expected = p * mass, slope = g[j], curvature = h[j];
-            double majorant = positive(expected * (f + f_p * p) + curvature * (c + c_p * p));
+            double majorant = positive(expected * factor + curvature * (factor + factor_p * p));
             g[j] = expected - slope;
             h[j] = majorant + more * expected + positive(least * slope - growth * curvature);
         }

@@ -1,12 +1,11 @@
 """The conventions of the metrics of other libraries, in one table. Tests compare it with the libraries.
 
 The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5, ranx
-0.3, ir_measures 0.4, TF-Ranking 0.5 and torchmetrics 1.9. LightGBM and XGBoost have no reciprocal rank and no ERR,
-LightGBM has no precision, and scikit-learn has none of the three.
+0.3, ir_measures 0.4 and torchmetrics 1.9. LightGBM and XGBoost have no reciprocal rank and no ERR, LightGBM has no
+precision, and scikit-learn has none of the three. With a cutoff, RetrievalMAP of torchmetrics divides by the number of
+relevant documents up to it, which no measure here does; the table has it without a cutoff.
 
-TF-Ranking cannot be imported with TensorFlow 2.16 or later, because it needs `tf.estimator`. Its conventions were read
-in its source, and compared with its Keras metrics, which were loaded alone, with TensorFlow 2.21. The tests of
-torchmetrics and TF-Ranking run only where these are installed; others hold both to the numbers of their documentation.
+The tests of torchmetrics run only where it is installed.
 """
 
 from __future__ import annotations
@@ -28,12 +27,9 @@ from boostrank.metrics.binary import Precision, ReciprocalRank
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
 
-Labels = Literal["given", "truncated", "whole"]
 Scores = Literal["given", "float64", "float32"]
-RelevantScores = Literal["any", "above 0"]
 TieRule = Literal["average", "stable", "best", "worst", "names", "names ascending", "last rank"]
-Weights = Literal["queries", "not of empty queries", "mean for empty queries", "ignored"]
-Depth = Literal["cutoff", "documents"]
+Weights = Literal["queries", "not of empty queries", "ignored"]
 RunQueries = Literal["judged", "common"]
 RunDocuments = Literal["all", "judged", "retrieved"]
 
@@ -92,24 +88,24 @@ class Settings:
         documents have the rank of the last of them.
     decimals : int, optional
         Number of decimals to which the value of each query is rounded.
-    weights : {"queries", "not of empty queries", "mean for empty queries", "ignored"}
+    weights : {"queries", "not of empty queries", "ignored"}
         Whether queries are weighted. With ``"not of empty queries"`` the value 1 of an empty query is not multiplied by
-        its weight. With ``"mean for empty queries"`` an empty query has the mean weight of the others.
+        its weight.
     """
 
     empty: Empty
     queries: RunQueries | None = None
     documents: RunDocuments | None = None
-    labels: Labels = "given"
+    labels: Literal["given", "truncated", "whole"] = "given"
     threshold: Any = None
     gain: Any = None
     max_grade: float | None = None
     discount: Any = None
     k: int | None = None
     denominator: Denominator | None = None
-    depth: Depth | None = None
+    depth: Literal["cutoff", "documents"] | None = None
     scores: Scores = "given"
-    relevant_scores: RelevantScores = "any"
+    relevant_scores: Literal["any", "above 0"] = "any"
     ties: TieRule = "average"
     decimals: int | None = None
     weights: Weights = "queries"
@@ -258,9 +254,8 @@ def _level(settings: Settings) -> int:
     return 1 if settings.threshold is None else max(1, ceil(settings.threshold))
 
 
-# Of larger labels, the sum of 2^y - 1 over a query may be infinite, in float64 and in float32.
+# Of larger labels, the sum of 2^y - 1 over a query may be infinite.
 _MAX_FINITE_LABEL = 1000
-_MAX_FINITE_LABEL_FLOAT32 = 100
 
 _SCIKIT_LEARN: dict[str, Any] = {"library": "scikit-learn", "weights": "queries"}
 # scikit-learn's average precision has no cutoff, and takes no labels but 0 and 1.
@@ -321,15 +316,6 @@ _RANX: dict[str, Any] = {
 _IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})", "queries": "judged"}
 _GDEVAL: dict[str, Any] = _IR_MEASURES | {"scores": "float64", "max_label": 4, "decimals": 5}
 _MS_MARCO: dict[str, Any] = _IR_MEASURES | {"ties": "names ascending", "scores": "float64", "labels": "given"}
-_TF_RANKING: dict[str, Any] = {
-    "library": "TF-Ranking",
-    "ties": "average",
-    "empty": "zero",
-    "scores": "float32",
-    "weights": "mean for empty queries",
-    "threshold": 1.0,
-    "unstable_above": 1,
-}
 _TORCHMETRICS: dict[str, Any] = {"library": "torchmetrics", "ties": "average", "empty": "zero", "scores": "float32"}
 _TORCHMETRICS_BINARY: dict[str, Any] = _TORCHMETRICS | {
     "relevant_scores": "above 0",
@@ -362,7 +348,6 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_RANX, metric="ndcg_burges[@{k}]", gain="exp2", max_label=_MAX_FINITE_LABEL),
         dict(_IR_MEASURES, metric="nDCG[@{k}]", gain="linear"),
         dict(_GDEVAL, metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
-        dict(_TF_RANKING, metric="ndcg[(topn={k})]", gain="exp2", max_label=_MAX_FINITE_LABEL_FLOAT32),
         dict(_TORCHMETRICS, metric="RetrievalNormalizedDCG[(top_k={k})]", gain="linear"),
     ],
     "map": [
@@ -382,8 +367,7 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_PYTREC_EVAL, metric="map[_cut_{k}]{level}", denominator="all"),
         dict(_RANX, metric="map[@{k}]{level}", denominator="all"),
         dict(_IR_MEASURES, metric="AP{level}[@{k}]", denominator="all"),
-        dict(_TF_RANKING, metric="map[(topn={k})]", denominator="all"),
-        dict(_TORCHMETRICS_BINARY, metric="RetrievalMAP[(top_k={k})]", denominator="found"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalMAP", denominator="all", takes_k=False),
     ],
     "mrr": [
         dict(_CATBOOST, metric="MRR:top={k}{level}", uncut="MRR:top=-1{level}", weights="queries"),
@@ -391,7 +375,6 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_RANX, metric="mrr[@{k}]{level}"),
         dict(_IR_MEASURES, metric="RR{level}", takes_k=False),
         dict(_MS_MARCO, metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
-        dict(_TF_RANKING, metric="mrr[(topn={k})]"),
         dict(_TORCHMETRICS_BINARY, metric="RetrievalMRR[(top_k={k})]"),
     ],
     "err": [
@@ -404,7 +387,6 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_PYTREC_EVAL, metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"),
         dict(_RANX, metric="precision[@{k}]{level}", depth="cutoff"),
         dict(_IR_MEASURES, metric="P{level}@{k}", uncut="SetP{level}", depth="cutoff"),
-        dict(_TF_RANKING, metric="precision[(topn={k})]", depth="documents"),
         dict(_TORCHMETRICS_BINARY, metric="RetrievalPrecision[(top_k={k})]", depth="cutoff"),
     ],
 }
@@ -421,7 +403,7 @@ _TEXTS: dict[str, dict[Any, str]] = {
     "documents": {"all": "unjudged count as 0", "judged": "unjudged removed", "retrieved": "retrieved documents only"},
     "gain": {"probability": "labels as probabilities"},
     "k": {None: "all ranks"},
-    "denominator": {"all": "divided by R", "possible": "divided by min(R, k)", "found": "divided by R within k"},
+    "denominator": {"all": "divided by R", "possible": "divided by min(R, k)"},
     "depth": {"cutoff": "divided by k", "documents": "divided by min(k, n)"},
     "relevant_scores": {"any": "all scores", "above 0": "scores above 0 only"},
     "ties": {
@@ -431,7 +413,7 @@ _TEXTS: dict[str, dict[Any, str]] = {
         "names ascending": "ties by name a-z",
         "last rank": "ties at last rank",
     },
-    "weights": {"queries": "weights of queries", "mean for empty queries": "mean weight if empty"},
+    "weights": {"queries": "weights of queries"},
 }
 _TEMPLATES = {
     "empty": "empty {}",

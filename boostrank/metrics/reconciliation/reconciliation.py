@@ -57,8 +57,7 @@ class Reconciliation:
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
-            Bounds of the value if the library ranks tied documents by no rule; otherwise the value itself. They are NaN
-            for MAP@k of torchmetrics if there are ties, because they are not known.
+            Bounds of the value if the library ranks tied documents by no rule; otherwise the value itself.
         difference
             `value` of the row minus `value` of this result.
         from_empty, from_labels, ..., from_weights
@@ -122,8 +121,8 @@ def reconcile(
 ) -> Reconciliation:
     """Compute what other libraries give for a measure, and explain how it differs from our value.
 
-    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx, ir_measures, TF-Ranking and
-    torchmetrics, as far as they have the measure. They need not be installed: each value is our measure with the
+    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx, ir_measures and torchmetrics, as
+    far as they have the measure. They need not be installed: each value is our measure with the
     conventions of a library, which are in :data:`boostrank.metrics.CONVENTIONS` for the kinds of measures. To explain a
     difference, the conventions are changed one after the other from those of the call to those of the library: first
     the value of empty queries, then labels, which labels are relevant, gain, largest grade, discount, cutoff, what the
@@ -166,8 +165,7 @@ def reconcile(
 
     Some libraries rank tied documents by no rule, and `low` and `high` are the bounds of their value. ranx uses an
     unstable sort for queries of more than 15 documents; the value here ranks their tied documents by row number.
-    TF-Ranking ranks tied documents at random and torchmetrics by the partial sort of PyTorch; the value here is the
-    mean over all permutations.
+    torchmetrics ranks tied documents by the partial sort of PyTorch; the value here is the mean over all permutations.
 
     torchmetrics takes no document whose score is 0 or less as relevant, except in NDCG. CatBoost's ERR takes labels as
     probabilities. If no largest grade is given for our ERR, it is the largest label.
@@ -189,7 +187,6 @@ def reconcile(
     ranx          ndcg_burges@3                    0.9820  +0.0762  ties by row +0.0762
     ir_measures   nDCG@3                           0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
     ir_measures   nDCG(dcg='exp-log2')@3           0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
-    TF-Ranking    ndcg(topn=3)                     0.9057  +0.0000  ties: 0.8295 to 0.9820
     torchmetrics  RetrievalNormalizedDCG(top_k=3)  0.9050  -0.0008  linear gain -0.0008
     >>> reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
     MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
@@ -200,7 +197,6 @@ def reconcile(
     ranx          mrr@3                  0.5000  +0.1250  ties by row +0.1250
     ir_measures   RR                     0.2500  -0.1250  ties by name -0.1250
     ir_measures   RR@3                   0.5000  +0.1250  ties by name a-z +0.1250
-    TF-Ranking    mrr(topn=3)            0.3750  +0.0000  ties: 0.2500 to 0.5000
     torchmetrics  RetrievalMRR(top_k=3)  0.3750  +0.0000  ties: 0.2500 to 0.5000
     """
     chosen = get_measure(measure, **settings)
@@ -347,7 +343,7 @@ def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights
         if abs(part) > ROUNDING_TOLERANCE
     ]
     if low != high:
-        because.append("ties by no rule" if np.isnan(low) else f"ties: {low:.4f} to {high:.4f}")
+        because.append(f"ties: {low:.4f} to {high:.4f}")
     row.update({"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]})
     row.update({f"from_{step}": part for step, part in parts.items()})
     row["because"] = "; ".join(because)
@@ -368,9 +364,7 @@ def _bounds(
         for ties in ("worst", "best")
     )
     # Without ties the three differ by rounding alone.
-    if high - low <= ROUNDING_TOLERANCE:
-        return value, value
-    return (np.nan, np.nan) if theirs.denominator == "found" and theirs.k is not None else (low, high)
+    return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
 
 
 def _signed(part: float) -> str:

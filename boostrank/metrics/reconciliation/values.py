@@ -101,10 +101,6 @@ class ReconciledValues:
         undefined = np.isnan(values)
         if settings.weights == "ignored":
             weights = None
-        if weights is not None and settings.weights == "mean for empty queries":
-            others = ~undefined & (weights > 0)
-            average = weights[others].mean() if others.any() else 1.0
-            weights = np.where(undefined & (weights > 0), average, weights)
         mean = QueryMean(undefined, queries, settings.empty, weights)
         if weights is None or settings.weights != "not of empty queries":
             return mean(values)
@@ -120,9 +116,6 @@ def _measure(kind: Kind, settings: Settings) -> Any:
         measure, own["ties"] = LastRankAveragePrecision, "average"
     elif settings.ties in ("names", "names ascending"):
         own["ties"] = "stable"
-    elif settings.ties in ("worst", "best") and settings.denominator == "found":
-        # The measure has no such tie rules. Without a cutoff, all relevant documents are found.
-        own["denominator"] = "all"
     if settings.gain == "probability":
         measure = ProbabilityReciprocalRank
     return measure(**own)

@@ -1,18 +1,10 @@
-"""Expected losses of many small queries, and their minimization by Newton's method or by the ellipsoid method.
+"""Expected losses of many small queries, and their minimization by Newton's method.
 
-**Newton's method.** Only the loss and the gradient of a surrogate are used. The Hessian is computed by central
+Only the loss and the gradient of a surrogate are used. The Hessian is computed by central
 differences of the gradient, because the diagonal Hessian of a surrogate is not precise enough. Newton steps use the
 absolute values of the Hessian's eigenvalues, so that a loss that is not convex decreases near saddle points too. The
-length of a step is limited to a few times that of the scores.
-
-**The ellipsoid method** is for convex losses that are not differentiable, and bounds its error. The minimum of a
-function ``f`` lies in an ellipsoid with centre ``x`` and matrix ``P``. A subgradient ``g`` at ``x`` shows that it lies
-in the half of the ellipsoid in which ``<g, y - x> <= 0``. The next ellipsoid is the smallest one that contains this
-half. Its volume is smaller by a factor that depends only on the dimension. Since ``f(x) - min f <= <g, P g>^(1/2)``,
-the steps also give a lower bound of the minimum. The method is fast enough for a few documents.
-
-References: Yudin and Nemirovski, "Informational complexity and efficient methods for the solution of convex extremal
-problems", Matekon 1977; Shor, "Cut-off method with space extension in convex programming problems", Cybernetics 1977.
+length of a step is limited to a few times that of the scores. A loss that is not differentiable at its minimum has a
+large residual there, so that it counts as not solved.
 """
 
 from __future__ import annotations
@@ -23,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import null_space
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
@@ -146,15 +137,11 @@ class Solution(NamedTuple):
         ``||gradient|| max(1, ||s||)`` in units of :meth:`ExpectedLoss.unit`. For a loss that depends only on the
         direction of ``s``, that is the derivative with respect to the angle. For a loss that is least at infinity, it
         is an upper bound of the decrease by doubling the scores.
-    rough : ndarray of bool, shape (n_distributions,)
-        Whether the scores were found by the ellipsoid method. Its residual is the difference between the loss and a
-        lower bound of the loss, in the same unit. The gradient need not be small.
     """
 
     scores: Floats
     losses: Floats
     residuals: Floats
-    rough: NDArray[np.bool_]
 
     @property
     def solved(self) -> NDArray[np.bool_]:
@@ -184,7 +171,7 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
         halved[progress], since[progress] = residuals[progress], step
         active[active] = (~stuck & (residuals[active] > tolerance)) & (step - since[active] < MAX_IDLE_STEPS)
     residuals = np.where(np.isfinite(residuals), residuals, np.inf)
-    return Solution(scores, losses, residuals, np.zeros(len(scores), dtype=bool))
+    return Solution(scores, losses, residuals)
 
 
 def minimize_from(loss: ExpectedLoss, starts: list[Floats], tolerance: float = SEARCH_TOLERANCE) -> Solution:
@@ -203,10 +190,12 @@ def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats
 
     Returns the new scores and their losses.
     """
-    gradient = loss.gradient(scores)
-    step = _newton_step(gradient, loss.hessian(scores))
+    gradient, hessian = loss.gradient(scores), loss.hessian(scores)
     if loss.surrogate.shift_invariant:
-        step -= step.mean(axis=1, keepdims=True)
+        # A shift changes nothing, but rounding errors would become long steps in this direction.
+        gradient -= gradient.mean(axis=1, keepdims=True)
+        hessian += np.abs(hessian).max(axis=(1, 2), keepdims=True)
+    step = _newton_step(gradient, hessian)
     longest, limit = np.abs(step).max(axis=1), 2.0 + 2.0 * np.abs(scores).max(axis=1)
     step *= np.minimum(1.0, limit / np.where(longest > 0, longest, 1.0))[:, None]
     slope = (gradient * step).sum(axis=1)
@@ -239,64 +228,3 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
 def _residuals(gradient: Floats, scores: Floats, unit: Floats) -> Floats:
     """Residuals as :class:`Solution` defines them."""
     return np.linalg.norm(gradient, axis=1) * np.maximum(1.0, np.linalg.norm(scores, axis=1)) / unit
-
-
-# The largest number of steps in n dimensions is this number times n (n + 1).
-MAX_STEPS_PER_DIMENSION = 60
-# The search ends if the loss exceeds its lower bound by at most this number, in units of :meth:`ExpectedLoss.unit`.
-LOSS_TOLERANCE = 0.1 * SOLVED_TOLERANCE
-# The first ellipsoid is a ball around the start. This is its radius, relative to the largest absolute score or to 1 if
-# that is larger.
-RELATIVE_RADIUS = 10.0
-
-
-def minimize_convex(loss: ExpectedLoss, start: Floats) -> Solution:
-    """Scores whose expected loss is nearly the least one, for each distribution.
-
-    The residual of a solution is ``(loss - lower bound) / unit``, see :meth:`ExpectedLoss.unit`. It is infinite if the
-    scores are near the surface of the first ball, because the loss may be smaller outside of the ball.
-    """
-    basis = _basis(start.shape[1], loss.surrogate.shift_invariant)
-    n = basis.shape[1]
-    unit, radius = loss.unit(), RELATIVE_RADIUS * np.maximum(1.0, np.abs(start).max(axis=1))
-    moved, axes = np.zeros((len(start), n)), radius[:, None, None] * np.eye(n)
-    best, scores = loss(start), start.copy()
-    bound = np.full(len(start), -np.inf)
-    active = np.ones(len(start), dtype=bool)
-    for _ in range(MAX_STEPS_PER_DIMENSION * n * (n + 1)):
-        part, here = loss.take(active), start[active] + moved[active] @ basis.T
-        outside = np.linalg.norm(moved[active], axis=1) > radius[active]
-        value = np.where(outside, np.inf, part(here))
-        # The centre may leave the first ball if the loss is constant in a direction. Then the next step moves it back.
-        slope = np.where(outside[:, None], moved[active], part.gradient(here) @ basis)
-        slope = (axes[active].transpose(0, 2, 1) @ slope[..., None])[..., 0]
-        length = np.linalg.norm(slope, axis=1)
-        scores[active] = np.where((value < best[active])[:, None], here, scores[active])
-        best[active] = np.minimum(value, best[active])
-        bound[active] = np.maximum(bound[active], np.where(outside, -np.inf, value - length))
-        unit_slope = slope / np.where(length > 0, length, 1.0)[:, None]
-        direction = (axes[active] @ unit_slope[..., None])[..., 0]
-        moved[active] -= direction / (n + 1)
-        axes[active] = _shrunk(axes[active], direction, unit_slope)
-        active &= best - bound > LOSS_TOLERANCE * unit
-        if not active.any():
-            break
-    inside = np.linalg.norm(scores - start, axis=1) < 0.9 * radius
-    # A lower bound above the loss shows that the loss is not convex, or that the gradient is not its derivative.
-    valid = best - bound > -LOSS_TOLERANCE * unit
-    residuals = np.where(inside & valid, np.maximum(best - bound, 0.0) / unit, np.inf)
-    return Solution(scores, best, residuals, np.ones(len(scores), dtype=bool))
-
-
-def _basis(n_documents: int, shift_invariant: bool) -> Floats:
-    """Directions to search in, as columns. If a shift changes nothing, they are orthogonal to it."""
-    return null_space(np.ones((1, n_documents))) if shift_invariant and n_documents > 1 else np.eye(n_documents)
-
-
-def _shrunk(axes: Floats, direction: Floats, unit_slope: Floats) -> Floats:
-    """The factor ``J`` of the matrix ``P = J J'`` of the next ellipsoid. Rounding cannot make this ``P`` indefinite."""
-    n = axes.shape[1]
-    if n == 1:
-        return 0.5 * axes
-    flattened = direction[:, :, None] * unit_slope[:, None, :]
-    return n / np.sqrt(n**2 - 1.0) * (axes - (1.0 - np.sqrt((n - 1.0) / (n + 1.0))) * flattened)

@@ -41,7 +41,6 @@ from boostrank.theory.consistency.minimization import (
     ExpectedLoss,
     Solution,
     minimize,
-    minimize_convex,
     minimize_from,
 )
 
@@ -81,16 +80,14 @@ def minimizer(
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     method : {"auto", "numeric"}, default "auto"
         ``"auto"`` is the closed form if there is one, and numeric otherwise. The numeric method is Newton's method,
-        from several starts if the loss is not convex. Convex losses that are not differentiable are minimized by the
-        ellipsoid method.
+        from several starts if the loss is not convex.
 
     Raises
     ------
     ValueError
         If a target is outside of the surrogate's `target_bounds`, or if an argument is invalid.
     RuntimeError
-        If no minimum is found. The loss may be unbounded below, or neither differentiable nor convex, or its gradient
-        may be wrong.
+        If no minimum is found. The loss may be unbounded below, or not differentiable, or its gradient may be wrong.
 
     References
     ----------
@@ -123,8 +120,7 @@ def minimizer(
         raise RuntimeError(
             f"found no minimum of the expected loss of {chosen!r} on {distribution!r}: at scores "
             f"{solution.scores[0].tolist()} the relative size of the gradient is still {solution.residuals[0]:.1e}. "
-            "The loss may be unbounded below, or neither differentiable nor convex, or gradient_hessian() may not "
-            "return its gradient"
+            "The loss may be unbounded below, or not differentiable, or gradient_hessian() may not return its gradient"
         )
     return chosen.representative(solution.scores)[0]
 
@@ -233,13 +229,7 @@ def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
         random = np.random.default_rng(0)
         starts: list[Floats] = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
         return minimize_from(loss, starts, tolerance)
-    solution = minimize(loss, np.zeros(shape), tolerance)
-    left = ~solution.solved
-    if left.any():
-        # Newton's method fails for losses that are not differentiable, such as hinges.
-        for values, found in zip(solution, minimize_convex(loss.take(left), solution.scores[left]), strict=True):
-            values[left] = found
-    return solution
+    return minimize(loss, np.zeros(shape), tolerance)
 
 
 def within_bounds(surrogate: Surrogate, batch: DistributionBatch, targets: Floats) -> Bools:

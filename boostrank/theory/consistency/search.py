@@ -39,11 +39,10 @@ from boostrank.theory.consistency.report import ConsistencyReport
 if TYPE_CHECKING:
     from boostrank.theory.click_feedback import ClickFeedback
 
-# Scores that differ by at most this fraction of their range count as tied. The second tolerance is for solutions of the
-# ellipsoid method, which are less accurate.
-TIE_TOLERANCE, ROUGH_TIE_TOLERANCE = 1e-7, 1e-4
-# Smaller regrets may be due to errors of the minimizer. The second number is for solutions of the ellipsoid method.
-MIN_REGRET, MIN_ROUGH_REGRET = 100 * SOLVED_TOLERANCE, 1e-3
+# Scores that differ by at most this fraction of their range count as tied.
+TIE_TOLERANCE = 1e-7
+# Smaller regrets may be due to errors of the minimizer.
+MIN_REGRET = 100 * SOLVED_TOLERANCE
 # Number of times that the search examines distributions similar to those with the largest regret.
 N_CLIMBS = 5
 # Number of distributions, those with the largest regret, that are tried as counterexample until one is confirmed.
@@ -100,10 +99,9 @@ class _Search:
             return _Examined(batch, np.zeros((0, batch.n_documents)), np.zeros(0), 0, 0)
         batch = batch.take(inside)
         solution = minimize_numerically(self.surrogate, *self.outcomes(batch), thorough)
-        scores = _tied(solution.scores, np.where(solution.rough, ROUGH_TIE_TOLERANCE, TIE_TOLERANCE))
+        scores = _tied(solution.scores)
         regrets = batch.ndcg_regret(scores, self.metric)
-        min_regrets = np.where(solution.rough, MIN_ROUGH_REGRET, MIN_REGRET)
-        regrets = np.where(solution.solved & (regrets > min_regrets), regrets, 0.0)
+        regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
         n_solved = int(solution.solved.sum())
         return _Examined(batch, scores, regrets, n_solved, batch.n_distributions - n_solved)
 
@@ -244,7 +242,7 @@ def check_consistency(
     if not any(each.n_solved for each in examined):
         raise RuntimeError(
             f"no expected loss of {search.surrogate!r} with normalize={normalize!r} could be minimized: the loss may "
-            "be unbounded below, or neither differentiable nor convex"
+            "be unbounded below, or not differentiable"
         )
     n_neighbours = 1 + int(NEIGHBOURS_SHARE * n_distributions)
     for _ in range(N_CLIMBS):
@@ -291,14 +289,14 @@ def _by_size(distributions: Sequence[LabelDistribution]) -> list[DistributionBat
     return [DistributionBatch.of([each for each in distributions if each.n_documents == size]) for size in sizes]
 
 
-def _tied(scores: Floats, tolerance: Floats) -> Floats:
-    """The scores, where neighbouring scores that differ by at most `tolerance` times the range of scores become equal.
+def _tied(scores: Floats) -> Floats:
+    """The scores, of which those become equal that differ by at most `TIE_TOLERANCE` times the range of the scores.
 
-    `scores` has shape (n_distributions, n_documents), `tolerance` has shape (n_distributions,).
+    `scores` has shape (n_distributions, n_documents).
     """
     permutation = np.argsort(scores, axis=1)
     increasing = np.take_along_axis(scores, permutation, axis=1)
-    apart = np.diff(increasing, axis=1) > (tolerance * np.maximum(np.ptp(scores, axis=1), 0.01))[:, None]
+    apart = np.diff(increasing, axis=1) > TIE_TOLERANCE * np.maximum(np.ptp(scores, axis=1), 0.01)[:, None]
     runs = np.concatenate([np.zeros((len(scores), 1), dtype=np.int64), apart.cumsum(axis=1)], axis=1)
     first = np.argmax(runs[:, :, None] == runs[:, None, :], axis=2)
     result = np.empty_like(scores)

@@ -5,7 +5,7 @@ Two rankers score the documents of one population. Lists of documents are resamp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -98,7 +98,6 @@ def distinguishability(
     power: float = 0.8,
     level: float = 0.05,
     random_state: int | np.random.Generator | None = 0,
-    progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """Simulate how often NDCG on a single list shows which of two rankers is better, by length of the list.
 
@@ -121,8 +120,6 @@ def distinguishability(
     power, level
         As in :func:`boostrank.significance.required_queries`, for the column `queries`.
     random_state : int, Generator or None, default 0
-    progress : callable, optional
-        It is called with the number of lists that are finished and with the number of all lists.
 
     Returns
     -------
@@ -177,8 +174,6 @@ def distinguishability(
         lists = population.draw(stop - start, int(lengths[-1]), random)
         for row, length in zip(differences, lengths, strict=True):
             row[:, start:stop] = _differences(lists, int(length), dcg, chosen)
-        if progress is not None:
-            progress(stop, int(n_lists))
     return _table(differences, lengths, chosen, truth, power, level)
 
 

@@ -1,4 +1,4 @@
-"""Measures of runs: values of trec_eval and ir_measures, of definitions, and of publications."""
+"""Measures of runs: values of trec_eval and ir_measures, and of definitions."""
 
 import dataclasses
 
@@ -146,36 +146,6 @@ def test_documents_with_a_negative_relevance_are_unjudged_documents_of_the_pool(
     assert values == {"RR": 1 / 3, "RR(judged_only=True)": 1.0, "Judged@2": 0.5, "Bpref": 1.0}
     assert evaluate_run(qrels, {"q": {"b": 4.0}}, ["RR", "numret"], unjudged="remove") == {"RR": 0.0, "numret": 0.0}
     assert evaluate_run(qrels, run, "nDCG@3") == evaluate_run({"q": {"a": 1, "b": 0}}, run, "nDCG@3")
-
-
-def of_judgments(letters):
-    """Judgments and a run of one query whose documents are ranked so: R relevant, N irrelevant, - without judgment."""
-    judged = {f"d{i:02}": int(letter == "R") for i, letter in enumerate(letters) if letter != "-"}
-    return {"q": judged}, {"q": {f"d{i:02}": -float(i) for i in range(len(letters))}}
-
-
-def test_bpref_in_the_note_on_its_correction():
-    """NIST, file bpref_bug of trec_eval, 2005: 1 irrelevant and 4 relevant documents are retrieved, 3 and 2 are not."""
-    qrels, run = of_judgments("NRRRRNNNRR")
-    run["q"] = {document: score for document, score in run["q"].items() if score > -5}
-    assert evaluate_run(qrels, run, "Bpref")["Bpref"] == pytest.approx((4 * 3 / 4 + 2 * 0 / 4) / 6, abs=1e-15)
-
-
-def test_exercise_8_9_of_introduction_to_information_retrieval():
-    """Manning, Raghavan and Schütze, 2008: 20 documents are retrieved of 10,000, of which 8 are relevant."""
-    qrels, run = of_judgments("RRNNNNNNRNRNNNRNNNNR")
-    qrels["q"] |= {"not retrieved 1": 1, "not retrieved 2": 1}
-    values = evaluate_run(qrels, run, ["SetP", "SetR", "SetF", "IPrec@0.25", "IPrec@0.33", "AP", "P@20"])
-    rounded = {name: round(value, 3) for name, value in values.items()}
-    assert rounded == {
-        "SetP": 0.3,
-        "SetR": 0.75,
-        "SetF": 0.429,
-        "IPrec@0.25": 1.0,
-        "IPrec@0.33": 0.364,
-        "AP": 0.416,
-        "P@20": 0.3,
-    }
 
 
 def test_counts_are_added_over_queries():

@@ -136,18 +136,6 @@ def test_a_loss_that_only_seems_consistent_has_a_counterexample():
     assert "the loss declares that it is consistent" in repr(report)
 
 
-@pytest.mark.slow
-def test_the_hinge_leaves_documents_tied_that_are_not_equally_good():
-    report = check_consistency("pairwise-hinge", n_distributions=8)
-    assert not report.consistent
-    assert report.declared is False
-    tied = np.equal.outer(report.minimizer, report.minimizer)
-    assert np.abs(np.subtract.outer(report.bayes, report.bayes))[tied].max() > 0.01
-    # No two documents with different scores are in the wrong order: only ties cost NDCG.
-    lower = np.less.outer(report.minimizer, report.minimizer)
-    assert np.subtract.outer(report.bayes, report.bayes)[lower].max() < 1e-9
-
-
 class SaidToBeConvex(Surrogate):
     """Least squares of the cubes of the scores. Because of its wrong trait the search stays at zero."""
 
