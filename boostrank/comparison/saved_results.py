@@ -115,11 +115,6 @@ class SavedResults:
             for number, line in enumerate(file, 2):
                 self._read(number, line)
 
-    @property
-    def n_trainings(self) -> int:
-        """Number of the trainings in the file when it was opened."""
-        return len(self._results)
-
     def find(self, identity: TrainingIdentity) -> TrainingResult | None:
         """The result of a training; None if the file has none of the same data, settings and versions."""
         return self._results.get(identity)

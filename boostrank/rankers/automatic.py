@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification, ValidationSet
-from boostrank.backends.progress import RoundsBar, metric_text
+from boostrank.backends.progress import BAR, ProgressBar, metric_text
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.warnings import warn
@@ -324,7 +324,7 @@ def _with_one_scale(specification: TrainingSpecification, relevance: Floats) -> 
     return replace(specification, metrics=tuple(metrics))
 
 
-def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
+def _progress(candidates: Sequence[Candidate]) -> ProgressBar:
     """The progress of trainings on folds, if the ranker shows its own: a round of all candidates counts once."""
     first = candidates[0]
 
@@ -335,7 +335,7 @@ def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
         return f"{text}, {sum(not one.dropped for one in candidates)} candidates"
 
     specification = first.specification
-    return RoundsBar(specification.n_rounds, specification.verbose, quality, "rounds on folds")
+    return ProgressBar(specification.n_rounds, specification.verbose == BAR, quality, "rounds on folds")
 
 
 def _train_all(candidates: Sequence[Candidate], data: GroupedData, folds: Sequence[Bools]) -> None:

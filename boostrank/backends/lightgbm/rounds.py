@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import Training, TrainingSpecification, import_backend, refuse_stopping
 from boostrank.backends.lightgbm.parameters import boosting_of
-from boostrank.backends.progress import History, RoundsBar, printing_period
+from boostrank.backends.progress import History, ProgressBar, printing_period
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
@@ -70,7 +70,7 @@ class AfterRound:
         round. Otherwise empty.
     """
 
-    def __init__(self, training: Training, history: History, bar: RoundsBar) -> None:
+    def __init__(self, training: Training, history: History, bar: ProgressBar) -> None:
         specification = training.specification
         self._history, self._bar, self._stops_early = history, bar, training.stops_early
         self._is_dart = boosting_of(specification.parameters) == "dart"

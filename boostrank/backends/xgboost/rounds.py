@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from boostrank.backends.base import Training, import_backend, refuse_stopping
-from boostrank.backends.progress import History, RoundsBar
+from boostrank.backends.progress import History, ProgressBar
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
@@ -61,7 +61,7 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
             callback.maximize = None
 
 
-def make_after_round(training: Training, history: History, bar: RoundsBar, keeps_best: bool) -> Any:
+def make_after_round(training: Training, history: History, bar: ProgressBar, keeps_best: bool) -> Any:
     """Make the callback that moves the progress bar and stops early.
 
     If `keeps_best`, its attribute `best_model` is a copy of the booster after the best round.

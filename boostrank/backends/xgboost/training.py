@@ -25,7 +25,7 @@ from boostrank.backends.base import (
     import_backend,
 )
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import History, RoundsBar, metric_text, printing_period
+from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
@@ -75,7 +75,8 @@ def train(training: Training) -> Trained:
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
 
-    progress = RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last()))
+    is_shown = specification.verbose == BAR
+    progress = ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last()))
     with progress as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
         after_round = make_after_round(training, history, bar, keeps_best=rewritten)
         booster = xgb.train(
