@@ -336,7 +336,7 @@ class DaskRanker(BaseEstimator):
         settings.check_validation(eval_set, early_stopping_metric)
         if settings.uses_folds:
             raise ValueError(
-                "objective='auto', n_estimators='auto' and ensemble='folds' are not possible on a cluster: choose them "
+                "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them "
                 "on a sample of the queries with the local ranker, or set validation_fraction and "
                 "early_stopping_rounds"
             )

@@ -45,7 +45,7 @@ class BaggedRanker(TrainedModel):
 
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
-    With `n_estimators="auto"` or `ensemble="folds"` of the ranker, folds of the queries of each member decide instead.
+    With `n_estimators="auto"` of the ranker, folds of the queries of each member decide instead.
     With `objective="auto"`, a cross-validation over all training queries chooses the objective, and the number of
     rounds with `n_estimators="auto"`, once for all members. So the choice has seen the out-of-bag queries.
 
@@ -274,7 +274,7 @@ def _stops_on_out_of_bag(settings: Settings) -> bool:
     It does not if folds of the queries of a member decide on its rounds.
     """
     has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
-    return settings.values["early_stopping_rounds"] is not None and not (has_others or settings.averages_folds)
+    return settings.values["early_stopping_rounds"] is not None and not has_others
 
 
 def choose_for_bag(

@@ -57,8 +57,6 @@ PART = Rule("a fraction above 0 and below 1", lambda value: is_number(value) and
 FLAG = Rule("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 #: Value of `objective` and `n_estimators` that stands for a choice by cross-validation.
 AUTO = "auto"
-#: Value of `ensemble` that stands for the mean of the models of the folds.
-FOLDS = "folds"
 #: Largest number of rounds with ``n_estimators="auto"``.
 MAX_ROUNDS = 2000
 #: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None.
@@ -93,7 +91,6 @@ RULES: Mapping[str, Rule] = {
     "validation_fraction": PART,
     "refit": FLAG,
     "cv": integer(2),
-    "ensemble": Rule(f"None or {FOLDS!r}", one_of(FOLDS).accepts),
     "n_jobs": integer(),
 }
 
@@ -101,7 +98,7 @@ RULES: Mapping[str, Rule] = {
 #: Arguments of ``fit`` that rankers of the libraries have as parameters.
 OF_FIT = ("eval_metric", "eval_at", "callbacks")
 #: Parameters besides those of the boosting library that may be None.
-OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv", "ensemble")
+OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv")
 
 
 def _is_auto(value: Any) -> bool:
@@ -271,14 +268,9 @@ class Settings:
         return _is_auto(self.values["n_estimators"])
 
     @property
-    def averages_folds(self) -> bool:
-        """Whether the model is the mean of those of the folds."""
-        return self.values["ensemble"] == FOLDS
-
-    @property
     def uses_folds(self) -> bool:
         """Whether models are trained on folds of the training queries."""
-        return self.chooses_objective or self.chooses_rounds or self.averages_folds
+        return self.chooses_objective or self.chooses_rounds
 
     @property
     def n_folds(self) -> int:
@@ -304,23 +296,17 @@ class Settings:
         fraction, patience = values["validation_fraction"], values["early_stopping_rounds"]
         if values["cv"] is not None and not self.uses_folds:
             raise ValueError(
-                f"cv={values['cv']} would have no effect: it is the number of folds for objective='auto', "
-                "n_estimators='auto' and ensemble='folds'"
+                f"cv={values['cv']} would have no effect: it is the number of folds for objective='auto' and "
+                "n_estimators='auto'"
             )
-        by_folds = "n_estimators='auto'" if self.chooses_rounds else "ensemble='folds'" if self.averages_folds else ""
-        if by_folds and fraction is not None:
+        if self.chooses_rounds and fraction is not None:
             raise ValueError(
-                f"give either {by_folds} or validation_fraction, not both: with {by_folds} each training query is held "
-                "out by one of the folds"
-            )
-        if self.averages_folds and has_eval_set:
-            raise ValueError(
-                "ensemble='folds' takes no eval_set: there is no single training whose rounds could be evaluated. Use "
-                "predict and ndcg_score after fit"
+                "give either n_estimators='auto' or validation_fraction, not both: with n_estimators='auto' each "
+                "training query is held out by one of the folds"
             )
         if has_eval_set and fraction is not None:
             raise ValueError("give either eval_set or validation_fraction, not both")
-        if patience is not None and not (has_eval_set or fraction is not None or by_folds):
+        if patience is not None and not (has_eval_set or fraction is not None or self.chooses_rounds):
             raise ValueError(
                 "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
                 "n_estimators='auto', with which folds of the training queries decide"

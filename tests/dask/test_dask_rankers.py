@@ -190,8 +190,7 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "auto"}, "ensemble='folds' are not possible on a cluster"),
-        ({"ensemble": "folds"}, "ensemble='folds' are not possible on a cluster"),
+        ({"objective": "auto"}, "n_estimators='auto' are not possible on a cluster"),
         ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
     ],
 )

@@ -59,8 +59,8 @@ def scores_by_hand(model, data, weights=None, **fit):
         # The rows of each query together, as the bagged ranker groups them.
         inside = inside[np.argsort(pd.factorize(qid)[0][inside], kind="stable")]
         ranker = clone(model.ranker).set_params(random_state=member.random_state)
-        has_folds = ranker.n_estimators == "auto" or ranker.ensemble is not None
-        if ranker.early_stopping_rounds is not None and ranker.validation_fraction is None and not has_folds:
+        has_others = ranker.n_estimators == "auto" or ranker.validation_fraction is not None
+        if ranker.early_stopping_rounds is not None and not has_others:
             fit["eval_set"] = [(X[outside], y[outside], qid[outside])]
         given = None if (weight[inside] == 1).all() else weight[inside]
         ranker.fit(X[inside], y[inside], qid[inside], sample_weight=given, **fit)

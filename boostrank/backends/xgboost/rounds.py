@@ -96,25 +96,13 @@ class XGBoostRounds:
     dtrain, dvalid : xgboost.DMatrix
         Data to train on, and the validation set, which is scored after each round.
     callbacks : sequence of xgboost.callback.TrainingCallback
-    first_rounds : callable
-        Returns the booster of the first rounds from their number.
-    can_be_cut : bool
-        Whether `first_rounds` can leave out later rounds.
     """
 
     def __init__(
-        self,
-        booster: Any,
-        boost: Callable[..., Any] | None,
-        dtrain: Any,
-        dvalid: Any,
-        callbacks: Sequence[Any],
-        first_rounds: Callable[[int], Any],
-        can_be_cut: bool,
+        self, booster: Any, boost: Callable[..., Any] | None, dtrain: Any, dvalid: Any, callbacks: Sequence[Any]
     ) -> None:
         self._booster, self._boost, self._dtrain, self._dvalid = booster, boost, dtrain, dvalid
-        self._callbacks, self.first_rounds, self.can_be_cut = callbacks, first_rounds, can_be_cut
-        self._n_rounds = 0
+        self._callbacks, self._n_rounds = callbacks, 0
         for one in callbacks:
             one.before_training(booster)
 

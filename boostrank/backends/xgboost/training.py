@@ -109,15 +109,7 @@ def start(training: Training, binned: BinnedData | None = None) -> XGBoostRounds
     # of each other, so that every round has its own seed.
     settings = {**training_parameters(parameters), "seed_per_iteration": True}
     booster = import_backend("xgboost").Booster(settings, [dtrain, *validation], model_file=specification.init_model)
-    n_earlier = _n_earlier_rounds(specification)
-
-    def first_rounds(n: int) -> Any:
-        part = booster if n_earlier + n == booster.num_boosted_rounds() else _first_rounds(booster, n_earlier + n)
-        return remember_missing(part.copy(), parameters)
-
-    return XGBoostRounds(
-        booster, boost, dtrain, validation[-1], specification.callbacks, first_rounds, not _is_rewritten(parameters)
-    )
+    return XGBoostRounds(booster, boost, dtrain, validation[-1], specification.callbacks)
 
 
 def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, Any, list[Any]]:
