@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-
 from boostrank.cli import reports
 from boostrank.cli.documents import ModelFeatures, read_documents
 from boostrank.cli.options import (
