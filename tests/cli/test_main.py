@@ -78,7 +78,6 @@ def test_help_fits_a_screen(run, command, width):
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
         ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
-        ("check softmax/sum --normalize dcg", "disagree"),
         ("check TMP/absent.py", "or FILE.py:NAME for your own"),
     ],
 )
