@@ -77,6 +77,7 @@ def test_help_fits_a_screen(run, command, width):
         ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
+        ("evaluate d[x][red]y[/].txt TMP/scores", "error: d[x][red]y[/].txt: No such file or directory"),
         ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
         ("check TMP/absent.py", "or FILE.py:NAME for your own"),
     ],

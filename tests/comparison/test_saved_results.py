@@ -162,7 +162,13 @@ def test_results_are_read_as_they_were_written(tmp_path):
     assert SavedResults(file).find(key).curve == {}
     for name in key._fields:
         assert saved.find(key._replace(**{name: "other"})) is None
-    assert saved.differences(key._replace(data="i", settings="t")) == ["data", "settings"]
+    assert [saved.has_other(key._replace(**{name: "other"})) for name in key._fields] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_half_written_and_damaged_lines_are_left_out(tmp_path):
@@ -232,20 +238,20 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
     one = {"softmax": rankers["softmax"]}
     br.compare(one, folds, results=file)
 
-    def count(rankers, folds, part):
+    def count(rankers, folds):
         fits.clear()
-        message = rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"
+        message = r"r\.jsonl has 3 of these trainings with other data, settings or versions: they are not used"
         with pytest.warns(UserWarning, match=message):
             result = br.compare(rankers, folds, results=file)
         fresh = br.compare(rankers, folds)
         pd.testing.assert_frame_equal(result.table, fresh.table, check_exact=True)
         return len(fits)
 
-    assert count({"softmax": br.LightGBMRanker("softmax", n_estimators=4)}, folds, "settings") == 6
+    assert count({"softmax": br.LightGBMRanker("softmax", n_estimators=4)}, folds) == 6
     changed = [fold._replace(train=fold.train._replace(y=fold.train.y + 1)) for fold in folds]
-    assert count(one, changed, "data") == 6
+    assert count(one, changed) == 6
     monkeypatch.setattr(trainings, "versions", lambda: "lightgbm 0")
-    assert count(one, folds, "versions") == 6
+    assert count(one, folds) == 6
     monkeypatch.undo()
     # The file has kept the first ones. Other names are other trainings.
     fits.clear()

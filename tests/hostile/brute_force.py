@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
+from measure_definitions import DEFINITIONS, WITHOUT_CUTOFF, precision
 from oracles import orders_by
 
-THRESHOLD, PERSISTENCE = 1, Fraction(0.8)
+THRESHOLD = 1
 CHOOSE = {"average": lambda values: sum(values) / len(values), "best": max, "worst": min, "stable": lambda v: v[0]}
 
 
@@ -48,33 +50,12 @@ def linear_ndcg(shown, depth, labels):
     return ndcg(shown, depth, labels, Fraction)
 
 
-def precision(shown, depth, labels):
-    return Fraction(sum(map(relevant, shown[:depth])), depth)
+def by_threshold(name, shown, depth, labels):
+    return DEFINITIONS[name](shown, depth, MAX_GRADE if name == "err" else THRESHOLD)
 
 
-def recall(shown, depth, labels):
-    return Fraction(sum(map(relevant, shown[:depth])), sum(map(relevant, labels)))
-
-
-def average_precision(shown, depth, labels):
-    found = [precision(shown, rank, labels) for rank, label in enumerate(shown[:depth], 1) if relevant(label)]
-    return sum(found) / Fraction(sum(map(relevant, labels)))
-
-
-def mean_precision(shown, depth, labels):
-    return sum(precision(shown, rank, labels) for rank in range(1, depth + 1)) / depth
-
-
-def reciprocal_rank(shown, depth, labels):
-    return next((Fraction(1, rank) for rank, label in enumerate(shown[:depth], 1) if relevant(label)), Fraction(0))
-
-
-def success(shown, depth, labels):
-    return Fraction(int(any(map(relevant, shown[:depth]))))
-
-
-def rprec(shown, depth, labels):
-    return precision(shown, sum(map(relevant, labels)), labels)
+def without_cutoff(name, shown, depth, labels):
+    return WITHOUT_CUTOFF[name](shown, THRESHOLD)
 
 
 def iprec(shown, depth, labels):
@@ -82,51 +63,19 @@ def iprec(shown, depth, labels):
     n_relevant = sum(map(relevant, labels))
     levels = [math.floor(Fraction(tenths, 10) * n_relevant + Fraction(9, 10)) for tenths in range(11)]
     ranks = range(1, len(shown) + 1)
-    best = [max(precision(shown, r, labels) for r in ranks if sum(map(relevant, shown[:r])) >= n) for n in levels]
+    best = [
+        max(Fraction(precision(shown, r, THRESHOLD)) for r in ranks if sum(map(relevant, shown[:r])) >= n)
+        for n in levels
+    ]
     return sum(best) / Fraction(len(best))
-
-
-def bpref(shown, depth, labels):
-    n_relevant, total, above = sum(map(relevant, labels)), Fraction(0), 0
-    for label in shown:
-        if relevant(label):
-            total += 1 - Fraction(min(above, n_relevant), max(1, min(n_relevant, len(labels) - n_relevant)))
-        else:
-            above += 1
-    return total / n_relevant
-
-
-def rbp(shown, depth, labels):
-    return sum((1 - PERSISTENCE) * PERSISTENCE**rank for rank, label in enumerate(shown[:depth]) if relevant(label))
-
-
-def err(shown, depth, labels):
-    total, reading, top = Fraction(0), Fraction(1), Fraction(2.0**MAX_GRADE)
-    for rank, label in enumerate(shown[:depth], 1):
-        satisfied = exp2_gain(label) / top
-        total += reading * satisfied / rank
-        reading *= 1 - satisfied
-    return total
 
 
 #: The scale of expected reciprocal rank, which is one number for a data set and not for a query.
 MAX_GRADE = 6
-RANKED = {
-    "ndcg": ndcg,
-    "dcg": dcg,
-    "precision": precision,
-    "recall": recall,
-    "map": average_precision,
-    "mean_precision": mean_precision,
-    "mrr": reciprocal_rank,
-    "err": err,
-    "rbp": rbp,
-    "success": success,
-    "linear ndcg": linear_ndcg,
-    "linear dcg": linear_dcg,
-}
+RANKED = {"ndcg": ndcg, "dcg": dcg, "linear ndcg": linear_ndcg, "linear dcg": linear_dcg}
+RANKED |= {name: partial(by_threshold, name) for name in DEFINITIONS}
 #: Measures without a cutoff.
-WHOLE = {"rprec": rprec, "iprec": iprec, "bpref": bpref}
+WHOLE = {"iprec": iprec, **{name: partial(without_cutoff, name) for name in WITHOUT_CUTOFF}}
 PAIRED = ("auc", "kendall_tau", "agreement")
 
 

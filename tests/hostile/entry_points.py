@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from loss_defaults import PLAIN_TREES
-from measure_definitions import FUNCTIONS
+from measure_definitions import FUNCTIONS, P
 
 import boostrank as br
 from boostrank import metrics, significance
@@ -39,6 +39,7 @@ class EntryPoint(NamedTuple):
 SETTINGS: dict[str, dict[str, Any]] = {
     **{name: {"k": K} for name in brute_force.RANKED},
     "err": {"k": K, "max_grade": brute_force.MAX_GRADE},
+    "rbp": {"k": K, "p": P},
     **{name: {} for name in (*brute_force.WHOLE, *brute_force.PAIRED)},
 }
 

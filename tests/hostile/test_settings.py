@@ -142,6 +142,7 @@ BOTH = {
     "random_state": ["a", -1, 2.5, [1.5], 1j],
     "n_jobs": ["a", 2.5, 1j],
     "importance_type": ["foo", 5, ""],
+    "refit": ["yes"],
 }
 RANKER_SETTINGS = {
     "LightGBMRanker": {

@@ -1,7 +1,6 @@
 """Calls that gave a silent wrong number in some library or in an earlier version, each as one test."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from cases import for_each
 
@@ -46,45 +45,10 @@ def test_a_surrogate_whose_gradient_has_another_shape_is_refused(ranker_class):
 
 
 @both
-@for_each("frame", [pd.DataFrame(index=range(len(Y))), pd.Series(X[:, 0], name="x")], ids=["no columns", "Series"])
-def test_features_without_columns(ranker_class, frame):
-    pattern = "column|feature|dimension|2D"
-    check_fault(lambda: tiny(ranker_class).fit(frame, Y, QID), r"\bX\b|feature|two-dimensional|2D", pattern)
-
-
-@for_each("qid", [5, "abc", 5.0])
-def test_one_id_for_all_rows_is_named(qid):
-    for call in (
-        lambda: br.ndcg_score(Y, Y, qid),
-        lambda: tiny(br.LightGBMRanker).fit(X, Y, qid),
-        lambda: br.split_queries(qid, 0.5),
-        lambda: br.PreferenceGraph(qid, [], []),
-        lambda: br.write_letor("unused.txt", X, Y, qid),
-    ):
-        check_fault(call, "qid")
-
-
-@both
 @for_each("n_weights", [1, 7, 42, 59, 61])
 def test_weights_of_a_wrong_length_with_validation_fraction(ranker_class, n_weights):
     ranker = tiny(ranker_class, validation_fraction=0.3)
     check_fault(lambda: ranker.fit(X, Y, QID, sample_weight=np.ones(n_weights)), "sample_weight", "10.*60|60.*10")
-
-
-@for_each("cv", ["a", 0, 1, 2.5, None, True])
-def test_folds_that_are_none(cv):
-    ranker = tiny(br.LightGBMRanker)
-    check_fault(lambda: br.grid_search(ranker, {"k": [1]}, X, Y, QID, cv=cv), r"\bcv\b|n_splits|folds")
-    check_fault(lambda: br.cross_validate(ranker, X, Y, QID, cv=cv), r"\bcv\b|n_splits|folds")
-
-
-@both
-def test_dart_with_early_stopping_returns_the_evaluated_model(ranker_class):
-    dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
-    ranker = tiny(ranker_class, n_estimators=30, early_stopping_rounds=5, k=10, learning_rate=0.5, **dart)
-    held_out = br.make_ranking(n_queries=30, n_documents=12, random_state=1)
-    ranker.fit(X, Y, QID, eval_set=[tuple(held_out)])
-    assert ranker.score(*held_out) == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
 
 
 def test_cutoffs_beyond_int64_count_all_ranks():
