@@ -114,10 +114,6 @@ class Choice:
             chosen |= {"n_estimators": self.n_rounds, "learning_rate": rate, "early_stopping_rounds": None}
         return {**chosen, "cv": None}
 
-    def evals_result(self) -> dict[str, dict[str, list[float]]]:
-        """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
-        return self.candidate.trainings.evals_result()
-
 
 def make_candidates(
     settings: Settings,
@@ -244,7 +240,7 @@ def choose_and_train(
     else:
         trained = train_on_kept(backend, specification, data, kept, settings.values["refit"])
     if choice is not None and settings.chooses_rounds:
-        trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
+        trained = trained._replace(evals_result={**choice.candidate.trainings.evals_result(), **trained.evals_result})
     return trained, specification, choice
 
 

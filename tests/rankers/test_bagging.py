@@ -118,7 +118,6 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
     known = values[~np.isnan(values)]
     assert 0 < len(known) < 30
     assert model.oob_score_ == pytest.approx(known.mean())
-    assert model.oob_standard_error_ == pytest.approx(np.std(known, ddof=1) / len(known) ** 0.5)
     assert model.score(X, y, qid=qid) == pytest.approx(
         br.ndcg_score(y, expected, qid, k=settings.get("k"), gain=settings.get("gain", "exp2"))
     )
@@ -324,11 +323,10 @@ def test_queries_that_all_members_saw_have_no_value(ranker_class, data):
     model = bagged(ranker_class, bagging={"bootstrap": False}).fit(X, y, qid)
     assert np.isnan(model.oob_scores_).all()
     assert np.isnan(model.oob_prediction_).all()
-    assert np.isnan([model.oob_score_, model.oob_standard_error_]).all()
+    assert np.isnan(model.oob_score_)
     one = br.BaggedRanker(small(ranker_class), 1, bootstrap=False, max_samples=29, random_state=0).fit(X, y, qid)
     assert np.isnan(one.oob_scores_).sum() == 29
     assert one.oob_score_ == np.nanmax(one.oob_scores_)
-    assert np.isnan(one.oob_standard_error_)
 
 
 def test_a_failed_fit_changes_nothing(ranker_class, data):
