@@ -1,8 +1,14 @@
-"""The trainings of comparisons as they end."""
+"""Folds, and the trainings of comparisons as they end."""
 
 import pytest
 
+import boostrank as br
 from boostrank.comparison import rankers
+
+
+@pytest.fixture(scope="package")
+def folds():
+    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ import boostrank as br
 from boostrank.backends import progress
 
 
-@pytest.fixture(scope="module")
-def folds():
-    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
-
-
 class Reporting(BaseEstimator):
     """Warns, fails, or predicts the number of threads of its process."""
 

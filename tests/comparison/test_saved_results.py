@@ -27,11 +27,6 @@ from boostrank.comparison.saved_results import (
 from boostrank.surrogates import SURROGATES
 
 
-@pytest.fixture(scope="module")
-def folds():
-    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
-
-
 @pytest.fixture
 def rankers():
     return {name: br.LightGBMRanker(name, n_estimators=3, n_jobs=1) for name in ("lambdarank", "softmax")}

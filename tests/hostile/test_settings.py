@@ -173,7 +173,8 @@ RANKER_PAIRS = [
 def test_settings_of_rankers(name, setting):
     setting, _, number = setting.rpartition("-")
     value = RANKER_SETTINGS[name][setting][int(number)]
-    others = {"validation_fraction": 0.5} if setting == "early_stopping_rounds" else {}
+    others = {"validation_fraction": 0.5} if setting in ("early_stopping_rounds", "refit") else {}
+    others |= {"early_stopping_rounds": 2} if setting == "refit" else {}
     ranker = tiny(RANKERS[name], **{**others, setting: value})
 
     def call():

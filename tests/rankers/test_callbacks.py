@@ -243,34 +243,3 @@ def test_functions_may_change_the_arrays_that_they_get(ranker_class, data):
     np.testing.assert_array_equal(changing.predict(X), expected.predict(X))
     assert changing.evals_result_["training"]["ndcg"] == expected.evals_result_["training"]["ndcg"]
     np.testing.assert_array_equal(labels, y)
-
-
-# Optuna
-
-
-def test_pruning_callbacks_of_optuna(ranker_class, data):
-    optuna = pytest.importorskip("optuna")
-    name, metric = "test", "map"
-    library = "lightgbm" if ranker_class is br.LightGBMRanker else "xgboost"
-    callbacks = pytest.importorskip(f"optuna_integration.{library}")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    recorded = []
-
-    def score(trial):
-        if ranker_class is br.LightGBMRanker:
-            callback = callbacks.LightGBMPruningCallback(trial, metric, valid_name=name)
-        else:
-            callback = callbacks.XGBoostPruningCallback(trial, f"{name}-{metric}")
-        # The first trial is good, and the trees of the others have hardly any leaves, so that they are pruned.
-        size = {} if trial.number == 0 else {"max_depth": 1}
-        ranker = small(ranker_class, learning_rate=0.3, **size)
-        ranker.fit(*data, eval_set={name: VALIDATION}, eval_metric=["auc", metric], callbacks=[callback])
-        recorded.append(ranker.evals_result_[name][metric])
-        return recorded[-1][-1]
-
-    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(1, 3))
-    study.optimize(score, n_trials=3)
-    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "PRUNED", "PRUNED"]
-    assert len(recorded) == 1
-    reported = list(study.trials[0].intermediate_values.values())
-    np.testing.assert_allclose(reported, recorded[0], atol=1e-6)
