@@ -155,7 +155,6 @@ def early_stopping_methods():
         ways = {
             "refit": {**hold_out, "refit": True},
             "rounds auto": {"n_estimators": "auto"},
-            "folds": {"n_estimators": "auto", "ensemble": "folds"},
             "auto, rounds auto": {"objective": "auto", "n_estimators": "auto"},
         }
         for title, parameters in ways.items():

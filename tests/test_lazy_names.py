@@ -122,6 +122,7 @@ def test_first_uses_import_only_what_they_need():
 # scikit-learn more than one.
 RANKERS = ["sklearn", "scipy.special", "scipy.sparse", "joblib", "boostrank.rankers.base", "boostrank.backends.base"]
 COMMANDS = {
+    "--version": [*RANKERS, "typer", "pandas", "boostrank.cli.app"],
     "--help": [*RANKERS, "pandas", "boostrank.cli.fit", "boostrank.metrics.base"],
     "evaluate --help": [*RANKERS, "boostrank.surrogates", "boostrank.theory", "boostrank.cli.compare"],
     "evaluate --qrels Q --run R": [*RANKERS, "boostrank.surrogates", "boostrank.theory", "boostrank.cli.compare"],
@@ -150,19 +151,3 @@ def test_commands_import_only_what_they_need(command, tmp_path):
     arguments = [sys.executable, "-c", code, *command.split()]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert not set(json.loads(done.stdout.splitlines()[-1])) & ({*COMMANDS[command], *HEAVY} - {"typer"})
-
-
-@pytest.mark.slow
-def test_the_version_is_printed_without_importing_commands():
-    code = (
-        "import sys\n"
-        "from boostrank.cli import main\n"
-        "sys.argv = ['boostrank', '--version']\n"
-        "try:\n"
-        "    main()\n"
-        "finally:\n"
-        "    print([name for name in ('typer', 'sklearn', 'pandas', 'boostrank.cli.app') if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("boostrank ")
-    assert done.stdout.endswith("\n[]\n")

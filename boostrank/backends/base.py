@@ -266,17 +266,8 @@ class TrainingByRounds(Protocol):
     drawn before the round begins, from random numbers that all boosters share.
     """
 
-    #: Whether `first_rounds` can leave out later rounds.
-    can_be_cut: bool
-
     def next_round(self) -> NDArray[Any]:
         """Train one more round, and return the grouped scores of the validation set after it."""
-
-    def first_rounds(self, n_rounds: int) -> Any:
-        """The booster of the first `n_rounds` rounds, and those of the model whose training goes on.
-
-        At least one round must have been trained. Unless `can_be_cut`, `n_rounds` must be the number of all of them.
-        """
 
 
 @dataclass(frozen=True)

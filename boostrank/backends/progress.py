@@ -13,8 +13,6 @@ from boostrank.core.interrupts import interruptible
 from boostrank.inputs.checks import did_you_mean
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from boostrank.backends.base import Training
 
 #: The value of `verbose` that shows a progress bar.
@@ -38,12 +36,11 @@ class History:
     def __init__(self, training: Training) -> None:
         self._sets = training.validation
         self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
-        self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
         self._patience = training.specification.early_stopping_rounds
         self._metric = training.specification.early_stopping_metric
         held_out = [i for i, part in enumerate(self._sets) if not part.is_training]
         self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
-        self._sign = 1.0
+        self.sign = 1.0
 
     def record(self, i: int, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """Evaluate the metrics of validation set `i` at grouped scores, and record them.
@@ -54,8 +51,8 @@ class History:
         _check_names([name for name, _, _ in results], list(self._values[i]))
         for name, value, _ in results:
             self._values[i].setdefault(name, []).append(value)
-        better = self._directions[i] = {name: is_higher_better for name, _, is_higher_better in results}
         if i == self._deciding_set:
+            better = {name: is_higher_better for name, _, is_higher_better in results}
             if self._metric is None:
                 self._metric = results[0][0]
             if self._metric not in better:
@@ -63,13 +60,8 @@ class History:
                     f"early_stopping_metric must be one of {', '.join(better)}, the metrics of eval_metric; got "
                     f"{self._metric!r}{did_you_mean(self._metric, better)}"
                 )
-            self._sign = 1.0 if better[self._metric] else -1.0
+            self.sign = 1.0 if better[self._metric] else -1.0
         return results
-
-    def is_higher_better(self, name: str, metric: str) -> bool | None:
-        """Whether higher is better for a metric of the validation set of this name; None if there is no such metric."""
-        by_set = {part.name: directions for part, directions in zip(self._sets, self._directions, strict=True)}
-        return by_set.get(name, {}).get(metric)
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""
@@ -96,7 +88,7 @@ class History:
     def _deciding(self) -> NDArray[np.float64]:
         """Values of the deciding metric by round, with the other sign if lower is better."""
         assert self._metric is not None
-        return self._sign * np.asarray(self._values[self._deciding_set][self._metric])
+        return self.sign * np.asarray(self._values[self._deciding_set][self._metric])
 
 
 def _check_names(names: list[str], before: list[str]) -> None:
@@ -116,65 +108,72 @@ def printing_period(verbose: bool | int | str) -> int:
     return 0 if verbose == BAR else int(verbose)
 
 
-class RoundsBar:
-    """Shows on standard error the number of rounds, and how good the model is by then.
+class ProgressBar:
+    """Shows on standard error how many rounds or trainings are done, and a text about the last one.
 
-    On a terminal or in a notebook this is a bar with the time that all rounds will take at most. Elsewhere it is a line
-    for every ten seconds. It is a context manager: at the end, and after an error in the training, the bar is stopped
-    and the cursor of the terminal is shown again.
+    On a terminal or in a notebook this is a bar with the time that all of them will take. Elsewhere it is a line for
+    every ten seconds. It is a context manager: at the end, and after an error, the bar is stopped and the cursor of the
+    terminal is shown again.
 
     Parameters
     ----------
-    n_rounds : int
-        Number of rounds at the end, unless the training stops early.
-    verbose : bool, int or "bar"
-        Nothing is shown unless it is "bar".
-    quality : callable
-        Called after each round; returns a text such as "ndcg@10 0.4321", or "".
+    total : int
+        Number at the end, unless a training stops early.
+    is_shown : bool
+    text : callable
+        Called after each of them; returns a text such as "ndcg@10 0.4321", or "".
     title : str, default "rounds"
     """
 
-    def __init__(
-        self, n_rounds: int, verbose: bool | int | str, quality: Callable[[], str], title: str = "rounds"
-    ) -> None:
-        self._n_rounds, self._quality, self._title = n_rounds, quality, title
-        self._shown = verbose == BAR
-        self._n_trained = 0
+    def __init__(self, total: int, is_shown: bool, text: Callable[[], str], title: str = "rounds") -> None:
+        self._total, self._is_shown, self._text, self._title = total, is_shown, text, title
+        self._n_done = 0
 
     def __enter__(self) -> Self:
-        if self._shown:
+        if self._is_shown:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.table import Column
 
             self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+            # Terminals without control codes (TERM=dumb) cannot draw a bar again in its line.
+            is_terminal = self._console.is_terminal and not self._console.is_dumb_terminal
             self._progress = Progress(
                 TextColumn(self._title, markup=False),
                 BarColumn(bar_width=20),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
-                TextColumn("{task.description}", markup=False),
+                # On a narrow terminal the text is cut: numbers and times stay whole.
+                TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+                expand=True,
                 console=self._console,
-                disable=not can_show_bar(self._console),
+                disable=not (is_terminal or self._console.is_jupyter),
             )
             self._start = self._last_line = time.monotonic()
             self._progress.start()
-            self._task = self._progress.add_task("", total=self._n_rounds)
+            self._task = self._progress.add_task("", total=self._total)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._shown:
+        if self._is_shown:
             self._progress.stop()
 
     def advance(self) -> None:
-        """Count one more round; here, signals that wait are handled."""
+        """Count one more; here, signals that wait are handled."""
         interruptible(self._advance)
 
+    def leave_out(self) -> None:
+        """Expect one less, whose result is known already, so that the time left is not underestimated."""
+        self._total -= 1
+        if self._is_shown:
+            self._progress.update(self._task, total=self._total)
+
     def _advance(self) -> None:
-        if not self._shown:
+        if not self._is_shown:
             return
-        self._n_trained += 1
+        self._n_done += 1
         if not self._progress.disable:
-            self._progress.update(self._task, advance=1, description=self._quality())
+            self._progress.update(self._task, advance=1, description=self._text())
             return
         now = time.monotonic()
         if now - self._last_line >= SECONDS_PER_LINE:
@@ -182,11 +181,10 @@ class RoundsBar:
             self._console.print(self._line(now - self._start), soft_wrap=True)
 
     def _line(self, seconds: float) -> str:
-        left = seconds / self._n_trained * (self._n_rounds - self._n_trained)
-        quality = self._quality()
+        text, left = self._text(), seconds / self._n_done * (self._total - self._n_done)
         return (
-            f"{self._title}: {self._n_trained} of {self._n_rounds}{', ' if quality else ''}{quality}, "
-            f"{duration(seconds)} since the start, at most about {duration(left)} left"
+            f"{self._title}: {self._n_done} of {self._total}{', ' if text else ''}{text}, "
+            f"{_duration(seconds)} since the start, about {_duration(left)} left for all of them"
         )
 
 
@@ -195,17 +193,12 @@ def metric_text(last: tuple[str, float] | None) -> str:
     return "" if last is None else f"{last[0]} {last[1]:.4f}"
 
 
-def can_show_bar(console: Console) -> bool:
-    """Whether a bar can be drawn again in its line; terminals without control codes (``TERM=dumb``) cannot."""
-    return console.is_jupyter or (console.is_terminal and not console.is_dumb_terminal)
-
-
-def duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """A duration as text.
 
     Examples
     --------
-    >>> duration(12), duration(185), duration(7800)
+    >>> _duration(12), _duration(185), _duration(7800)
     ('12 s', '3 min 05 s', '2 h 10 min')
     """
     whole = round(seconds)

@@ -25,19 +25,11 @@ def check(
         typer.Argument(
             metavar="SURROGATE",
             help="Name of a surrogate (softmax), lambdarank for LambdaMART as LightGBM computes it, or FILE.py:NAME "
-            "for a class or an instance of your own; the file is executed. /NORMALIZE after it gives it other targets: "
+            "for a class or an instance of your own; the file is executed. /NORMALIZE after it gives it other targets, "
+            f"{', '.join(NORMALIZATIONS)} (by default dcg), or with --clicks corrected sessions (the default there): "
             "softmax/softmax is ListNet.",
         ),
     ],
-    normalize: Annotated[
-        str | None,
-        option(
-            LOSS,
-            "NAME",
-            f"Targets: {', '.join(NORMALIZATIONS)} (by default dcg); with --clicks corrected also sessions (the "
-            "default there).",
-        ),
-    ] = None,
     clicks: Annotated[
         Literal["naive", "corrected"] | None,
         option(LOSS, "naive|corrected", "Targets from clicks: as if they were labels, or divided by propensities."),
@@ -73,10 +65,8 @@ def check(
     relevances of a session, and the loss gets targets that are made from the
     clicks on the documents, which are shown in the sequence of the columns.
     """
-    found, targets = _parse(surrogate)
-    if targets is not None and normalize is not None and normalize != targets:
-        raise ValueError(f"{surrogate!r} and --normalize {normalize} disagree; name the targets once")
-    chosen: Any = targets if targets is not None else normalize
+    chosen: Any
+    found, chosen = _parse(surrogate)
     if clicks is None:
         chosen = "dcg" if chosen is None else chosen
         check_choice("targets", chosen, NORMALIZATIONS)
@@ -95,7 +85,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _parse(text: str) -> tuple[str | Surrogate, str | None]:
+def _parse(text: str) -> tuple[str | Surrogate, Any]:
     """Surrogate and targets of ``NAME``, ``NAME/NORMALIZE``, ``FILE.py:NAME`` or ``FILE.py:NAME/NORMALIZE``."""
     file, colon, rest = text.rpartition(".py:")
     name, slash, targets = (rest if colon else text).partition("/")

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shlex
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +53,6 @@ from boostrank.cli.reports import OutputFiles, counted
 from boostrank.cli.tables import ColumnOptions
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
-from boostrank.comparison.saved_results import SavedResults
 from boostrank.datasets import Dataset, Fold
 from boostrank.datasets.synthetic import make_ranking
 from boostrank.inputs.arrays import Floats
@@ -229,7 +224,7 @@ def compare(
     trainings = counted(n_rankers * n_folds, "training")
     plan = f"{counted(n_rankers, 'ranker')}, {counted(n_folds, 'fold')}: {trainings}, {_at_a_time(jobs, threads)}"
     error_console.print(plan)
-    with kept_results(results) as file, _limited_threads(jobs, threads):
+    with _limited_threads(jobs, threads):
         comparison = compare_rankers(
             rankers,
             parts,
@@ -237,7 +232,7 @@ def compare(
             extra_measures=extra if has_expected else {},
             random_state=seed,
             n_jobs=jobs,
-            results=file,
+            results=results,
             progress=True,
         )
     n_more = len(make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
@@ -298,39 +293,3 @@ def _show(comparison: Comparison, n_more: int) -> None:
     )
     if n_more:
         reports.show_text(f"These are the default objectives. --objectives {ALL} compares {n_more} rankers.")
-
-
-@contextlib.contextmanager
-def kept_results(path: Path | None) -> Iterator[Path]:
-    """A file for results: that of the user, or a temporary one, which is deleted unless the command is stopped.
-
-    After an error or Ctrl-C, a message says which file has the results, and which command goes on with them.
-    """
-    if path is None:
-        descriptor, name = tempfile.mkstemp(prefix="boostrank-compare-", suffix=".jsonl")
-        os.close(descriptor)
-        file = Path(name)
-    else:
-        file = path
-    try:
-        yield file
-    except BaseException:
-        kept = _n_trainings(file)
-        if path is None and not kept:
-            file.unlink(missing_ok=True)
-        if kept:
-            arguments = [*sys.argv[1:], *(["--results", str(file)] if path is None else [])]
-            error_console.print(f"{kept} {'training is' if kept == 1 else 'trainings are'} kept in {file}. To go on:")
-            error_console.print(f"  {shlex.join(['boostrank', *arguments])}")
-        raise
-    if path is None:
-        # Folders for temporary files may be cleaned while the command runs.
-        file.unlink(missing_ok=True)
-
-
-def _n_trainings(file: Path) -> int:
-    """Number of the trainings in a file; 0 if it is no file of results, since the error of the command says so."""
-    try:
-        return SavedResults(file).n_trainings
-    except (ValueError, OSError):
-        return 0

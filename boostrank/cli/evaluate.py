@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,16 @@ from boostrank.metrics.runs.evaluation import TREC_EVAL
 
 RUN_MEASURES = "nDCG@10,AP,RR"
 RUNS = "TREC runs"
+
+
+class Request(NamedTuple):
+    """Measures, settings of runs, groups of queries, files to write, and the measure to explain."""
+
+    measures: dict[str, Measure]
+    settings: dict[str, Any]
+    by: pd.Series | None
+    files: OutputFiles
+    explained: Measure | None
 
 
 def evaluate(
@@ -152,43 +162,35 @@ def evaluate(
         raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
     explained = known[-1] if explain else None
     groups = None if by is None else read_groups(by)
+    options = {"ties": TREC_EVAL, "queries": None}
+    options |= given(ties=ties, unjudged=unjudged, queries=queries, subtopics=subtopics)
+    request = Request(chosen, options, groups, files, explained)
     with named_option(by):
         if qrels is None or not run:
             data, scores = files_given
-            _evaluate_scores(data, ColumnOptions(qid, label), scores, chosen, groups, files, explained)
-            return
-        of_trec_eval = {"ties": TREC_EVAL, "queries": None}
-        options = of_trec_eval | given(ties=ties, unjudged=unjudged, queries=queries, subtopics=subtopics)
-        if len(run) == 1:
-            _evaluate_run(qrels, run[0], chosen, options, groups, files, explained)
+            _evaluate_scores(request, data, ColumnOptions(qid, label), scores)
+        elif len(run) == 1:
+            _evaluate_run(request, qrels, run[0])
         else:
-            _compare_runs(qrels, run, chosen, options, groups, files, baseline, seed or 0, layout or "marks")
+            _compare_runs(request, qrels, run, baseline, seed or 0, layout or "marks")
 
 
-def _evaluate_scores(
-    data: Path,
-    columns: ColumnOptions,
-    scores: Path,
-    measures: dict[str, Measure],
-    groups: Any,
-    files: OutputFiles,
-    explained: Measure | None,
-) -> None:
+def _evaluate_scores(request: Request, data: Path, columns: ColumnOptions, scores: Path) -> None:
     y, qid = read_judged(data, columns)
     values = read_scores(scores, qid)
     if len(values) != len(y):
         raise ValueError(f"{scores} has {len(values)} scores for the {len(y)} documents of {data}")
     # Query ids in files of groups are text.
-    arrays = y, values, qid if groups is None else qid.astype(str)
-    result = compute_measures(*arrays, measures, by=groups)
+    arrays = y, values, qid if request.by is None else qid.astype(str)
+    result = compute_measures(*arrays, request.measures, by=request.by)
     queries = Queries.from_qid(qid).n_queries
     console.print(f"{counted(queries, 'query', 'queries')}, {counted(len(values), 'document')}")
-    _show_values(measures, result, files)
-    if files.per_query is not None:
-        table: Any = compute_measures(*arrays, measures, by=groups, per_query=True)
-        files.write_per_query(table.rename_axis("query_id").reset_index())
-    if explained is not None:
-        _print_reconciliation(reconcile(y, values, qid, explained))
+    _show_values(request, result)
+    if request.files.per_query is not None:
+        table: Any = compute_measures(*arrays, request.measures, by=request.by, per_query=True)
+        request.files.write_per_query(table.rename_axis("query_id").reset_index())
+    if request.explained is not None:
+        _print_reconciliation(reconcile(y, values, qid, request.explained))
 
 
 def _print_reconciliation(found: Reconciliation) -> None:
@@ -223,40 +225,31 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
     return next((names for names in candidates if len(set(names)) == len(paths)), candidates[-1])
 
 
-def _evaluate_run(
-    qrels: Path,
-    run: Path,
-    measures: dict[str, Measure],
-    settings: dict[str, Any],
-    by: pd.Series | None,
-    files: OutputFiles,
-    explained: Measure | None,
-) -> None:
+def _evaluate_run(request: Request, qrels: Path, run: Path) -> None:
     """Print measures of a run, and write them to files."""
-    judgments, table = read_qrels(qrels), read_run(run)
-    result: Any = evaluate_run(judgments, table, measures, **settings, by=by)
+    judgments, table, settings = read_qrels(qrels), read_run(run), request.settings
+    result: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by)
     ids, in_run = judgments[QUERY].unique(), table[QUERY].unique()
     if settings["queries"] == "common":
         ids = ids[np.isin(ids, in_run)]
     n_documents = int(table[QUERY].isin(ids).sum())
     console.print(f"{len(ids)} queries, {n_documents} documents retrieved")
-    _show_values(measures, result, files, {"ties": settings["ties"]})
+    _show_values(request, result, {"ties": settings["ties"]})
     # The warning about queries, if there is one, was given above.
     settings = {**settings, "queries": settings["queries"] or "judged"}
-    if files.per_query is not None:
-        values: Any = evaluate_run(judgments, table, measures, **settings, by=by, per_query=True)
-        files.write_per_query(values.reset_index())
-    if explained is not None:
-        _print_reconciliation(reconcile_run(judgments, table, explained, **settings))
+    if request.files.per_query is not None:
+        values: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by, per_query=True)
+        request.files.write_per_query(values.reset_index())
+    if request.explained is not None:
+        _print_reconciliation(reconcile_run(judgments, table, request.explained, **settings))
 
 
-def _show_values(
-    measures: dict[str, Measure], result: Any, files: OutputFiles, changed: Mapping[str, str] | None = None
-) -> None:
+def _show_values(request: Request, result: Any, changed: Mapping[str, str] | None = None) -> None:
     """Print a dict of means, or a table of means by group, and write it to a file.
 
-    `changed` are settings that replaced those of the measures.
+    `changed` are settings that have other values than in the measures.
     """
+    measures = request.measures
     n_texts = 1 if isinstance(result, dict) else 2
     if isinstance(result, dict):
         reports.show_table(_measure_rows(measures, result, changed or {}), last_is_text=True)
@@ -271,7 +264,7 @@ def _show_values(
             console.print()
         sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
         reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
-    files.write_table(table, rows, n_texts)
+    request.files.write_table(table, rows, n_texts)
 
 
 def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: Mapping[str, str]) -> list[list[str]]:
@@ -298,15 +291,7 @@ def _group_rows(means: pd.DataFrame) -> list[list[str]]:
 
 
 def _compare_runs(
-    qrels: Path,
-    runs: Sequence[Path],
-    measures: dict[str, Measure],
-    settings: dict[str, Any],
-    by: pd.Series | None,
-    files: OutputFiles,
-    baseline: str | None,
-    seed: int,
-    layout: str,
+    request: Request, qrels: Path, runs: Sequence[Path], baseline: str | None, seed: int, layout: str
 ) -> None:
     """Print a comparison of runs, and write it to files."""
     repeated = [path for i, path in enumerate(runs) if path in runs[:i]]
@@ -317,7 +302,8 @@ def _compare_runs(
     if baseline is not None:
         baseline = dict(zip(map(str, runs), names, strict=True)).get(baseline, baseline)
     named = dict(zip(names, tables, strict=True))
-    comparison = compare_runs(judgments, named, measures, **settings, by=by, baseline=baseline, random_state=seed)
+    tests: dict[str, Any] = {"by": request.by, "baseline": baseline, "random_state": seed}
+    comparison = compare_runs(judgments, named, request.measures, **request.settings, **tests)
     n_queries = comparison.per_query["query"].nunique()
     console.print(f"{n_queries} queries, {len(runs)} runs\n")
     reports.show_comparison(comparison)
@@ -326,4 +312,4 @@ def _compare_runs(
         "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method for the "
         f"number of {n_tests}; significant below 0.05. w/t/l: queries won, tied, lost."
     )
-    files.write_comparison(comparison, list(measures)[-1], layout)
+    request.files.write_comparison(comparison, list(request.measures)[-1], layout)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
-
 from boostrank.cli import reports
 from boostrank.cli.documents import ModelFeatures, read_documents
 from boostrank.cli.options import (
@@ -26,7 +24,7 @@ from boostrank.cli.predict import ranker_of_file
 from boostrank.cli.reports import OutputFiles
 from boostrank.cli.tables import ColumnOptions
 from boostrank.displays import ContributionDisplay
-from boostrank.inspection.explanations import Explanation, near_ids, number_format
+from boostrank.inspection.explanations import Explanation, number_format
 from boostrank.inspection.explanations import explain as explain_ranking
 
 # Number of documents of the printed ranking, besides those that are explained.
@@ -66,7 +64,9 @@ def explain(
         refuse_unused("a model without names of features", features=features, drop=drop)
     found = read_documents(data, ColumnOptions(qid, label, features, drop), model=known, needs_label=False)
     assert found.qid is not None
-    chosen = find_query(found.qid, query, data)
+    # The option is a text, and ids may be numbers.
+    same = found.qid[found.qid.astype(str) == query]
+    chosen = same[0] if len(same) else query
     # The numbers of features in LETOR files begin with 1.
     unnamed = range(1, found.X.shape[1] + 1) if found.feature_names is None else None
     names = unnamed if getattr(ranker, "feature_names_in_", None) is None else ranker.feature_names_in_
@@ -88,28 +88,6 @@ def parse_ranks(text: str) -> list[int]:
     if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise ValueError(f"--documents must be one rank or two, counted from 1, such as 1,4; got {text!r}")
     return [int(part) for part in parts]
-
-
-def find_query(ids: Any, text: str | None, path: Path) -> Any:
-    """The id among `ids`, which are numbers or texts, that the user wrote as text.
-
-    Raises
-    ------
-    ValueError
-        If there is no such id, or if `text` is None and there are several.
-    """
-    known = pd.unique(ids)
-    counted = f"{path} has {reports.counted(len(known), 'query', 'queries')}"
-    if text is None:
-        if len(known) == 1:
-            return known[0]
-        raise ValueError(f"--query is needed: {counted}, such as {', '.join(map(str, known[:3]))}")
-    same = known[known.astype(str) == text]
-    if not len(same):
-        raise ValueError(
-            f"--query: there is no query {text!r}; {counted}, near to it {', '.join(near_ids(known, text))}"
-        )
-    return same[0]
 
 
 def _show(explanation: Explanation, data: Path, top: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -43,7 +43,7 @@ from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
 # The options that choose a number of rounds, for messages.
-_CHOOSES_ROUNDS = "--validation, --validation-fraction, --rounds auto or --ensemble folds"
+_CHOOSES_ROUNDS = "--validation, --validation-fraction or --rounds auto"
 
 
 def fit(
@@ -95,12 +95,8 @@ def fit(
         int | None,
         option(ROUNDS, "N", f"Stop after N rounds without gain; by default {DEFAULT_PATIENCE}.", min=1),
     ] = None,
-    ensemble: Annotated[
-        Literal["folds"] | None, option(ROUNDS, "folds", "Save the mean of the models of a cross-validation.")
-    ] = None,
     folds: Annotated[
-        int | None,
-        option(ROUNDS, "N", "Folds of --objective auto (by default 3), --rounds auto and --ensemble (5).", min=2),
+        int | None, option(ROUNDS, "N", "Folds of --objective auto (by default 3) and --rounds auto (5).", min=2)
     ] = None,
     gain: GainOption = None,
     k: KOption = None,
@@ -122,20 +118,19 @@ def fit(
         raise ValueError(f"--rounds must be a number of at least 1, or auto; got {rounds!r}")
     ways = {
         "--rounds auto": rounds == AUTO,
-        "--ensemble folds": ensemble is not None,
         "--validation": validation is not None,
         "--validation-fraction": validation_fraction is not None,
     }
     chosen = [option for option, is_given in ways.items() if is_given]
-    if len(chosen) > 1 and chosen != ["--rounds auto", "--ensemble folds"]:
+    if len(chosen) > 1:
         raise ValueError(f"give either {chosen[0]} or {chosen[-1]}, by which the number of rounds is chosen")
-    uses_folds = AUTO in (rounds, objective) or ensemble is not None
+    uses_folds = AUTO in (rounds, objective)
     if validation_fraction is None:
         refuse_unused("--validation-fraction", refit=refit)
     if not chosen:
         refuse_unused(_CHOOSES_ROUNDS, patience=patience, eval_metric=None if uses_folds else eval_metric)
     if not uses_folds:
-        refuse_unused("--objective auto, --rounds auto or --ensemble", folds=folds)
+        refuse_unused("--objective auto or --rounds auto", folds=folds)
     settings = {
         **given(gain=gain, learning_rate=learning_rate),
         "n_estimators": rounds if rounds in (None, AUTO) else int(rounds),
@@ -143,7 +138,6 @@ def fit(
         "validation_fraction": validation_fraction,
         "refit": refit,
         "cv": folds,
-        "ensemble": ensemble,
         "k": k,
         "n_jobs": threads,
         "random_state": seed,
@@ -171,7 +165,7 @@ def _results(ranker: Any, has_validation: bool) -> Iterator[str]:
     if ranker.objective == AUTO:
         changed = {"objective": ranker.objective_, **ranker.best_params_}
         yield "chosen: " + ", ".join(f"{name}={value}" for name, value in changed.items())
-    if AUTO in (ranker.n_estimators, ranker.objective) or ranker.ensemble is not None:
+    if AUTO in (ranker.n_estimators, ranker.objective):
         table = ranker.cv_results_
         chosen = int(table["chosen"].argmax())
         metric, n_rounds = table["metric"][chosen], int(table["n_rounds"][chosen])

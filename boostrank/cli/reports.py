@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from rich.cells import cell_len
 from rich.text import Text
 
 from boostrank.cli.options import console, require_folder_of
@@ -63,25 +62,10 @@ def show_comparison(comparison: Comparison) -> None:
     """Print the tables of a comparison, each with the measure above it and a conclusion in words below it."""
     for title, rows, n_texts, conclusion in comparison.text_tables():
         console.print(title)
-        shown = _fitting(rows, n_texts)
-        show_table(shown, n_texts)
-        if hidden := rows[0][len(shown[0]) :]:
-            show_text(f"Not shown in {console.width} columns: {', '.join(hidden)}.")
+        show_table(rows, n_texts)
         if conclusion:
             show_text(conclusion)
         console.print()
-
-
-def _fitting(rows: list[list[str]], n_texts: int) -> list[list[str]]:
-    """The rows without their last columns, w/t/l and rounds, where a terminal is too narrow for them."""
-    n_columns = len(rows[0])
-    while (
-        console.is_terminal
-        and rows[0][n_columns - 1] in ("w/t/l", "rounds")
-        and max(map(cell_len, text_lines([row[:n_columns] for row in rows], n_texts))) > console.width
-    ):
-        n_columns -= 1
-    return [row[:n_columns] for row in rows]
 
 
 class OutputFiles(NamedTuple):

@@ -1,4 +1,3 @@
 from .comparison import Comparison as Comparison
-from .rankers import FinishedTraining as FinishedTraining
 from .rankers import compare as compare
 from .runs import compare_runs as compare_runs

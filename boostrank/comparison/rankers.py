@@ -1,23 +1,18 @@
-"""Comparison of rankers on the same folds, by paired tests over queries, and the progress that it shows."""
+"""Comparison of rankers on the same folds, by paired tests over queries."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Column
 from sklearn.utils.validation import _num_samples
 
-from boostrank.backends.progress import can_show_bar, duration
+from boostrank.backends.progress import ProgressBar
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison, summarize, versions
 from boostrank.comparison.saved_results import SavedResults
@@ -31,42 +26,6 @@ from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.cross_validation import fixed_folds
 from boostrank.objectives.labels import as_labels
-
-
-class FinishedTraining(NamedTuple):
-    """A training as the argument `progress` of :func:`boostrank.compare` gets it, after it has ended.
-
-    Attributes
-    ----------
-    ranker, fold : str
-        Names.
-    rounds : float
-        Number of boosting rounds, NaN for an estimator that has none.
-    seconds : float
-        Time of the training and the prediction.
-    is_saved : bool
-        Whether the result was in the file of results, so that nothing was trained.
-    n_finished, n_trainings : int
-        Number of trainings that are finished, this one included, and number of all.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> def report(training):
-    ...     print(f"{training.n_finished} of {training.n_trainings}: {training.ranker} on {training.fold}")
-    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
-    >>> result = br.compare({"short": br.LightGBMRanker(n_estimators=5)}, X, y, qid, cv=2, progress=report)
-    1 of 2: short on Fold1
-    2 of 2: short on Fold2
-    """
-
-    ranker: str
-    fold: str
-    rounds: float
-    seconds: float
-    is_saved: bool
-    n_finished: int
-    n_trainings: int
 
 
 def compare(
@@ -84,7 +43,7 @@ def compare(
     random_state: Any = 0,
     n_jobs: int | None = None,
     results: str | os.PathLike[str] | None = None,
-    progress: bool | Callable[[FinishedTraining], None] = False,
+    progress: bool = False,
 ) -> Comparison:
     """Cross-validate rankers, and compare their measures on the test queries with those of a baseline.
 
@@ -137,10 +96,9 @@ def compare(
         the file imports are not looked at. A ranker with a parameter that cannot be hashed, such as a lambda
         expression, is always trained. Measures are computed anew, so that they may be changed. Several comparisons may
         use one file.
-    progress : bool or callable, default False
-        True shows the progress on standard error: a bar with the time left on a terminal, and a line for each fold
-        elsewhere. A function is called with a :class:`boostrank.comparison.FinishedTraining` after each training, in
-        the sequence in which they end.
+    progress : bool, default False
+        True shows the progress on standard error: a bar with the time left on a terminal, and a line for every ten
+        seconds elsewhere.
 
     Returns
     -------
@@ -188,8 +146,7 @@ def compare(
     baseline = next(iter(rankers)) if baseline is None else baseline
     if baseline not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
-    if not callable(progress):
-        check_flag("progress", progress)
+    check_flag("progress", progress)
     folds, extra_measures = _folds(X, y, qid, cv, folds), extra_measures or {}
     measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
     _check_test_labels(measures, folds)
@@ -197,21 +154,22 @@ def compare(
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
     trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
     parts, curves = dict[int, pd.DataFrame](), dict[int, dict[str, list[float]]]()
-    with contextlib.ExitStack() as stack:
-        if progress and not callable(progress):
-            progress = stack.enter_context(ProgressDisplay(len(folds), len(rankers)))
-        finished = stack.enter_context(contextlib.closing(run_trainings(trainings, n_jobs, saved)))
+    name = ""
+    bar = ProgressBar(len(trainings), progress, lambda: name, "trainings")
+    with bar, contextlib.closing(run_trainings(trainings, n_jobs, saved)) as finished:
         for number, result, is_saved in finished:
-            name, _, fold = trainings[number]
+            ranker, _, fold = trainings[number]
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
             for measure, function in extra_measures.items():
                 values[measure] = function(fold, result.scores)
             values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
-            parts[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
+            parts[number] = values.assign(ranker=ranker, fold=fold.name, rounds=result.rounds)
             curves[number] = result.curve
-            if progress:
-                counts = len(parts), len(trainings)
-                progress(FinishedTraining(name, fold.name, result.rounds, result.seconds, is_saved, *counts))
+            if is_saved:
+                bar.leave_out()
+            else:
+                name = f"{fold.name}: {ranker}"
+                bar.advance()
     columns = [*measures, *extra_measures]
     # The sequence is that of the arguments, and not that in which the trainings ended.
     joined = pd.concat([parts[number] for number in range(len(trainings))], ignore_index=True)
@@ -286,61 +244,3 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
                     measure.bind(y, y.queries)
             elif isinstance(measure, ClickDCG):
                 measure.checked(y)
-
-
-class ProgressDisplay:
-    """Shows on standard error how many trainings are finished, and how long the others will take.
-
-    It is a context manager: at the end, and after an error, the bar is stopped and the cursor of the terminal is shown.
-    It is called with each training that is finished.
-
-    Parameters
-    ----------
-    n_folds, n_rankers : int
-        The trainings are those of each ranker on each fold.
-    """
-
-    def __init__(self, n_folds: int, n_rankers: int) -> None:
-        self._n_folds, self._n_rankers = n_folds, n_rankers
-        self._finished, self._n_trained = Counter[str](), 0
-        # Names of rankers and folds may contain brackets or colons, which are no markup.
-        self._console = Console(stderr=True, markup=False, emoji=False, highlight=False)
-        self._bar = Progress(
-            # On a narrow terminal the name of a training is cut: numbers and times stay whole.
-            TextColumn("{task.description}", markup=False, table_column=Column(ratio=3, no_wrap=True)),
-            BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=5)),
-            *(MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
-            expand=True,
-            console=self._console,
-            disable=not can_show_bar(self._console),
-        )
-        self._task = self._bar.add_task("", total=n_folds * n_rankers)
-
-    def __enter__(self) -> Self:
-        self._start = time.monotonic()
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, training: FinishedTraining) -> None:
-        """Show that one more training is finished."""
-        self._finished[training.fold] += 1
-        name = f"{training.fold}: {training.ranker}"
-        if training.is_saved:
-            # Saved trainings take no time. So that the time left is not underestimated, the speed is measured anew.
-            self._bar.reset(self._task, completed=training.n_finished, description=name)
-        else:
-            self._n_trained += 1
-            self._bar.update(self._task, completed=training.n_finished, description=name)
-        if self._finished[training.fold] == self._n_rankers and self._bar.disable:
-            self._console.print(self._line(training), soft_wrap=True)
-
-    def _line(self, training: FinishedTraining) -> str:
-        """One line of text on a fold that is finished."""
-        n_folds = sum(count == self._n_rankers for count in self._finished.values())
-        seconds = time.monotonic() - self._start
-        n_left = training.n_trainings - training.n_finished if self._n_trained else 0
-        left = f", about {duration(seconds / self._n_trained * n_left)} left" if n_left else ""
-        return f"{training.fold} is finished ({n_folds} of {self._n_folds}): {duration(seconds)} since the start{left}"

@@ -115,20 +115,13 @@ class SavedResults:
             for number, line in enumerate(file, 2):
                 self._read(number, line)
 
-    @property
-    def n_trainings(self) -> int:
-        """Number of the trainings in the file when it was opened."""
-        return len(self._results)
-
     def find(self, identity: TrainingIdentity) -> TrainingResult | None:
         """The result of a training; None if the file has none of the same data, settings and versions."""
         return self._results.get(identity)
 
-    def differences(self, identity: TrainingIdentity) -> list[str]:
-        """The parts that differ in the most similar training of this name in the file; empty if there is none."""
-        same_names = [one._asdict() for one in self._results if one[:2] == identity[:2]]
-        differences = [[name for name, value in identity._asdict().items() if one[name] != value] for one in same_names]
-        return min(differences, key=len, default=[])
+    def has_other(self, identity: TrainingIdentity) -> bool:
+        """Whether the file has a training of the same ranker and fold, which may differ in all else."""
+        return any(known[:2] == identity[:2] for known in self._results)
 
     def add(self, identity: TrainingIdentity, result: TrainingResult) -> None:
         """Append the result of a training."""

@@ -92,12 +92,10 @@ def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity |
     if saved.damaged_lines:
         numbers = ", ".join(map(str, saved.damaged_lines))
         warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}")
-    others = [identity for identity in identities if identity is not None and saved.find(identity) is None]
-    differences = [found for found in map(saved.differences, others) if found]
-    if differences:
-        parts = [name for name in ("data", "settings", "versions") if any(name in found for found in differences)]
+    n_others = sum(one is not None and saved.find(one) is None and saved.has_other(one) for one in identities)
+    if n_others:
         warn(
-            f"{saved.path} has {len(differences)} of these trainings with other {' and '.join(parts)}: they are not "
+            f"{saved.path} has {n_others} of these trainings with other data, settings or versions: they are not "
             "used, and the trainings are run"
         )
 

@@ -26,17 +26,15 @@ from boostrank.dask.partitions import (
     check_columns,
     colocate_queries,
     columns_to_colocate,
-    computed_query_weights,
     find_lazy_qid,
     is_clicks,
     is_collection,
-    is_per_document,
     submit,
 )
 from boostrank.dask.rows import as_rows, plain_ids
 from boostrank.dask.training import ClusterSpecification
 from boostrank.dask.workers import PlacedSelection, find_client, train_on_workers
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Bools
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
@@ -150,9 +148,8 @@ class DaskRanker(BaseEstimator):
         group : dask Array or Series, or array-like, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`. The rows must be sorted by query. Each partition of a
             dask Array or Series has the sizes of the queries in the same partition of X, as for `lightgbm.dask`.
-        sample_weight : dask Array or Series, shape (n_documents,), or array of shape (n_queries,), optional
-            Weights of documents; or an array of the weights of queries, in the sequence in which the queries first
-            appear. They are relative, as for the local ranker.
+        sample_weight : dask Array or Series, shape (n_documents,), optional
+            Weights of documents, which are relative, as for the local ranker. A query has the weight of its documents.
         init_score : dask Array or Series, shape (n_documents,), optional
             Scores from which boosting starts. `predict` does not add them.
         eval_set : list or dict of (X, y, qid), optional
@@ -192,12 +189,8 @@ class DaskRanker(BaseEstimator):
         X, labels, qid = columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit", dcg)
         check_columns(features, X, reset=True)
         client = find_client(self.client)
-        per_document = sample_weight if is_per_document(sample_weight, X) else None
-        data = colocate_queries(client, X, labels, qid, per_document, init_score)
+        data = colocate_queries(client, X, labels, qid, sample_weight, init_score)
         self._check_size(data.n_documents)
-        weights = None
-        if sample_weight is not None and per_document is None:
-            weights = computed_query_weights(client, sample_weight, data.n_queries)
         validation = []
         for i, part in enumerate(parts):
             with named_part(f"eval_set[{i}]"):
@@ -217,10 +210,10 @@ class DaskRanker(BaseEstimator):
         defaults = tuple(_default_measure(labels, dcg) for labels in sets)
         names = tuple(part.name for part in parts) or ("valid_0",)
         cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults, names)
-        trained = train_on_workers(client, cluster, _selections(data, to_train, weights), validation)
+        trained = train_on_workers(client, cluster, _selections(data, to_train), validation)
         if settings.values["refit"]:
             again = replace(cluster, training=specification.for_refit(local._backend, trained.best_round))
-            last = train_on_workers(client, again, _selections(data, present, weights), [])
+            last = train_on_workers(client, again, _selections(data, present), [])
             trained = trained._replace(booster=last.booster, best_iteration=last.best_iteration)
         sameness = as_labels(y).sameness if is_clicks(y) else data.sameness
         warn_without_splits(local._backend, trained.booster, sameness)
@@ -336,7 +329,7 @@ class DaskRanker(BaseEstimator):
         settings.check_validation(eval_set, early_stopping_metric)
         if settings.uses_folds:
             raise ValueError(
-                "objective='auto', n_estimators='auto' and ensemble='folds' are not possible on a cluster: choose them "
+                "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them "
                 "on a sample of the queries with the local ranker, or set validation_fraction and "
                 "early_stopping_rounds"
             )
@@ -376,10 +369,10 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
             )
 
 
-def _selections(data: Partitions, chosen: Bools, weights: Floats | None = None) -> list[PlacedSelection]:
+def _selections(data: Partitions, chosen: Bools) -> list[PlacedSelection]:
     """The chosen queries of each partition that has any."""
     return [
-        PlacedSelection(worker, [rows, chosen[queries], None if weights is None else weights[queries]])
+        PlacedSelection(worker, [rows, chosen[queries]])
         for rows, worker, queries in data.parts
         if chosen[queries].any()
     ]

@@ -21,11 +21,9 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.dask.rows import concatenate, plain_ids, split_rows, summarize
-from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths
-from boostrank.inputs.frames import QID, is_pandas, require_qid
+from boostrank.inputs.arrays import Bools, Ints, check_lengths
+from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import ClickDCG
 from boostrank.objectives.labels import as_labels, sameness_of
 from boostrank.rankers.features import check_features
@@ -152,33 +150,6 @@ def check_columns(known: Any, X: Any, reset: bool = False) -> None:
         raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
     else:
         check_features(known, np.zeros((1, X.shape[1])), reset=reset)
-
-
-def is_per_document(weights: Any, X: Any) -> bool:
-    """Whether these weights are partitioned as X is, so that they are weights of documents."""
-    if not is_collection(weights):
-        return False
-    lengths = [values.shape[0] for values in (weights, X) if isinstance(values, da.Array)]
-    if len(lengths) == 2 and not np.isnan(lengths).any():
-        return bool(lengths[0] == lengths[1])
-    return bool(weights.npartitions == X.npartitions)
-
-
-def computed_query_weights(client: Client, weights: Any, n_queries: int) -> Floats:
-    """Weights of queries in order of first appearance, computed to this process."""
-    computed = client.compute(weights).result() if is_collection(weights) else weights
-    given = as_array(computed, "sample_weight", keep_shape=True)
-    if given.shape not in {(n_queries,), (n_queries, 1)}:
-        raise ValueError(
-            f"sample_weight must have one weight per query ({n_queries}), or be a dask Array or Series of one per "
-            f"document that is partitioned like X; got shape {given.shape}"
-        )
-    if is_pandas(weights) or isinstance(weights, dd.Series):
-        raise ValueError(
-            "sample_weight is a Series of one weight per query, and its index is not used on Dask: pass an array, in "
-            "the sequence in which the queries first appear"
-        )
-    return query_weights(given.ravel(), Queries.from_sizes(np.ones(n_queries, dtype=np.int64)))
 
 
 def colocate_queries(

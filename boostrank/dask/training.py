@@ -46,8 +46,8 @@ from boostrank.objectives.objective import BoostingFunction, BoundLoss, EdgeObje
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import TRAINING, GivenRows, group_data
 
-#: Rows of one partition, which of its queries are chosen, and the weights of its queries, if queries have weights.
-Selection = tuple[Sequence[Any], Bools, Floats | None]
+#: Rows of one partition, and which of its queries are chosen.
+Selection = tuple[Sequence[Any], Bools]
 
 
 @dataclass(frozen=True)
@@ -218,18 +218,15 @@ def _assemble(selections: list[Selection]) -> GroupedData:
     return GroupedData(_features([part.X for part in parts]), labels, queries, weights, scores)
 
 
-def _grouped(part: Sequence[Any], chosen: Bools, query_weights: Floats | None) -> GroupedData:
+def _grouped(part: Sequence[Any], chosen: Bools) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
     labels, weights = labels_of(rows), None
     data = group_data(TrainingFeatures().learn(rows.X), labels, rows.qid, init_score=rows.init_score)
     given = GivenRows.of(data, labels, rows.qid)
-    if query_weights is not None:
-        weights = given.queries.repeat(query_weights)
-    elif rows.weights is not None:
+    if rows.weights is not None:
         weights = given.queries.group(np.asarray(rows.weights, dtype=np.float64))
-    if weights is not None and given.kept is not None:
-        weights = weights[given.kept]
+        weights = weights if given.kept is None else weights[given.kept]
     if isinstance(data.labels, ClickRecords):
         of_clicks = data.queries.repeat(data.labels.values.query_weights)
         weights = of_clicks if weights is None else weights * of_clicks

@@ -6,7 +6,7 @@ import math
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,8 @@ class FeatureFiles:
 
     Parameters
     ----------
-    files : path, array, or list of these
-        Files of NumPy's format ``.npy`` with arrays of shape (n_rows, n_features), Parquet files, and objects that have
-        `shape` and `dtype` and return rows for a slice, such as memory maps and data sets of h5py. The rows of the
+    files : path, or list of paths
+        Files of NumPy's format ``.npy`` with arrays of shape (n_rows, n_features), and Parquet files. The rows of the
         files follow each other; they may have different numbers of rows, also 0, and a query may begin in one file and
         end in the next. At least one row group of a Parquet file must fit into memory. Values may be of any types of
         real numbers; NaN and nulls are missing values.
@@ -226,8 +225,8 @@ def _features(part: Part) -> str:
     return f"{part.shape[1]} features" + ("" if part.names is None else f" {part.names[:5]}")
 
 
-class Part(Protocol):
-    """Rows of features that are read when they are needed.
+class Part:
+    """Rows of features in a file, which must not change while it is used, since a training reads it several times.
 
     Attributes
     ----------
@@ -240,68 +239,9 @@ class Part(Protocol):
         Names of the features.
     """
 
-    name: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    names: list[str] | None
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Read the rows from `start` up to, but not with, `stop`."""
-        ...
-
-
-def open_part(source: Any, columns: Sequence[str] | None) -> Part:
-    """Read shape and type of a part, but not its features.
-
-    Parameters
-    ----------
-    source : path, or array
-        The path of a file in NumPy's format ``.npy`` or in Parquet; or an object that has `shape` and `dtype` and
-        returns rows for a slice, such as a memory map.
-    columns : sequence of str, optional
-        The columns of a Parquet file that are features.
-
-    Raises
-    ------
-    ValueError
-        If a file is neither, or contains no two-dimensional array of numbers; or for `columns` that are missing, or
-        are given for an array.
-    """
-    if not isinstance(source, (str, os.PathLike)):
-        part: Part = ArrayPart(source)
-    elif _is_parquet(source):
-        part = ParquetPart(source, columns)
-    else:
-        part = NpyPart(source)
-    if columns is not None and part.names is None:
-        raise ValueError(f"columns are the names of columns of Parquet files, and {part.name} has no names of columns")
-    if part.dtype.kind not in "biuf" or part.dtype.itemsize > 8:
-        raise ValueError(f"{part.name} must contain numbers of at most 64 bits; got dtype {part.dtype}")
-    return part
-
-
-class ArrayPart:
-    """Rows of an object that has `shape` and `dtype` and returns rows for a slice."""
-
     names: list[str] | None = None
-
-    def __init__(self, source: Any) -> None:
-        self.name = f"the {type(source).__name__} among the parts of FeatureFiles"
-        if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
-            raise ValueError(
-                f"{self.name} must be the path of a .npy or Parquet file, or an object with shape and dtype that "
-                "returns rows for a slice, such as numpy.memmap"
-            )
-        self._source = source
-        self.shape, self.dtype = _two_dimensional(source.shape, self.name), np.dtype(source.dtype)
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Read rows."""
-        return np.asarray(self._source[start:stop])
-
-
-class FilePart:
-    """Rows of a file that must not change while it is used, since a training reads it several times."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         # The path must mean the same file also if the current folder changes, or in another process.
@@ -317,11 +257,13 @@ class FilePart:
         status = os.stat(self._path)
         return status.st_size, status.st_mtime_ns
 
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Read the rows from `start` up to, but not with, `stop`."""
+        raise NotImplementedError
 
-class NpyPart(FilePart):
+
+class NpyPart(Part):
     """Rows of a file in NumPy's format ``.npy``."""
-
-    names: list[str] | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
@@ -342,7 +284,7 @@ class NpyPart(FilePart):
             raise ValueError(f"{self.name} is no .npy file of numbers, and no Parquet file: {error}") from error
 
 
-class ParquetPart(FilePart):
+class ParquetPart(Part):
     """Columns of a Parquet file. The row group that was read last is kept."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str] | None) -> None:
@@ -354,7 +296,7 @@ class ParquetPart(FilePart):
                 f"{file.schema_arrow.names[:10]}"
             )
         self._columns = list(columns)
-        self.names: list[str] | None = self._columns
+        self.names = self._columns
         fields = [self._field(file.schema_arrow, name) for name in self._columns]
         self.shape = _two_dimensional((file.metadata.num_rows, len(fields)), self.name)
         self.dtype = np.result_type(*fields)
@@ -412,6 +354,30 @@ class ParquetPart(FilePart):
             return ParquetFile(self._path)
         except ValueError as error:
             raise ValueError(f"{self.name} is no complete Parquet file: {error}") from error
+
+
+def open_part(path: Any, columns: Sequence[str] | None) -> Part:
+    """Read shape and type of a file in NumPy's format ``.npy`` or in Parquet, but not its features.
+
+    Raises
+    ------
+    TypeError
+        If it is no path.
+    ValueError
+        If the file is neither, or contains no two-dimensional array of numbers; or for `columns` that are missing, or
+        are given for a file in ``.npy``.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"FeatureFiles takes paths of .npy and Parquet files; got {type(path).__name__}. An array, also one of "
+            "numpy.load(path, mmap_mode='r'), can be given to fit and predict as it is"
+        )
+    part = ParquetPart(path, columns) if _is_parquet(path) else NpyPart(path)
+    if columns is not None and part.names is None:
+        raise ValueError(f"columns are the names of columns of Parquet files, and {part.name} has no names of columns")
+    if part.dtype.kind not in "biuf" or part.dtype.itemsize > 8:
+        raise ValueError(f"{part.name} must contain numbers of at most 64 bits; got dtype {part.dtype}")
+    return part
 
 
 def _is_parquet(path: str | os.PathLike[str]) -> bool:

@@ -28,7 +28,6 @@ from boostrank.datasets.letor_parser import (
 if TYPE_CHECKING:
     from scipy import sparse as sp
 
-Sizes = PathLike | npt.ArrayLike | None
 #: Endings of the names of LETOR files in folds.
 LETOR_ENDINGS = (".txt", ".txt.gz")
 
@@ -37,7 +36,6 @@ LETOR_ENDINGS = (".txt", ".txt.gz")
 def read_letor(
     path: PathLike,
     *,
-    sizes: Sizes = None,
     n_features: int | None = None,
     sparse: Sparse = "auto",
     dtype: npt.DTypeLike = np.float64,
@@ -48,7 +46,6 @@ def read_letor(
 def read_letor(
     path: PathLike,
     *,
-    sizes: Sizes = None,
     n_features: int | None = None,
     sparse: Sparse = "auto",
     dtype: npt.DTypeLike = np.float64,
@@ -58,7 +55,6 @@ def read_letor(
 def read_letor(
     path: PathLike,
     *,
-    sizes: Sizes = None,
     n_features: int | None = None,
     sparse: Sparse = "auto",
     dtype: npt.DTypeLike = np.float64,
@@ -75,15 +71,14 @@ def read_letor(
     about 30 megabytes for each thread. A dense result from lines that leave features out takes 12 more bytes for each
     value in the file.
 
+    If there is a file ``<path>.query`` or ``<path>.group`` (for ``x.gz`` also ``x.query`` and ``x.group``), it has the
+    number of documents of each query, one in a line, in the sequence of the queries. Lines without qid need it; their
+    queries are numbered from 0. If the lines have qids, the numbers must be those of runs of equal qids.
+
     Parameters
     ----------
     path : str or os.PathLike
         File to read.
-    sizes : str, os.PathLike or array of int, shape (n_queries,), optional
-        Number of documents of each query, in the sequence of the lines; or a file with one such number per line.
-        The default is the file ``<path>.query`` or ``<path>.group`` if there is one (for ``x.gz`` also ``x.query``
-        and ``x.group``). Lines without qid need sizes; their queries are numbered from 0. If the lines have qids, sizes
-        must be those of runs of equal qids.
     n_features : int, optional
         Number of columns of X; by default as many as the largest index needs. Pass it if several files must have
         the same columns, because a sparse file need not contain the last feature.
@@ -138,7 +133,7 @@ def read_letor(
     """
     options = check_options(n_features, sparse, dtype, zero_based, comments)
     parsed = parse_file(path, options)
-    apply_sizes(parsed, sizes)
+    apply_sizes(parsed)
     dataset = make_datasets([parsed], options)[0]
     return (*dataset, parsed.comments) if comments else dataset
 
@@ -201,7 +196,7 @@ def read_letor_folds(
     found = find_folds(Path(directory), LETOR_ENDINGS)
     parsed_files = [parse_file(path, options) for _, paths in found for path in paths if path]
     for parsed in parsed_files:
-        apply_sizes(parsed, None)
+        apply_sizes(parsed)
     datasets = iter(make_datasets(parsed_files, options))
     folds = []
     for folder, paths in found:
@@ -210,16 +205,17 @@ def read_letor_folds(
     return folds
 
 
-def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
-    """Number the queries by their sizes if the lines have no qid; `source` is the argument of :func:`read_letor`."""
-    source = _find_sizes(parsed.name) if source is None else source
-    if source is None:
+def apply_sizes(parsed: ParsedFile) -> None:
+    """Number the queries by the sizes in the file beside the data, if there is one; without qids it is needed."""
+    name = _find_sizes(parsed.name)
+    if name is None:
         if parsed.has_qid:
             return
         raise ValueError(
-            f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group; pass sizes="
+            f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group: write the number "
+            "of documents of each query to such a file, one in a line"
         )
-    name, sizes = _read_sizes(source)
+    sizes = _read_sizes(name)
     if sum(sizes) != parsed.n_rows:
         raise ValueError(
             f"{name}: the {len(sizes)} query sizes sum to {sum(sizes)}, but {parsed.name} has {parsed.n_rows} "
@@ -231,20 +227,12 @@ def apply_sizes(parsed: ParsedFile, source: Sizes) -> None:
         raise ValueError(f"{name}: the sizes are not those by the qids of {parsed.name}; correct or remove one of them")
 
 
-def _read_sizes(source: PathLike | npt.ArrayLike) -> tuple[str, list[int]]:
-    """Return the name of the query sizes for error messages, and the sizes."""
-    if not isinstance(source, (str, os.PathLike)):
-        sizes = np.asarray(source)
-        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
-            raise ValueError(f"sizes must be a path, or integers of at least 1, one per query; got {source!r}")
-        return "sizes", sizes.tolist()
-    lines = Path(source).read_bytes().split(b"\n")
+def _read_sizes(name: str) -> list[int]:
+    lines = Path(name).read_bytes().split(b"\n")
     for number, line in enumerate(lines, 1):
         if line.strip() and not re.fullmatch(rb"0*[1-9]\d{0,15}", line.strip()):
-            raise ValueError(
-                f"{os.fspath(source)}, line {number}: expected one query size of at least 1; got {quote(line, 40)}"
-            )
-    return os.fspath(source), [int(line) for line in lines if line.strip()]
+            raise ValueError(f"{name}, line {number}: expected one query size of at least 1; got {quote(line, 40)}")
+    return [int(line) for line in lines if line.strip()]
 
 
 def _find_sizes(name: str) -> str | None:

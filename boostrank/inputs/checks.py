@@ -67,11 +67,12 @@ def is_finite_text(text: str) -> bool:
         return False
 
 
-def check_count(name: str, value: Any, smallest: int = 1, *, optional: bool = False) -> None:
+def check_count(name: str, value: Any, smallest: int | None = 1, *, optional: bool = False) -> None:
     """Raise ValueError for a value that is not an integer of at least `smallest`; None is valid if it is `optional`."""
-    if (optional and value is None) or (is_count(value) and value >= smallest):
+    if (optional and value is None) or (is_count(value) and (smallest is None or value >= smallest)):
         return
-    raise ValueError(f"{name} must be {'None or ' * optional}an integer of at least {smallest}; got {value!r}")
+    limit = "" if smallest is None else f" of at least {smallest}"
+    raise ValueError(f"{name} must be {'None or ' * optional}an integer{limit}; got {value!r}")
 
 
 def check_number(

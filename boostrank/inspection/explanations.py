@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +14,15 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import check_lengths
-from boostrank.inputs.checks import check_count, is_count
+from boostrank.inputs.checks import check_count, did_you_mean, is_count
 from boostrank.inputs.frames import find_qid, is_pandas, to_pandas
 from boostrank.tables.html import html_table
 from boostrank.tables.text import text_lines
 
 # Number of significant digits of the largest number of a column of contributions.
 DIGITS = 4
-# Number of ids that a message about an unknown query shows, and of ids among which similar ones are searched for.
-_MAX_SHOWN, _MAX_SEARCHED = 3, 20_000
+# Number of ids among which one is searched for that is similar to an unknown one.
+_MAX_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -235,25 +234,6 @@ def explain(
     return Explanation(query, chosen, explained, _table(names, documents, values), float(values[0, -1]), table)
 
 
-def near_ids(ids: ArrayLike, query: Any) -> list[str]:
-    """Ids that are near to one which does not exist, as text: the nearest numbers, or the most similar texts.
-
-    Examples
-    --------
-    >>> near_ids([3, 10, 12, 99], 11), near_ids(["red shoe", "hat"], "red shoes")
-    (['10', '12', '3'], ['red shoe'])
-    """
-    known = pd.unique(np.asarray(ids))
-    if known.dtype.kind in "iuf":
-        try:
-            distance = np.abs(known.astype(np.float64) - float(query))
-        except (TypeError, ValueError):
-            return [str(one) for one in known[:_MAX_SHOWN]]
-        return [str(one) for one in known[np.argsort(distance, kind="stable")[:_MAX_SHOWN]]]
-    texts = [str(one) for one in known[:_MAX_SEARCHED]]
-    return difflib.get_close_matches(str(query), texts, _MAX_SHOWN) or texts[:_MAX_SHOWN]
-
-
 def number_format(values: Sequence[float]) -> Any:
     """A function that formats numbers with the same number of decimals, enough for 4 digits of the largest of `values`.
 
@@ -295,8 +275,8 @@ def _check_query(ids: NDArray[Any], query: Any) -> Any:
     if query is None:
         raise ValueError(f"there are {len(known)} queries; query must be the id of one of them, such as {known[0]!s}")
     if not (known == query).any():
-        near = ", ".join(near_ids(known, query))
-        raise ValueError(f"there is no query {query!r} among the {len(known)} queries; near to it: {near}")
+        near = did_you_mean(str(query), map(str, known[:_MAX_SEARCHED].tolist()))
+        raise ValueError(f"there is no query {query!r} among the {len(known)} queries{near}")
     return query
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification, ValidationSet
-from boostrank.backends.progress import RoundsBar, metric_text
+from boostrank.backends.progress import BAR, ProgressBar, metric_text
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.warnings import warn
@@ -112,16 +112,7 @@ class Choice:
             # With another number of rounds, the default learning rate would be another one.
             rate = self.specification.parameters.get(settings.backend.PARAMETERS["learning_rate"])
             chosen |= {"n_estimators": self.n_rounds, "learning_rate": rate, "early_stopping_rounds": None}
-        return chosen if settings.averages_folds else {**chosen, "cv": None}
-
-    def evals_result(self) -> dict[str, dict[str, list[float]]]:
-        """Values of the metrics on the folds: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""
-        return self.candidate.trainings.evals_result()
-
-    def average(self, backend: Backend) -> Trained:
-        """Average the models of the folds, each with the chosen number of rounds after the rounds of `init_model`."""
-        booster = backend.average(self.candidate.trainings.boosters(self.n_rounds))
-        return Trained(booster, backend.n_rounds(booster), self.evals_result(), self.n_rounds)
+        return {**chosen, "cv": None}
 
 
 def make_candidates(
@@ -244,14 +235,12 @@ def choose_and_train(
         if specification.verbose and settings.chooses_objective:
             sys.stdout.write("\n".join(choice_lines(choice.cv_results)) + "\n")
         specification = choice.specification
-    if choice is not None and settings.averages_folds:
-        trained = choice.average(backend)
-    elif kept is None:
+    if kept is None:
         trained = train(backend, specification, data, validation)
     else:
         trained = train_on_kept(backend, specification, data, kept, settings.values["refit"])
     if choice is not None and settings.chooses_rounds:
-        trained = trained._replace(evals_result={**choice.evals_result(), **trained.evals_result})
+        trained = trained._replace(evals_result={**choice.candidate.trainings.evals_result(), **trained.evals_result})
     return trained, specification, choice
 
 
@@ -300,12 +289,6 @@ def choose(
             one.fold_specification = _with_one_scale(one.fold_specification, data.labels.values)
     folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
-    is_cut = settings.averages_folds and settings.patience_in_folds is not None
-    if is_cut and not all(one.trainings.can_be_cut for one in started):
-        raise ValueError(
-            "ensemble='folds' cannot take the first rounds of models of DART, which rescales earlier trees, nor of "
-            "linear models: give n_estimators as a number, without early_stopping_rounds"
-        )
     _train_all(started, data, folds)
     better = [one for one in started if not one.dropped and one.difference > ERRORS_TO_REPLACE * one.standard_error]
     chosen = max(better, key=lambda one: one.difference, default=started[0])
@@ -313,7 +296,7 @@ def choose(
     if settings.chooses_rounds:
         specification = specification.for_refit(backend, n_rounds)
     for one in started:
-        if not one.dropped and not (one is chosen and settings.averages_folds):
+        if not one.dropped:
             one.trainings.free()
     return Choice(chosen, specification, n_rounds, _results(started, chosen))
 
@@ -324,7 +307,7 @@ def _with_one_scale(specification: TrainingSpecification, relevance: Floats) -> 
     return replace(specification, metrics=tuple(metrics))
 
 
-def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
+def _progress(candidates: Sequence[Candidate]) -> ProgressBar:
     """The progress of trainings on folds, if the ranker shows its own: a round of all candidates counts once."""
     first = candidates[0]
 
@@ -335,7 +318,7 @@ def _progress(candidates: Sequence[Candidate]) -> RoundsBar:
         return f"{text}, {sum(not one.dropped for one in candidates)} candidates"
 
     specification = first.specification
-    return RoundsBar(specification.n_rounds, specification.verbose, quality, "rounds on folds")
+    return ProgressBar(specification.n_rounds, specification.verbose == BAR, quality, "rounds on folds")
 
 
 def _train_all(candidates: Sequence[Candidate], data: GroupedData, folds: Sequence[Bools]) -> None:

@@ -45,7 +45,7 @@ class BaggedRanker(TrainedModel):
 
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
-    With `n_estimators="auto"` or `ensemble="folds"` of the ranker, folds of the queries of each member decide instead.
+    With `n_estimators="auto"` of the ranker, folds of the queries of each member decide instead.
     With `objective="auto"`, a cross-validation over all training queries chooses the objective, and the number of
     rounds with `n_estimators="auto"`, once for all members. So the choice has seen the out-of-bag queries.
 
@@ -97,10 +97,6 @@ class BaggedRanker(TrainedModel):
         these values are somewhat too high: they chose the number of rounds.
     oob_score_ : float
         The mean of `oob_scores_` over the queries with a value; NaN if there is none.
-    oob_standard_error_ : float
-        Standard error of `oob_score_`: the standard deviation of these values divided by the square root of their
-        number. NaN with fewer than two values. For ClickLabels use the interval of :func:`boostrank.clicks.evaluate`,
-        which also knows that the number of relevant documents is estimated.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had column names
 
@@ -117,8 +113,8 @@ class BaggedRanker(TrainedModel):
     >>> bagged = BaggedRanker(ranker, n_estimators=5, random_state=0).fit(X, y, qid=qid)
     >>> bool(np.allclose(bagged.predict(X), np.mean([member.predict(X) for member in bagged.estimators_], axis=0)))
     True
-    >>> bagged.oob_score_ > 0.6, bagged.oob_standard_error_ < 0.05
-    (True, True)
+    >>> bagged.oob_score_ > 0.6
+    True
     """
 
     def __init__(
@@ -213,14 +209,9 @@ class BaggedRanker(TrainedModel):
     @property
     def oob_score_(self) -> float:
         """Mean of `oob_scores_` over the queries with a value."""
-        values = self._out_of_bag_values()
+        check_is_fitted(self, "oob_scores_")
+        values = self.oob_scores_[~np.isnan(self.oob_scores_)]
         return float(values.mean()) if len(values) else np.nan
-
-    @property
-    def oob_standard_error_(self) -> float:
-        """Standard error of `oob_score_`."""
-        values = self._out_of_bag_values()
-        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
     @property
     def _parameters(self) -> BoostedRanker:
@@ -263,10 +254,6 @@ class BaggedRanker(TrainedModel):
                 values[has_scores] = measure(data.labels.take(rows).values, scores[rows], ids, per_query=True)
         return values
 
-    def _out_of_bag_values(self) -> Floats:
-        check_is_fitted(self, "oob_scores_")
-        return self.oob_scores_[~np.isnan(self.oob_scores_)]
-
 
 def _stops_on_out_of_bag(settings: Settings) -> bool:
     """Whether early stopping of the members needs their out-of-bag queries.
@@ -274,7 +261,7 @@ def _stops_on_out_of_bag(settings: Settings) -> bool:
     It does not if folds of the queries of a member decide on its rounds.
     """
     has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
-    return settings.values["early_stopping_rounds"] is not None and not (has_others or settings.averages_folds)
+    return settings.values["early_stopping_rounds"] is not None and not has_others
 
 
 def choose_for_bag(

@@ -97,12 +97,9 @@ class BoostedRanker(TrainedModel):
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
     cv : int, optional
-        Number of folds of the training queries for `objective="auto"`, `n_estimators="auto"` and `ensemble="folds"`.
-        They are drawn with `random_state`, and each query is held out by one fold. By default 5, and 3 with
-        `objective="auto"`: a candidate costs ``cv - 1`` trainings.
-    ensemble : {"folds"}, optional
-        "folds" averages the models of the folds, instead of training on all queries. `n_estimators` is the number of
-        rounds of each of them.
+        Number of folds of the training queries for `objective="auto"` and `n_estimators="auto"`. They are drawn with
+        `random_state`, and each query is held out by one fold. By default 5, and 3 with `objective="auto"`: a candidate
+        costs ``cv - 1`` trainings.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -116,15 +113,14 @@ class BoostedRanker(TrainedModel):
     booster_ : lightgbm.Booster or xgboost.Booster
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
-        its rounds. With `ensemble="folds"`, that of all averaged models together; `cv_results_` has that of each.
-        Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
+        its rounds. Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
     learning_rate_ : float
         The learning rate at the start of the training, which callbacks may change; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
-        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"` or
-        `ensemble="folds"`, the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets
+        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"`,
+        the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets
         and after `load_model`.
     best_score_ : dict of str to dict of str to float
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
@@ -278,10 +274,11 @@ class BoostedRanker(TrainedModel):
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
-            Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
-            training early, the rounds after the best one are not kept either. With `refit`, they are called in both
-            trainings; in the second, which has no validation sets, without those that stop early or record metrics.
-            In trainings on folds, they are called without these too.
+            Callbacks of the boosting library, as its own function `train` takes them, but not XGBoost's
+            ``EarlyStopping``. If LightGBM's ``early_stopping`` ends the training, the rounds after the best one are not
+            kept either. With `refit`, they are called in both trainings; in the second, which has no validation sets,
+            without those of LightGBM that stop early or record metrics. In trainings on folds, they are called without
+            these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on

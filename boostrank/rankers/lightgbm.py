@@ -116,7 +116,6 @@ class LightGBMRanker(BoostedRanker):
         validation_fraction: float | None = None,
         refit: bool = False,
         cv: int | None = None,
-        ensemble: str | None = None,
         importance_type: str = "split",
         random_state: Any = None,
         n_jobs: int | None = None,

@@ -312,9 +312,7 @@ class TrainedModel(BaseEstimator):
         features.copy_to(self)
 
     def _importances(self, kind: Any) -> NDArray[Any]:
-        rule = self._parameters._rules["importance_type"]
-        if not rule.accepts(kind):
-            raise ValueError(f"importance_type must be {rule.description}; got {kind!r}")
+        self._parameters._rules["importance_type"]("importance_type", kind)
         check_is_fitted(self, "booster_")
         return self._library.importances(self.booster_, kind)
 

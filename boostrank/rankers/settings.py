@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,50 +16,43 @@ from boostrank.backends.custom_functions import CustomObjective, Metric, as_list
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
-from boostrank.inputs.checks import as_random_state, did_you_mean, is_count, is_number
+from boostrank.inputs.checks import (
+    as_random_state,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    did_you_mean,
+    is_count,
+)
 from boostrank.model_selection import split_queries
 from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures
 
-
-class Rule(NamedTuple):
-    """The values that a parameter takes.
-
-    Attributes
-    ----------
-    description : str
-        Completes "must be", for messages.
-    accepts : callable
-        Whether a value is valid.
-    names : tuple of str
-        All valid values, if they are names.
-    """
-
-    description: str
-    accepts: Callable[[Any], bool]
-    names: tuple[str, ...] = ()
+#: A function of the name and the value of a parameter, which raises ValueError for a value without a meaning.
+Rule = Callable[[str, Any], None]
 
 
 def integer(smallest: int | None = None) -> Rule:
     """Integers of at least `smallest`; a bool is no integer."""
-    description = "an integer" if smallest is None else f"an integer of at least {smallest}"
-    return Rule(description, lambda value: is_count(value) and (smallest is None or value >= smallest))
+    return partial(check_count, smallest=smallest)
 
 
 def one_of(*names: str) -> Rule:
     """One of these strings."""
-    return Rule(f"one of {', '.join(names)}", lambda value: isinstance(value, str) and value in names, names)
+    return partial(check_choice, choices=names)
 
 
-NOT_NEGATIVE = Rule("a number of at least 0", lambda value: is_number(value) and value >= 0)
-POSITIVE = Rule("a number above 0", lambda value: is_number(value) and value > 0)
-SHARE = Rule("a number above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1)
-PART = Rule("a fraction above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
-FLAG = Rule("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+def _check_rounds(name: str, value: Any) -> None:
+    if not _is_auto(value) and not (is_count(value) and value >= 1):
+        raise ValueError(f"{name} must be an integer of at least 1, or 'auto'; got {value!r}")
+
+
+NOT_NEGATIVE: Rule = partial(check_number, smallest=0)
+SHARE: Rule = partial(check_number, above=0, largest=1)
+
 #: Value of `objective` and `n_estimators` that stands for a choice by cross-validation.
 AUTO = "auto"
-#: Value of `ensemble` that stands for the mean of the models of the folds.
-FOLDS = "folds"
 #: Largest number of rounds with ``n_estimators="auto"``.
 MAX_ROUNDS = 2000
 #: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None.
@@ -78,11 +72,9 @@ TOTAL_STEP, MAX_LEARNING_RATE = LOSS_ROUNDS * LOSS_LEARNING_RATE, 0.1
 QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.8, 0.5, 8
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
-    "n_estimators": Rule(
-        "an integer of at least 1, or 'auto'", lambda value: _is_auto(value) or integer(1).accepts(value)
-    ),
+    "n_estimators": _check_rounds,
     "subsample_queries": SHARE,
-    "learning_rate": POSITIVE,
+    "learning_rate": partial(check_number, above=0),
     "min_child_weight": NOT_NEGATIVE,
     "subsample": SHARE,
     "colsample_bytree": SHARE,
@@ -90,10 +82,9 @@ RULES: Mapping[str, Rule] = {
     "reg_alpha": NOT_NEGATIVE,
     "reg_lambda": NOT_NEGATIVE,
     "early_stopping_rounds": integer(1),
-    "validation_fraction": PART,
-    "refit": FLAG,
+    "validation_fraction": partial(check_number, above=0, below=1),
+    "refit": check_flag,
     "cv": integer(2),
-    "ensemble": Rule(f"None or {FOLDS!r}", one_of(FOLDS).accepts),
     "n_jobs": integer(),
 }
 
@@ -101,7 +92,7 @@ RULES: Mapping[str, Rule] = {
 #: Arguments of ``fit`` that rankers of the libraries have as parameters.
 OF_FIT = ("eval_metric", "eval_at", "callbacks")
 #: Parameters besides those of the boosting library that may be None.
-OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv", "ensemble")
+OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv")
 
 
 def _is_auto(value: Any) -> bool:
@@ -136,7 +127,8 @@ class FitOptions:
     init_model: Any = None
 
     def __post_init__(self) -> None:
-        if self.verbose != BAR and not FLAG.accepts(self.verbose) and not integer(0).accepts(self.verbose):
+        is_flag = isinstance(self.verbose, (bool, np.bool_))
+        if self.verbose != BAR and not is_flag and not (is_count(self.verbose) and int(self.verbose) >= 0):
             raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {self.verbose!r}")
 
 
@@ -271,14 +263,9 @@ class Settings:
         return _is_auto(self.values["n_estimators"])
 
     @property
-    def averages_folds(self) -> bool:
-        """Whether the model is the mean of those of the folds."""
-        return self.values["ensemble"] == FOLDS
-
-    @property
     def uses_folds(self) -> bool:
         """Whether models are trained on folds of the training queries."""
-        return self.chooses_objective or self.chooses_rounds or self.averages_folds
+        return self.chooses_objective or self.chooses_rounds
 
     @property
     def n_folds(self) -> int:
@@ -304,23 +291,17 @@ class Settings:
         fraction, patience = values["validation_fraction"], values["early_stopping_rounds"]
         if values["cv"] is not None and not self.uses_folds:
             raise ValueError(
-                f"cv={values['cv']} would have no effect: it is the number of folds for objective='auto', "
-                "n_estimators='auto' and ensemble='folds'"
+                f"cv={values['cv']} would have no effect: it is the number of folds for objective='auto' and "
+                "n_estimators='auto'"
             )
-        by_folds = "n_estimators='auto'" if self.chooses_rounds else "ensemble='folds'" if self.averages_folds else ""
-        if by_folds and fraction is not None:
+        if self.chooses_rounds and fraction is not None:
             raise ValueError(
-                f"give either {by_folds} or validation_fraction, not both: with {by_folds} each training query is held "
-                "out by one of the folds"
-            )
-        if self.averages_folds and has_eval_set:
-            raise ValueError(
-                "ensemble='folds' takes no eval_set: there is no single training whose rounds could be evaluated. Use "
-                "predict and ndcg_score after fit"
+                "give either n_estimators='auto' or validation_fraction, not both: with n_estimators='auto' each "
+                "training query is held out by one of the folds"
             )
         if has_eval_set and fraction is not None:
             raise ValueError("give either eval_set or validation_fraction, not both")
-        if patience is not None and not (has_eval_set or fraction is not None or by_folds):
+        if patience is not None and not (has_eval_set or fraction is not None or self.chooses_rounds):
             raise ValueError(
                 "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
                 "n_estimators='auto', with which folds of the training queries decide"
@@ -418,8 +399,6 @@ def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
 
 def _check_values(values: Mapping[str, Any], rules: Mapping[str, Rule], optional: Mapping[str, str]) -> None:
     """Raise ValueError for a value that breaks its rule. None leaves the choice to the boosting library."""
-    for name, rule in rules.items():
-        may_be_none = name in optional or name in OPTIONAL
-        if not (values[name] is None and may_be_none) and not rule.accepts(values[name]):
-            near = did_you_mean(values[name], rule.names)
-            raise ValueError(f"{name} must be {rule.description}; got {values[name]!r}{near}")
+    for name, check in rules.items():
+        if values[name] is not None or not (name in optional or name in OPTIONAL):
+            check(name, values[name])

@@ -141,9 +141,7 @@ class FoldTrainings:
             fold.next_round()
             values.append(fold.deciding[1])
         self.mean_curve.append(float(np.mean(values)))
-        first = self._folds[0]
-        sign = 1.0 if first.history.is_higher_better(first.name, self.deciding_metric) else -1.0
-        best = int(np.argmax(sign * np.asarray(self.mean_curve))) + 1
+        best = int(np.argmax(self._folds[0].history.sign * np.asarray(self.mean_curve))) + 1
         if best == self.n_rounds:
             for fold in self._folds:
                 fold.best_scores = fold.scores
@@ -170,11 +168,6 @@ class FoldTrainings:
         """Name of the deciding metric."""
         return self._folds[0].deciding[0]
 
-    @property
-    def can_be_cut(self) -> bool:
-        """Whether the models can be those of fewer rounds than were trained."""
-        return all(fold.run.can_be_cut for fold in self._folds)
-
     def per_query(self) -> Floats:
         """Value of the deciding metric on each query at the judged round, one fold after another, shape (n_queries,).
 
@@ -184,10 +177,6 @@ class FoldTrainings:
             If the deciding metric is a function of the user, which has no values of single queries.
         """
         return np.concatenate([fold.per_query(best=self._patience is not None) for fold in self._folds])
-
-    def boosters(self, n_rounds: int) -> list[Any]:
-        """The boosters of the first `n_rounds` rounds, one for each fold."""
-        return [fold.run.first_rounds(n_rounds) for fold in self._folds]
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Values of all metrics by fold, metric and round: ``{"fold_0": {"ndcg@10": [value of each round]}, ...}``."""

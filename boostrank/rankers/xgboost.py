@@ -145,7 +145,6 @@ class XGBoostRanker(BoostedRanker):
         validation_fraction: float | None = None,
         refit: bool = False,
         cv: int | None = None,
-        ensemble: str | None = None,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,

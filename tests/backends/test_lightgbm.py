@@ -36,10 +36,3 @@ def test_lightgbm_ranker_equals_native_training_on_the_same_gradients(objective,
         **LIGHTGBM_DEFAULTS,
     )
     np.testing.assert_allclose(estimator.fit(X, y, group=sizes).predict(X), native.predict(X), rtol=1e-12)
-
-
-def test_lightgbm_says_that_it_was_not_built_for_a_gpu(data):
-    X, y, sizes = data
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    with pytest.raises(lgb.basic.LightGBMError, match="CUDA Tree Learner was not enabled in this build"):
-        br.LightGBMRanker("softmax", n_estimators=2, device_type="cuda").fit(X, y, qid)

@@ -1,11 +1,10 @@
-"""`lightgbm_objective` and `lightgbm_metric` with LightGBM's early stopping, cross-validation and Sequence."""
+"""`lightgbm_objective` and `lightgbm_metric` with LightGBM's early stopping, cross-validation and threads."""
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.core.queries import Queries
 from boostrank.core.threads import n_threads, use_threads
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
@@ -46,37 +45,6 @@ def test_lightgbm_cv_keeps_queries_whole():
         np.testing.assert_allclose(booster.predict(X), alone.predict(X), atol=1e-12)
         expected.append(br.ndcg_score(y[test], alone.predict(X[test]), qid[test], k=10))
     assert results["valid ndcg@10-mean"][-1] == pytest.approx(np.mean(expected), abs=1e-12)
-
-
-def test_features_of_a_sequence_give_the_model_of_an_array(tmp_path):
-    X, y, qid = br.make_ranking(n_queries=120, random_state=0)
-    names = [tmp_path / f"{i}.npy" for i in range(3)]
-    for name, part in zip(names, np.array_split(X, 3), strict=True):
-        np.save(name, part)
-    read = []
-
-    class Block(lgb.Sequence):
-        batch_size = 500
-
-        def __init__(self, name):
-            self.rows = np.load(name, mmap_mode="r")
-
-        def __getitem__(self, chosen):
-            read.append(1 if isinstance(chosen, (int, np.integer)) else len(self.rows[chosen]))
-            return np.asarray(self.rows[chosen], dtype=np.float64)
-
-        def __len__(self):
-            return len(self.rows)
-
-    sizes = Queries.from_qid(qid).sizes
-    parameters = {"metric": "None", "verbosity": -1, "num_threads": 1, "deterministic": True, "force_col_wise": True}
-    scores = []
-    for features in ([Block(name) for name in names], X):
-        objective = br.lightgbm_objective("softmax", k=10)
-        data = lgb.Dataset(features, label=y, group=sizes, params=parameters)
-        scores.append(lgb.train({**parameters, "objective": objective}, data, 10).predict(X))
-    np.testing.assert_array_equal(*scores)
-    assert max(read) <= 500
 
 
 def test_gradients_and_metrics_use_the_threads_of_the_training(data, monkeypatch):

@@ -75,15 +75,14 @@ def test_tables_with_names_categories_and_text_ids(run, data, tmp_path):
     assert row[1] in ("red", "blue")
     assert "feature value contribution" in " ".join(out.split())
     error = run("explain", tmp_path / "model.json", tmp_path / "d.csv", "--query", "shoe7", code=2)
-    assert "there is no query 'shoe7'; " in error
-    assert " has 60 queries, near to it shoe 7, " in error
+    assert "there is no query 'shoe7' among the 60 queries (did you mean 'shoe 7'?)" in error
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("", "--query is needed: DATA has 60 queries, such as 0, 1, 2"),
-        ("--query 77", "--query: there is no query '77'; DATA has 60 queries, near to it 59, 58, 57"),
+        ("", "there are 60 queries; query must be the id of one of them, such as 0"),
+        ("--query 77", "there is no query '77' among the 60 queries (did you mean '7'?)"),
         ("--query 7 --documents 1,999", "query 7 has the ranks 1 to"),
         ("--query 7 --documents 0,1", "--documents must be one rank or two, counted from 1, such as 1,4; got '0,1'"),
     ],

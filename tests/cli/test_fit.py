@@ -39,14 +39,11 @@ def test_held_out_queries_and_training_on_all(run, folder, tmp_path, quick):
     assert "with all of 1 round (more may be better: --rounds)" in short
 
 
-def test_rounds_and_models_of_folds(run, folder, tmp_path, quick):
+def test_rounds_by_folds(run, folder, tmp_path, quick):
     quick = [*quick, "--rounds", "auto", "--folds", 3, "--patience", 3, "--eval-metric", "map"]
     out = run("fit", folder / "all.txt", tmp_path / "a", *quick, width=200)
     found = re.match(r"cross-validation: map (0\.\d{4}) with (\d+) rounds, the best of (\d+), mean over folds\n", out)
     assert int(found[3]) == int(found[2]) + 3
-    out = run("fit", folder / "all.txt", tmp_path / "b", *quick, "--ensemble", "folds", width=200)
-    assert out.startswith(found[0])
-    assert f"b: {3 * int(found[2])} rounds" in out
 
 
 @pytest.mark.filterwarnings("always:no tree has a split")

@@ -1,13 +1,11 @@
 """Tables of a comparison: they fit a terminal, and files have every number."""
 
 import io
-import re
 
 import pytest
 from rich.console import Console
 
 from boostrank.cli import reports
-from boostrank.comparison import Comparison
 
 ROWS = [
     ["ranker", "mean", "because of"],
@@ -54,20 +52,3 @@ def test_tables_fold_texts_and_keep_numbers_on_a_terminal(screen, monkeypatch):
         "oftmax of [mine]",
         "日本                      -1.2",
     ]
-
-
-@pytest.mark.parametrize(("width", "hidden"), [(80, []), (70, ["rounds"]), (60, ["w/t/l", "rounds"])])
-def test_a_comparison_leaves_out_columns_before_it_breaks_a_name(screen, monkeypatch, width, hidden):
-    names = [["ranker", "mean", "diff", "p (Holm)", "w/t/l", "rounds"]]
-    names.append(["lightgbm consistent-lambdarank", "0.8152", "+0.0043", "0.588", "298/45/257", "78"])
-    monkeypatch.setattr(Comparison, "text_tables", lambda self: [("ndcg@10", names, 1, "")])
-    comparison = Comparison(None, None, "a")
-    lines = screen(lambda: reports.show_comparison(comparison), width, force_terminal=True, color_system=None).split(
-        "\n"
-    )
-    shown = [[cell for cell, head in zip(row, names[0], strict=True) if head not in hidden] for row in names]
-    assert [re.split(r"\s{2,}", lines[i]) for i in (1, 3)] == shown
-    assert [line for line in lines if "Not shown" in line] == (
-        [f"Not shown in {width} columns: {', '.join(hidden)}."] if hidden else []
-    )
-    assert max(map(len, lines)) <= width

@@ -63,7 +63,7 @@ def test_a_class_is_instantiated_and_an_instance_is_taken_as_it_is(path):
 def test_check_of_a_file(run, path):
     out = run("check", f"{path}:Hyperbola", "--distributions", 40)
     assert out.startswith("Hyperbola(length=1.0) with targets 'dcg'\nno counterexample")
-    assert "not consistent" in run("check", f"{path}:Cosine", "--normalize", "none", "--distributions", 40, code=1)
+    assert "not consistent" in run("check", f"{path}:Cosine/none", "--distributions", 40, code=1)
 
 
 BROKEN = """

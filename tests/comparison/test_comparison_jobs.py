@@ -1,6 +1,5 @@
 """Comparisons with several trainings at the same time, and the progress that they show."""
 
-import io
 import os
 import re
 import warnings
@@ -10,18 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from rich.console import Console
 from rich.text import Text
 from sklearn.base import BaseEstimator
 
 import boostrank as br
-from boostrank.comparison import FinishedTraining, rankers
-from boostrank.comparison.rankers import ProgressDisplay
-
-
-@pytest.fixture(scope="module")
-def folds():
-    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
+from boostrank.backends import progress
 
 
 class Reporting(BaseEstimator):
@@ -44,7 +36,7 @@ class Reporting(BaseEstimator):
 
 
 @pytest.mark.slow
-def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatch):
+def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatch, ended):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     file = tmp_path / "r.jsonl"
     rankers = {
@@ -53,14 +45,11 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
         "sampled": br.LightGBMRanker("squared", n_estimators=5, subsample=0.5, subsample_freq=1, random_state=3),
     }
     alone = br.compare(rankers, folds, n_jobs=1)
-    seen = []
-    parallel = br.compare(rankers, folds, n_jobs=2, results=file, progress=seen.append)
+    ended.clear()
+    parallel = br.compare(rankers, folds, n_jobs=2, results=file)
     pd.testing.assert_frame_equal(parallel.per_query, alone.per_query, check_exact=True)
     pd.testing.assert_frame_equal(parallel.table, alone.table, check_exact=True)
-    assert sorted((training.fold, training.ranker) for training in seen) == sorted(
-        (fold.name, name) for fold in folds for name in rankers
-    )
-    assert [training.n_finished for training in seen] == list(range(1, 10))
+    assert sorted(one[:2] for one in ended) == sorted((name, fold.name) for fold in folds for name in rankers)
     monkeypatch.setattr("boostrank.comparison.trainings.fit_with_validation", None)
     saved = br.compare(rankers, folds, results=file)
     pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
@@ -101,52 +90,35 @@ def test_a_process_that_ends_is_an_error_that_says_what_to_do(folds, monkeypatch
 
 
 @pytest.fixture
-def shown(monkeypatch):
-    """A function of trainings that returns what a display prints, with two rankers on two folds and a clock."""
-
-    def show(trainings, **options):
-        file, clock = io.StringIO(), iter(range(0, 40_000_000, 60_000))
-
-        def console(*, stderr, **given):
-            assert stderr
-            return Console(file=file, **given, **{"width": 100, **options})
-
-        monkeypatch.setattr(rankers, "Console", console)
-        # Other threads of this process, such as those of Dask, must not advance the clock.
-        monkeypatch.setattr(rankers, "time", SimpleNamespace(monotonic=lambda: next(clock) / 1000))
-        with ProgressDisplay(2, 2) as display:
-            for number, (fold, ranker, is_saved) in enumerate(trainings, 1):
-                display(FinishedTraining(ranker, fold, 5.0, 1.0, is_saved, number, 4))
-        return file.getvalue()
-
-    return show
+def clock(monkeypatch):
+    """A minute passes with each look at the clock, which only the progress looks at."""
+    clock = iter(range(0, 60_000, 60))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
 
 
-def test_a_line_for_each_fold_is_written_off_a_terminal(shown):
-    trained = [("Fold1", "a", False), ("Fold2", "a", False), ("Fold2", "b", False), ("Fold1", "b", False)]
-    assert shown(trained) == (
-        "Fold2 is finished (1 of 2): 1 min 00 s since the start, about 20 s left\n"
-        "Fold1 is finished (2 of 2): 2 min 00 s since the start\n"
-    )
-    saved = [("[b]x", "a", True), ("[b]x", "b", True), ("Fold2", "a", True), ("Fold2", "b", False)]
-    assert shown(saved) == (
-        "[b]x is finished (1 of 2): 1 min 00 s since the start\n"
-        "Fold2 is finished (2 of 2): 2 min 00 s since the start\n"
-    )
-
-
-def test_a_bar_on_a_narrow_terminal_cuts_the_name_and_no_number(shown):
-    name = "[bold] pairwise-exponential with many leaves"
-    trained = [(fold, ranker, False) for fold in ("Fold1", "Fold2") for ranker in ("a", name)]
-    text = Text.from_ansi(shown(trained, force_terminal=True, width=46)).plain
-    last = [line.rstrip() for line in text.splitlines() if "4/4" in line][-1]
-    assert re.search(r"^Fold2: \[bold\].*… ━+ 4/4 \d:\d\d:\d\d left 0:00:00$", last), last
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= 46
-
-
-def test_progress_is_shown_on_standard_error(folds, capsys):
-    br.compare({"a": br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds, progress=True)
+def test_progress_is_shown_on_standard_error(folds, capsys, clock, tmp_path):
+    ranker = br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)
+    br.compare({"a": ranker}, folds[:1], results=tmp_path / "r.jsonl")
+    capsys.readouterr()
+    br.compare({"a": ranker, "[b]": ranker}, folds, progress=True, results=tmp_path / "r.jsonl")
     out, err = capsys.readouterr()
     assert out == ""
-    lines = err.splitlines()
-    assert [line.split(":")[0] for line in lines] == [f"Fold{i} is finished ({i} of 3)" for i in (1, 2, 3)]
+    # Trainings whose results are saved do not count.
+    assert err.splitlines() == [
+        "trainings: 1 of 5, Fold1: [b], 1 min 00 s since the start, about 4 min 00 s left for all of them",
+        "trainings: 2 of 5, Fold2: a, 2 min 00 s since the start, about 3 min 00 s left for all of them",
+        "trainings: 3 of 5, Fold2: [b], 3 min 00 s since the start, about 2 min 00 s left for all of them",
+        "trainings: 4 of 5, Fold3: a, 4 min 00 s since the start, about 1 min 00 s left for all of them",
+        "trainings: 5 of 5, Fold3: [b], 5 min 00 s since the start, about 0 s left for all of them",
+    ]
+
+
+def test_a_bar_on_a_narrow_terminal_cuts_the_name_and_no_number(folds, capsys, monkeypatch):
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "60"}.items():
+        monkeypatch.setenv(name, value)
+    name = "[bold] pairwise-exponential with many leaves"
+    br.compare({name: br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds, progress=True)
+    text = Text.from_ansi(capsys.readouterr().err).plain
+    last = [line.rstrip() for line in text.splitlines() if "3/3" in line][-1]
+    assert re.search(r"^trainings ━+ 3/3 \d:\d\d:\d\d Fold3: \[bold\].*…$", last), last
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 60

@@ -70,11 +70,11 @@ def test_test_labels_may_be_true_labels():
     assert br.compare(RANKERS, without_validation, measures="map", n_permutations=200).measures == ["map"]
 
 
-def test_saved_results_know_the_log_and_the_click_model(tmp_path):
+def test_saved_results_know_the_log_and_the_click_model(tmp_path, ended):
     def saved(labels):
-        seen = []
-        br.compare(RANKERS, folds_of(labels), n_permutations=50, results=tmp_path / "results", progress=seen.append)
-        return [one.is_saved for one in seen]
+        ended.clear()
+        br.compare(RANKERS, folds_of(labels), n_permutations=50, results=tmp_path / "results")
+        return [is_saved for *_, is_saved in ended]
 
     labels = clicks()
     assert not any(saved(labels))
@@ -108,13 +108,12 @@ class OwnModel(PositionBased):
     """A click model of which nobody can say whether it is the same later."""
 
 
-def test_a_click_model_without_identity_is_trained_again(tmp_path, monkeypatch):
+def test_a_click_model_without_identity_is_trained_again(tmp_path, monkeypatch, ended):
     monkeypatch.setattr(OwnModel, "__module__", "nowhere")
-    labels, seen = clicks(model=OwnModel()), []
+    labels, settings = clicks(model=OwnModel()), {"measures": "click-dcg", "n_permutations": 50}
     for _ in range(2):
-        settings = {"measures": "click-dcg", "progress": seen.append, "n_permutations": 50}
         br.compare({"a": RANKERS["softmax"]}, folds_of(labels)[:1], results=tmp_path / "results", **settings)
-    assert [one.is_saved for one in seen] == [False, False]
+    assert [is_saved for *_, is_saved in ended] == [False, False]
 
 
 def test_labels_of_another_kind_are_errors_before_the_first_training():

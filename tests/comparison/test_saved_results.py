@@ -27,11 +27,6 @@ from boostrank.comparison.saved_results import (
 from boostrank.surrogates import SURROGATES
 
 
-@pytest.fixture(scope="module")
-def folds():
-    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
-
-
 @pytest.fixture
 def rankers():
     return {name: br.LightGBMRanker(name, n_estimators=3, n_jobs=1) for name in ("lambdarank", "softmax")}
@@ -138,6 +133,10 @@ def test_data_are_identified_by_their_content(folds):
         assert data_hash(first._replace(train=first.train._replace(qid=fold.train.qid + 1))) != data_hash(first)
 
 
+def n_trainings(file):
+    return len(file.read_text().splitlines()[1:])
+
+
 def identity(ranker="a", fold="Fold1", data="h", settings="s", versions="v"):
     return TrainingIdentity(ranker, fold, data, settings, versions)
 
@@ -148,7 +147,7 @@ def test_results_are_read_as_they_were_written(tmp_path):
     SavedResults(file).add(key, TrainingResult(scores, float("nan"), 0.5, {"map": [0.1, 0.7]}))
     SavedResults(file).add(identity("[x] 1"), TrainingResult(scores[:2], 5.0, 0.5, {}))
     saved = SavedResults(file)
-    assert (saved.n_trainings, saved.damaged_lines) == (2, [])
+    assert saved.damaged_lines == []
     found = saved.find(key)
     np.testing.assert_array_equal(found.scores, scores)
     assert np.isnan(found.rounds)
@@ -158,7 +157,13 @@ def test_results_are_read_as_they_were_written(tmp_path):
     assert SavedResults(file).find(key).curve == {}
     for name in key._fields:
         assert saved.find(key._replace(**{name: "other"})) is None
-    assert saved.differences(key._replace(data="i", settings="t")) == ["data", "settings"]
+    assert [saved.has_other(key._replace(**{name: "other"})) for name in key._fields] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_half_written_and_damaged_lines_are_left_out(tmp_path):
@@ -178,12 +183,12 @@ def test_half_written_and_damaged_lines_are_left_out(tmp_path):
         saved.add(keys[2], TrainingResult(np.arange(4.0), 6.0, 0.1, {}))
         again = SavedResults(file)
         assert again.find(keys[2]).rounds == 6
-        assert again.n_trainings == 3
+        assert all(again.find(key) is not None for key in keys)
     for damaged in (b"\0" * 50 + b"\n", b"[]\n"):
         file.write_bytes(b"".join([lines[0], damaged, *lines[2:]]))
         saved = SavedResults(file)
-        assert (saved.damaged_lines, saved.n_trainings) == ([2], 2)
-        assert saved.find(keys[0]) is None
+        assert saved.damaged_lines == [2]
+        assert [saved.find(key) is None for key in keys] == [True, False, False]
 
 
 def test_other_files_are_not_touched(tmp_path):
@@ -195,21 +200,24 @@ def test_other_files_are_not_touched(tmp_path):
         assert file.read_text() == content
 
 
-def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits):
-    file, seen = tmp_path / "r.jsonl", []
+def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits, ended):
+    file = tmp_path / "r.jsonl"
     expected = br.compare(rankers, folds, measures=["ndcg@5"])
+    ended.clear()
 
-    def stop(training):
-        if training.n_finished == 4:
+    def stop(fold, scores):
+        if len(ended) == 4:
             raise KeyboardInterrupt
+        return np.zeros(len(set(fold.test.qid)))
 
     with pytest.raises(KeyboardInterrupt):
-        br.compare(rankers, folds, measures=["map"], results=file, progress=stop)
-    assert SavedResults(file).n_trainings == 4
+        br.compare(rankers, folds, measures=["map"], results=file, extra_measures={"x": stop})
+    assert n_trainings(file) == 4
     fits.clear()
-    result = br.compare(rankers, folds, measures=["ndcg@5"], results=file, progress=seen.append)
+    ended.clear()
+    result = br.compare(rankers, folds, measures=["ndcg@5"], results=file)
     assert len(fits) == 2
-    assert [training.is_saved for training in seen] == [True] * 4 + [False] * 2
+    assert [is_saved for *_, is_saved in ended] == [True] * 4 + [False] * 2
     pd.testing.assert_frame_equal(result.per_query, expected.per_query, check_exact=True)
     pd.testing.assert_frame_equal(result.table, expected.table, check_exact=True)
     # All are saved now. Other measures, another baseline and other threads need no training.
@@ -225,28 +233,28 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
     one = {"softmax": rankers["softmax"]}
     br.compare(one, folds, results=file)
 
-    def count(rankers, folds, part):
+    def count(rankers, folds):
         fits.clear()
-        message = rf"r\.jsonl has 3 of these trainings with other {part}: they are not used"
+        message = r"r\.jsonl has 3 of these trainings with other data, settings or versions: they are not used"
         with pytest.warns(UserWarning, match=message):
             result = br.compare(rankers, folds, results=file)
         fresh = br.compare(rankers, folds)
         pd.testing.assert_frame_equal(result.table, fresh.table, check_exact=True)
         return len(fits)
 
-    assert count({"softmax": br.LightGBMRanker("softmax", n_estimators=4)}, folds, "settings") == 6
+    assert count({"softmax": br.LightGBMRanker("softmax", n_estimators=4)}, folds) == 6
     changed = [fold._replace(train=fold.train._replace(y=fold.train.y + 1)) for fold in folds]
-    assert count(one, changed, "data") == 6
+    assert count(one, changed) == 6
     monkeypatch.setattr(trainings, "versions", lambda: "lightgbm 0")
-    assert count(one, folds, "versions") == 6
+    assert count(one, folds) == 6
     monkeypatch.undo()
     # The file has kept the first ones. Other names are other trainings.
     fits.clear()
     br.compare(one, folds, results=file)
     assert fits == []
-    before = SavedResults(file).n_trainings
+    before = n_trainings(file)
     br.compare({"other": one["softmax"]}, folds, results=file)
-    assert SavedResults(file).n_trainings == before + 3 == 15
+    assert n_trainings(file) == before + 3 == 15
 
 
 def test_a_damaged_line_is_reported_and_trained_again(folds, rankers, tmp_path, fits):
@@ -281,7 +289,7 @@ def test_a_ranker_without_identity_is_trained_every_time(folds, rankers, tmp_pat
         fits.clear()
         br.compare({**rankers, "own": Constant(lambda x: -x)}, folds, results=file)
     assert fits == ["Constant"] * 3
-    assert SavedResults(file).n_trainings == 6
+    assert n_trainings(file) == 6
 
 
 def test_invalid_scores_are_not_saved(folds, tmp_path):
@@ -295,4 +303,4 @@ def test_invalid_scores_are_not_saved(folds, tmp_path):
         with pytest.raises(ValueError, match=message) as caught, np.errstate(invalid="ignore"):
             br.compare({"own": Constant(function)}, constant, results=file)
         assert caught.value.__notes__ == ["while own was trained on Fold1"]
-    assert SavedResults(file).n_trainings == 0
+    assert n_trainings(file) == 0

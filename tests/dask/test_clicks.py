@@ -60,12 +60,11 @@ def test_partitions_may_hold_only_queries_without_sessions(place, data, aligned_
     assert_close(ranker.to_local().predict(X), expected.predict(X))
 
 
-@pytest.mark.parametrize("per_document", [False, True])
-def test_weights_multiply_those_of_the_clicks(per_document, rows, data, logs, small, small_local):
+def test_weights_multiply_those_of_the_clicks(rows, data, logs, small, small_local):
     labels, X = br.ClickLabels(logs["cut"], MODEL, not_shown="drop"), data[0]
     weights = np.random.default_rng(0).uniform(1, 3, 150)
     of_rows = labels.queries.ungroup(labels.queries.repeat(weights))
-    given = da.from_array(of_rows, chunks=rows[0].chunks[0]) if per_document else weights
+    given = da.from_array(of_rows, chunks=rows[0].chunks[0])
     expected = small_local(bd.XGBoostRanker).fit(X, labels, sample_weight=weights)
     ranker = small(bd.XGBoostRanker).fit(rows[0], labels, sample_weight=given)
     assert_close(ranker.to_local().predict(X), expected.predict(X))

@@ -31,7 +31,7 @@ def assert_close(scores, expected):
 # The data of one worker
 
 
-def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, eval_metric=None):
+def prepared(part, ranker=None, validation=(), chosen=None, eval_metric=None):
     """The training of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     specification = ranker._settings().specification(np.random.RandomState(0), FitOptions(eval_metric))
@@ -39,7 +39,7 @@ def prepared(part, ranker=None, validation=(), chosen=None, query_weights=None, 
     names = tuple(f"valid_{i}" for i in range(len(validation)))
     cluster = ClusterSpecification(ranker._backend, specification, Endpoint, measures, names)
     chosen = np.ones(len(np.unique(part[2])), dtype=bool) if chosen is None else chosen
-    return prepare(cluster, [(part, chosen, query_weights)], list(validation))
+    return prepare(cluster, [(part, chosen)], list(validation))
 
 
 PART = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5, 7, 5, 6])]
@@ -54,10 +54,10 @@ def test_a_worker_groups_the_chosen_queries():
     assert validation == []
 
 
-def test_weights_are_of_rows_or_of_queries():
-    assert prepared([*PART, np.array([1, 2, 1, 2, 3])]).data.weights.tolist() == [1, 1, 2, 2, 3]
-    chosen, query_weights = np.array([True, False, True]), np.array([1.0, 2.0, 3.0])
-    assert prepared(PART, chosen=chosen, query_weights=query_weights).data.weights.tolist() == [1, 1, 3]
+def test_weights_are_of_rows():
+    part, chosen = [*PART, np.array([1, 2, 1, 2, 3])], np.array([True, False, True])
+    assert prepared(part).data.weights.tolist() == [1, 1, 2, 2, 3]
+    assert prepared(part, chosen=chosen).data.weights.tolist() == [1, 1, 3]
 
 
 @pytest.mark.parametrize("objective", ["softmax", "edge-logistic"])
@@ -71,7 +71,7 @@ def test_a_worker_whose_weights_are_all_zero_has_no_gradient(objective):
 @pytest.mark.parametrize("eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str)
 def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_metric):
     _, _, [absent, present] = prepared(
-        PART, validation=[[], [[PART, np.array([True, False, False]), None]]], eval_metric=eval_metric
+        PART, validation=[[], [[PART, np.array([True, False, False])]]], eval_metric=eval_metric
     )
     (without,), (measure,) = absent.metrics, present.metrics
     assert absent.data.X.tolist() == [[0, 1]]
@@ -271,27 +271,17 @@ def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client
 # Weights
 
 
-@pytest.mark.parametrize(
-    ("ranker_class", "kind"),
-    [
-        (bd.LightGBMRanker, "array of queries"),
-        (bd.XGBoostRanker, "collection of queries"),
-        (bd.LightGBMRanker, "collection of documents"),
-        (bd.XGBoostRanker, "different documents"),
-    ],
-)
-def test_weights_of_queries_and_of_documents(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
+@pytest.mark.parametrize("kind", ["array", "collection", "different"])
+def test_weights(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
     X, y, qid = interleaved
-    weights = np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)
     queries = Queries.from_qid(qid)
-    per_row = queries.ungroup(queries.repeat(weights))
-    if kind == "different documents":
-        weights = per_row = per_row * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
+    weights = queries.ungroup(queries.repeat(np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)))
+    if kind == "different":
+        weights = weights * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
     local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
     # Weights are relative, also those that are too small for float32.
-    *rows, of_documents = place((X, y, qid, per_row * 1e-50), even_sizes(len(y), 3))
-    given = {"array of queries": weights, "collection of queries": da.from_array(weights, chunks=70)}
-    scores = small(ranker_class).fit(*rows, sample_weight=given.get(kind, of_documents)).to_local().predict(X)
+    *rows, placed = place((X, y, qid, weights * 1e-50), even_sizes(len(y), 3))
+    scores = small(ranker_class).fit(*rows, sample_weight=weights if kind == "array" else placed).to_local().predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
     assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
@@ -303,7 +293,7 @@ def test_native_objectives_take_weights(ranker_class, native, place, data, align
     # XGBoost divides weights by their mean on each worker: that is the same here.
     X, y, qid = data
     half = np.arange(75) % 5 + 0.5
-    weights = np.concatenate([half, half[::-1]])
+    weights = np.concatenate([half, half[::-1]])[qid]
     rows = place(data, aligned_sizes(qid, 4))
     scores = small(ranker_class, native).fit(*rows, sample_weight=weights * 1e300).to_local().predict(X)
     local = small_local(ranker_class, native).fit(X, y, qid, sample_weight=weights).predict(X)

@@ -96,7 +96,7 @@ def test_a_ranker_uses_its_own_client_where_dask_finds_none(
     client, place, data, aligned_sizes, even_sizes, small, ranker_class
 ):
     X, y, qid = place(data, even_sizes(len(data[1]), 3))
-    weights = da.from_array(np.ones(150), chunks=70)
+    weights = da.ones_like(y)
 
     def score():
         return small(ranker_class, n_estimators=2, client=client).fit(X, y, qid, sample_weight=weights).score(X, y, qid)

@@ -80,11 +80,10 @@ def test_values_are_converted_without_rounding(dtypes, expected, tmp_path):
     parts = [np.arange(6).reshape(3, 2).astype(dtype) for dtype in dtypes]
     for i, part in enumerate(parts):
         np.save(tmp_path / f"{i}.npy", part)
-    for sources in (sorted(tmp_path.glob("*.npy")), parts):
-        files = FeatureFiles(sources)
-        assert files.dtype == np.dtype(expected)
-        assert files.read().dtype == np.dtype(expected)
-        np.testing.assert_array_equal(files.read(), np.concatenate([part.astype(expected) for part in parts]))
+    files = FeatureFiles(sorted(tmp_path.glob("*.npy")))
+    assert files.dtype == np.dtype(expected)
+    assert files.read().dtype == np.dtype(expected)
+    np.testing.assert_array_equal(files.read(), np.concatenate([part.astype(expected) for part in parts]))
 
 
 @pytest.fixture
@@ -157,32 +156,33 @@ def test_a_file_that_is_none_of_features_is_an_error(content, tmp_path):
 )
 def test_an_array_of_another_shape_or_type_is_an_error(array, tmp_path):
     np.save(tmp_path / "x.npy", array)
-    for source in (array, tmp_path / "x.npy"):
-        with pytest.raises(ValueError, match=r"must have two dimensions|must contain numbers of at most 64 bits"):
-            FeatureFiles(source)
+    with pytest.raises(ValueError, match=r"must have two dimensions|must contain numbers of at most 64 bits"):
+        FeatureFiles(tmp_path / "x.npy")
 
 
-def test_other_wrong_arguments(tmp_path):
+def test_other_wrong_arguments(paths, tmp_path):
     with pytest.raises(ValueError, match="no files"):
         FeatureFiles([])
     with pytest.raises(FileNotFoundError):
         FeatureFiles(tmp_path / "none.npy")
-    with pytest.raises(ValueError, match="the DataFrame among the parts of FeatureFiles must be the path"):
-        FeatureFiles(pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(TypeError, match=r"takes paths of .npy and Parquet files; got ndarray"):
+        FeatureFiles(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="cache must be a folder"):
-        FeatureFiles(np.zeros((2, 2)), cache=tmp_path / "none")
+        FeatureFiles(paths, cache=tmp_path / "none")
 
 
 def test_infinity_is_an_error_with_its_place(X, tmp_path):
     X[61, 2] = -np.inf
+    np.save(tmp_path / "w.npy", X[:50])
     np.save(tmp_path / "x.npy", X[50:])
-    files = FeatureFiles([X[:50], tmp_path / "x.npy"])
+    files = FeatureFiles([tmp_path / "w.npy", tmp_path / "x.npy"])
     files.read(0, 61)
     with pytest.raises(ValueError, match=r"x.npy' contains infinity in row 11, feature 2"):
         files.read()
     # A sum that overflows is no infinity.
     large = np.full((3, 2), np.finfo(np.float64).max)
-    np.testing.assert_array_equal(FeatureFiles(large).read(), large)
+    np.save(tmp_path / "large.npy", large)
+    np.testing.assert_array_equal(FeatureFiles(tmp_path / "large.npy").read(), large)
 
 
 @pytest.mark.parametrize("rows", [[3, 2], [2, 2], np.array([5, 1]), slice(None, None, -1), 0, [[1, 2]]])

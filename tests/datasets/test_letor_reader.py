@@ -92,33 +92,26 @@ def test_sizes_beside_the_file(tmp_path, ending, name):
     dataset = read_letor(str(path))
     assert dataset.qid.tolist() == [0, 0, 1]
     assert dataset.qid.dtype == np.int64
-    assert read_letor(path, sizes=[1, 2]).qid.tolist() == [0, 1, 1]
-    assert read_letor(path, sizes=put(tmp_path, "3", "other")).qid.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ([2, 2], r"sizes: the 2 query sizes sum to 4, but .*data\.txt has 3 documents"),
-        ([2, 1, 0], r"sizes must be a path, or integers of at least 1.* got \[2, 1, 0\]"),
-        ([2.0, 1.0], "sizes must be a path, or integers"),
-        ([[2, 1]], "sizes must be a path, or integers"),
-        ("2\n1.0\n", r"sizes\.txt, line 2: expected one query size of at least 1; got '1\.0'"),
-        ("2 1\n", r"sizes\.txt, line 1: .* got '2 1'"),
-        ("3\n0\n", r"sizes\.txt, line 2: .* got '0'"),
+        ("2\n2\n", r"data\.txt\.query: the 2 query sizes sum to 4, but .*data\.txt has 3 documents"),
+        ("2\n1.0\n", r"data\.txt\.query, line 2: expected one query size of at least 1; got '1\.0'"),
+        ("2 1\n", r"line 1: .* got '2 1'"),
+        ("3\n0\n", r"line 2: .* got '0'"),
     ],
 )
 def test_sizes_that_do_not_fit(tmp_path, sizes, message):
-    content = "1 1:2\n0 1:3\n2 1:1\n"
-    assert read(tmp_path, content, sizes=np.array([2, 1])).qid.tolist() == [0, 0, 1]
-    sizes = put(tmp_path, sizes, "sizes.txt") if isinstance(sizes, str) else sizes
+    put(tmp_path, sizes, "data.txt.query")
     with pytest.raises(ValueError, match=message):
-        read(tmp_path, content, sizes=sizes)
+        read(tmp_path, "1 1:2\n0 1:3\n2 1:1\n")
 
 
 def test_neither_qid_nor_sizes(tmp_path):
     with pytest.raises(
-        ValueError, match=r"no line has a qid, and there is no file .*data\.txt\.query or \.group; pass sizes="
+        ValueError, match=r"no line has a qid, and there is no file .*data\.txt\.query or \.group: write the"
     ):
         read(tmp_path, "1 1:2\n0 1:3\n")
 
@@ -151,7 +144,9 @@ def test_options_are_checked(tmp_path, option, message):
 
 
 def test_sizes_must_be_those_of_the_qids(tmp_path):
-    path = put(tmp_path, "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:2 1:2\n", "with_qids")
-    assert read_letor(path, sizes=[2, 1]).qid.tolist() == [1, 1, 2]
+    content = "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:2 1:2\n"
+    put(tmp_path, "2\n1\n", "data.txt.query")
+    assert read(tmp_path, content).qid.tolist() == [1, 1, 2]
+    put(tmp_path, "1\n2\n", "data.txt.query")
     with pytest.raises(ValueError, match="the sizes are not those by the qids of"):
-        read_letor(path, sizes=[1, 2])
+        read(tmp_path, content)

@@ -153,7 +153,7 @@ def test_intervals_and_names_are_those_of_the_results(chooser):
 
 
 def test_rankers_without_candidates(chooser, rankers, data):
-    ranker = br.LightGBMRanker(n_estimators=2, ensemble="folds", cv=2, n_jobs=1).fit(*data)
+    ranker = br.LightGBMRanker(n_estimators="auto", early_stopping_rounds=1, cv=2, n_jobs=1).fit(*data)
     for one in (rankers["a"], ranker):
         with pytest.raises(ValueError, match="the ranker chose among no candidates"):
             displays.CandidatesDisplay.from_estimator(one)

@@ -42,9 +42,3 @@ def test_query_ids(ids, entry_point):
         check_fault(call, NAMES["ids"], meaning.pattern)
     else:
         check_value(call(), expected(entry_point, tuple(meaning)))
-
-
-def test_every_entry_point_meets_valid_and_faulty_ids():
-    for valid in (True, False):
-        met = {entry_point for ids, entry_point in PAIRS if isinstance(IDS[ids][1], Fault) != valid}
-        assert met == set(ENTRY_POINTS)

@@ -84,14 +84,3 @@ def test_scores(scores, entry_point):
         check_fault(call, "query", "undefined|no query")
     else:
         check_value(call(), expected(entry_point, tuple(LABELS), tuple(meaning)))
-
-
-def test_every_entry_point_meets_valid_and_faulty_values():
-    tables = (
-        (LABEL_PAIRS, LABELS_BY_NAME, WITH_LABELS),
-        (SCORE_PAIRS, SCORES_BY_NAME, WITH_SCORES),
-    )
-    for table, entries, entry_points in tables:
-        for valid in (True, False):
-            met = {entry_point for name, entry_point in table if isinstance(entries[name][1], Fault) != valid}
-            assert met == set(entry_points)

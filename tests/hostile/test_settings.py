@@ -166,6 +166,7 @@ BOTH = {
     "random_state": ["a", -1, 2.5, [1.5], 1j],
     "n_jobs": ["a", 2.5, 1j],
     "importance_type": ["foo", 5, ""],
+    "refit": ["yes"],
 }
 RANKER_SETTINGS = {
     "LightGBMRanker": {
@@ -196,7 +197,8 @@ RANKER_PAIRS = [
 def test_settings_of_rankers(name, setting):
     setting, _, number = setting.rpartition("-")
     value = RANKER_SETTINGS[name][setting][int(number)]
-    others = {"validation_fraction": 0.5} if setting == "early_stopping_rounds" else {}
+    others = {"validation_fraction": 0.5} if setting in ("early_stopping_rounds", "refit") else {}
+    others |= {"early_stopping_rounds": 2} if setting == "refit" else {}
     ranker = tiny(RANKERS[name], **{**others, setting: value})
 
     def call():

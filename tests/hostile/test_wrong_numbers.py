@@ -42,22 +42,6 @@ def test_weights_of_a_wrong_length_with_validation_fraction(ranker_class, n_weig
     check_fault(lambda: ranker.fit(X, Y, QID, sample_weight=np.ones(n_weights)), "sample_weight", "10.*60|60.*10")
 
 
-@for_each("cv", ["a", 0, 1, 2.5, None, True])
-def test_folds_that_are_none(cv):
-    ranker = tiny(br.LightGBMRanker)
-    check_fault(lambda: br.grid_search(ranker, {"k": [1]}, X, Y, QID, cv=cv), r"\bcv\b|n_splits|folds")
-    check_fault(lambda: br.cross_validate(ranker, X, Y, QID, cv=cv), r"\bcv\b|n_splits|folds")
-
-
-@both
-def test_dart_with_early_stopping_returns_the_evaluated_model(ranker_class):
-    dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
-    ranker = tiny(ranker_class, n_estimators=30, early_stopping_rounds=5, k=10, learning_rate=0.5, **dart)
-    held_out = br.make_ranking(n_queries=30, n_documents=12, random_state=1)
-    ranker.fit(X, Y, QID, eval_set=[tuple(held_out)])
-    assert ranker.score(*held_out) == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
-
-
 def test_cutoffs_beyond_int64_count_all_ranks():
     rows = Y, X[:, 0], QID
     assert br.get_measure("precision", k=HUGE)([1, 0], [1, 0], [0, 0]) == pytest.approx(1e-30)

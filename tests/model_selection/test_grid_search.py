@@ -129,6 +129,9 @@ def test_wrong_arguments_are_errors(ranker, data):
         br.cross_validate(ranker, *data, cv=3, params={"sample_weight": np.ones(23)})
     with pytest.raises(TypeError, match=r"unexpected argument.*typo"):
         br.cross_validate(ranker, *data, cv=3, params={"typo": 1})
+    for cv in ("a", 0, 1, 2.5, None, True):
+        with pytest.raises(ValueError, match="cv must be an integer of at least 2"):
+            br.grid_search(ranker, RATES, *data, cv=cv)
 
 
 # Preferences

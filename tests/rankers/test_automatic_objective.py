@@ -142,25 +142,20 @@ def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, t
     assert ranker.best_iteration_ == chosen["n_rounds"]
 
 
-@pytest.mark.parametrize("ensemble", [None, "folds"])
-def test_the_training_has_the_rounds_of_the_chosen_candidate(ranker_class, auto, table, noisy, monkeypatch, ensemble):
+def test_the_training_has_the_rounds_of_the_chosen_candidate(ranker_class, auto, table, noisy, monkeypatch):
     X, y, qid = noisy
     # Any other candidate is chosen in place of the default, and this one needs other rounds.
     monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", -1e9)
     monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
     table({}, {"reg_lambda": 2000.0})
     stopping = {"n_estimators": "auto", "early_stopping_rounds": 3}
-    ranker = auto(**stopping, ensemble=ensemble).fit(X, y, qid)
+    ranker = auto(**stopping).fit(X, y, qid)
     default, chosen = ranker.cv_results_["n_rounds"].tolist()
     assert ranker.best_params_ == {"reg_lambda": 2000.0}
     assert default != chosen
     again = ranker_class(**settings_of(ranker.best_params_), n_estimators=chosen)
-    if ensemble is None:
-        assert ranker.best_iteration_ == chosen
-        np.testing.assert_array_equal(ranker.predict(X), again.fit(X, y, qid).predict(X))
-    else:
-        folds = rankers_on_folds(ranker_class, ranker.best_params_, noisy, chosen)
-        np.testing.assert_allclose(ranker.predict(X), np.mean([one.predict(X) for one, _ in folds], axis=0), atol=1e-6)
+    assert ranker.best_iteration_ == chosen
+    np.testing.assert_array_equal(ranker.predict(X), again.fit(X, y, qid).predict(X))
 
 
 @pytest.mark.parametrize("given", [{}, {"learning_rate": 0.3, "subsample": 0.7}, {"n_estimators": "auto"}], ids=str)
@@ -371,15 +366,6 @@ def test_candidates_get_the_same_seed_and_fits_get_others(auto, table, noisy):
     first, second = (ranker.fit(*noisy).cv_results_ for _ in range(2))
     assert first["difference"].tolist() == first["standard_error"].tolist() == [0.0, 0.0]
     assert (first["mean_test_score"] != second["mean_test_score"]).all()
-
-
-def test_an_ensemble_of_the_chosen_objective(ranker_class, auto, table, noisy):
-    X, y, qid = noisy
-    table({}, {"objective": "softmax"})
-    ranker = auto(n_estimators=5, ensemble="folds").fit(X, y, qid)
-    folds = rankers_on_folds(ranker_class, {"objective": ranker.objective_}, noisy, 5)
-    predictions = [one.predict(X) for one, _ in folds]
-    np.testing.assert_allclose(ranker.predict(X), np.mean(predictions, axis=0), atol=1e-6)
 
 
 def test_preferences_and_missing_queries_are_refused(auto, data):

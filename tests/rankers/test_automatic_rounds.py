@@ -1,4 +1,4 @@
-"""The number of rounds by cross-validation over the training queries, and the mean of the models of the folds.
+"""The number of rounds by cross-validation over the training queries.
 
 The oracle trains one ranker per fold, by itself, and looks at the mean of the recorded metrics.
 """
@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from cases import for_each
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
 
 import boostrank as br
 
@@ -132,42 +131,18 @@ def test_a_validation_set_is_evaluated_and_does_not_decide(make, data):
     np.testing.assert_allclose(ranker.best_score_["test"]["ndcg"], ranker.score(X, labels, qid), rtol=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_estimators", [7, "auto"])
-def test_an_ensemble_is_the_mean_of_separate_models(make, data, n_estimators):
+def test_dart_is_trained_again(data):
     X, y, qid = data
-    rankers, curve = fold_rankers(make, data, 3, 7 if n_estimators == 7 else N_ROUNDS)
-    best = 7 if n_estimators == 7 else rounds_of(curve)[0]
-    patience = None if n_estimators == 7 else PATIENCE
-    ranker = make(ensemble="folds", n_estimators=n_estimators, cv=3, early_stopping_rounds=patience).fit(X, y, qid)
-    mean = np.mean([one.predict(X, num_iteration=best) for one in rankers], axis=0)
-    np.testing.assert_allclose(ranker.predict(X), mean, rtol=1e-5, atol=1e-6)
-    assert ranker.best_iteration_ == 3 * best
-    assert ranker.cv_results_["n_rounds"][0] == best
-    assert np.mean([one["ndcg"] for one in ranker.best_score_.values()]) == pytest.approx(curve[best - 1])
-
-
-def test_models_that_cannot_be_cut(data):
-    X, y, qid = data
-    dart = br.LightGBMRanker(boosting="dart", ensemble="folds", n_estimators=4, cv=3, **COMMON)
-    rankers, _ = fold_rankers(lambda **changed: clone(dart).set_params(ensemble=None, cv=None, **changed), data, 3, 4)
-    mean = np.mean([one.predict(X) for one in rankers], axis=0)
-    np.testing.assert_allclose(dart.fit(X, y, qid).predict(X), mean, rtol=1e-9)
-    with pytest.raises(ValueError, match="ensemble='folds' cannot take the first rounds"):
-        dart.set_params(n_estimators="auto").fit(X, y, qid)
-    # One fit with the chosen number of rounds is possible.
-    ranker = clone(dart).set_params(ensemble=None, n_estimators="auto", early_stopping_rounds=PATIENCE).fit(X, y, qid)
+    dart = br.LightGBMRanker(boosting="dart", n_estimators="auto", cv=3, early_stopping_rounds=PATIENCE, **COMMON)
+    ranker = dart.fit(X, y, qid)
     again = br.LightGBMRanker(boosting="dart", n_estimators=ranker.best_iteration_, **COMMON).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"n_estimators": "auto"}, {"n_estimators": 5, "ensemble": "folds"}])
-def test_all_kinds_of_features_and_rows_in_any_sequence(make, data, settings):
+def test_all_kinds_of_features_and_rows_in_any_sequence(make, data):
     X, y, qid = data
-    settings = {**settings, "cv": 2}
-    if settings["n_estimators"] == "auto":
-        settings["early_stopping_rounds"] = PATIENCE
+    settings = {"n_estimators": "auto", "cv": 2, "early_stopping_rounds": PATIENCE}
     expected = make(**settings).fit(X, y, qid).predict(X)
     sparse = make(**settings).fit(csr_matrix(X), y, qid)
     np.testing.assert_allclose(sparse.predict(csr_matrix(X)), expected, rtol=1e-6, atol=1e-7)
@@ -189,28 +164,24 @@ def test_an_earlier_model_goes_on(make, data):
     assert ranker.best_iteration_ == 4 + n_new
     again = make(n_estimators=n_new).fit(X, y, qid, init_model=model)
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
-    ensemble = make(**settings, ensemble="folds").fit(X, y, qid, init_model=model)
-    assert ensemble.best_iteration_ == 3 * (4 + n_new)
-    np.testing.assert_array_equal(ensemble.predict(X), ensemble.predict(X, num_iteration=ensemble.best_iteration_))
 
 
 @pytest.mark.slow
 def test_folds_are_drawn_by_the_random_state(make, data):
     X, y, qid = data
-    settings = {"n_estimators": 3, "ensemble": "folds", "cv": 3}
-    first, same = (make(**settings, **one).fit(X, y, qid).predict(X) for one in ({}, {"n_jobs": 2}))
-    np.testing.assert_array_equal(first, same)
-    other = make(**settings, random_state=1).fit(X, y, qid)
-    rankers, _ = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, 3, seed=1)
-    np.testing.assert_allclose(other.predict(X), np.mean([one.predict(X) for one in rankers], axis=0), atol=1e-6)
+    settings = {"n_estimators": "auto", "early_stopping_rounds": PATIENCE, "cv": 3}
+
+    def curve(**changed):
+        return make(**settings, **changed).fit(X, y, qid).cv_results_["mean_curve"][0]
+
+    np.testing.assert_array_equal(curve(), curve(n_jobs=2))
+    _, expected = fold_rankers(lambda **changed: make(random_state=1, **changed), data, 3, N_ROUNDS, seed=1)
+    other = curve(random_state=1)
+    np.testing.assert_allclose(other, expected[: len(other)], rtol=1e-6)
     # From a RandomState, each fit draws other folds, and the sequence of fits can be repeated.
-    twice = (
-        make(**settings, random_state=np.random.RandomState(5)),
-        make(**settings, random_state=np.random.RandomState(5)),
-    )
-    first, same = ([ranker.fit(X, y, qid).predict(X) for _ in range(2)] for ranker in twice)
-    np.testing.assert_array_equal(first, same)
-    assert (first[0] != first[1]).any()
+    first, same = ([curve(random_state=state).tolist() for _ in "ab"] for state in map(np.random.RandomState, (5, 5)))
+    assert first == same
+    assert first[0] != first[1]
 
 
 def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
@@ -226,16 +197,11 @@ def test_a_fold_on_which_the_metric_is_undefined_is_named(make, data):
         ({"n_estimators": "auto", "cv": 31}, {}, r"cv=31 folds need at least 31 training queries; got 30"),
         ({"cv": 3}, {}, "cv=3 would have no effect"),
         ({"early_stopping_rounds": 3}, {}, "needs validation queries: .*n_estimators='auto'"),
-        ({"ensemble": "mean"}, {}, "ensemble must be None or 'folds'; got 'mean'"),
         ({"n_estimators": "auto", "validation_fraction": 0.2}, {}, "n_estimators='auto' or validation_fraction"),
-        ({"ensemble": "folds", "validation_fraction": 0.2}, {}, "ensemble='folds' or validation_fraction"),
-        ({"ensemble": "folds"}, {"eval_set": True}, "ensemble='folds' takes no eval_set"),
         ({"n_estimators": "auto"}, {"early_stopping_metric": "map"}, "early_stopping_metric must be one of ndcg"),
     ],
 )
 def test_settings_that_cannot_work(make, data, settings, fit, message):
-    if "eval_set" in fit:
-        fit = {**fit, "eval_set": [data]}
     ranker = make(**settings)
     with pytest.raises(ValueError, match=message):
         ranker.fit(*data, **fit)

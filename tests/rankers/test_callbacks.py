@@ -52,32 +52,26 @@ def test_callbacks_may_change_the_learning_rate(data):
 
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
-def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
+def test_early_stopping_of_lightgbm_is_ours(data, metric):
     def error(y, scores):
         return "mse", float(np.mean((y - scores) ** 2)), False
 
-    metrics = error if metric == "mse" else metric
     settings = {"n_estimators": 60, "learning_rate": 0.3}
-    ours = small(ranker_class, **settings, early_stopping_rounds=3).fit(
-        *data, eval_set=[VALIDATION], eval_metric=metrics
-    )
-    is_lightgbm = ranker_class is br.LightGBMRanker
-    callback = lightgbm.early_stopping(3, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=3)
-    theirs = small(ranker_class, **settings)
-    theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
-    assert theirs.best_iteration_ == ours.best_iteration_ < 60
-    np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
-    # The callback forgets its earlier training.
-    again = theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
-    assert again.best_iteration_ == ours.best_iteration_
+    sets = {"eval_set": [VALIDATION], "eval_metric": error if metric == "mse" else metric}
+    ours = small(br.LightGBMRanker, **settings, early_stopping_rounds=3).fit(*data, **sets)
+    callback = lightgbm.early_stopping(3, verbose=False)
+    for _ in "ab":
+        # The callback forgets its earlier training.
+        theirs = small(br.LightGBMRanker, **settings).fit(*data, **sets, callbacks=[callback])
+        assert theirs.best_iteration_ == ours.best_iteration_ < 60
+        np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
 
 
-def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_class, data):
+def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(data):
     stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True, "learning_rate": 0.3}
-    ranker = small(ranker_class, n_estimators=30, **stopping)
-    is_lightgbm = ranker_class is br.LightGBMRanker
-    callback = lightgbm.early_stopping(5, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=5)
+    ranker = small(br.LightGBMRanker, n_estimators=30, **stopping)
     expected = ranker.fit(*data).predict(data[0])
+    callback = lightgbm.early_stopping(5, verbose=False)
     np.testing.assert_array_equal(ranker.fit(*data, callbacks=[callback]).predict(data[0]), expected)
 
 
@@ -86,10 +80,9 @@ def test_what_is_no_callback_is_an_error(ranker_class, data):
         small(ranker_class).fit(*data, callbacks=[None])
 
 
-def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
-    ranker = small(br.XGBoostRanker, booster="dart")
-    with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):
-        ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
+def test_early_stopping_of_xgboost_is_an_error(data):
+    with pytest.raises(ValueError, match=r"EarlyStopping.*set early_stopping_rounds of the ranker"):
+        small(br.XGBoostRanker).fit(*data, callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
 
 
 @pytest.mark.parametrize("error", [RuntimeError("pruned"), KeyboardInterrupt("pruned")])
@@ -250,34 +243,3 @@ def test_functions_may_change_the_arrays_that_they_get(ranker_class, data):
     np.testing.assert_array_equal(changing.predict(X), expected.predict(X))
     assert changing.evals_result_["training"]["ndcg"] == expected.evals_result_["training"]["ndcg"]
     np.testing.assert_array_equal(labels, y)
-
-
-# Optuna
-
-
-def test_pruning_callbacks_of_optuna(ranker_class, data):
-    optuna = pytest.importorskip("optuna")
-    name, metric = "test", "map"
-    library = "lightgbm" if ranker_class is br.LightGBMRanker else "xgboost"
-    callbacks = pytest.importorskip(f"optuna_integration.{library}")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    recorded = []
-
-    def score(trial):
-        if ranker_class is br.LightGBMRanker:
-            callback = callbacks.LightGBMPruningCallback(trial, metric, valid_name=name)
-        else:
-            callback = callbacks.XGBoostPruningCallback(trial, f"{name}-{metric}")
-        # The first trial is good, and the trees of the others have hardly any leaves, so that they are pruned.
-        size = {} if trial.number == 0 else {"max_depth": 1}
-        ranker = small(ranker_class, learning_rate=0.3, **size)
-        ranker.fit(*data, eval_set={name: VALIDATION}, eval_metric=["auc", metric], callbacks=[callback])
-        recorded.append(ranker.evals_result_[name][metric])
-        return recorded[-1][-1]
-
-    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(1, 3))
-    study.optimize(score, n_trials=3)
-    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "PRUNED", "PRUNED"]
-    assert len(recorded) == 1
-    reported = list(study.trials[0].intermediate_values.values())
-    np.testing.assert_allclose(reported, recorded[0], atol=1e-6)

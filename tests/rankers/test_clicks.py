@@ -126,7 +126,7 @@ def test_score_and_early_stopping_are_counterfactual_estimates(ranker):
     ).value
     assert max(history) == pytest.approx(expected, abs=1e-6)
     assert fitted.score(fresh, clicks(1, average="queries")) == pytest.approx(expected, rel=1e-12)
-    auto = clone(ranker).set_params(n_estimators="auto", early_stopping_rounds=5, cv=3, ensemble="folds")
+    auto = clone(ranker).set_params(n_estimators="auto", early_stopping_rounds=5, cv=3)
     assert auto.fit(X, clicks()).cv_results_["metric"].tolist() == ["click-dcg"]
 
 

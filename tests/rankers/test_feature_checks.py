@@ -54,22 +54,6 @@ def with_value(value, dtype=float):
 @for_each(
     ("wrong", "message"),
     [
-        (np.ma.masked_array(X, X > 1), "must not be masked"),
-        (X + 1j, "Complex data not supported"),
-        (X.astype("datetime64[s]"), "X must have two dimensions and contain real numbers; got ndarray"),
-        (with_value("high", object), "could not convert string to float"),
-    ],
-)
-def test_features_of_arrays_that_are_refused(ranker_class, place, wrong, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        use(ranker_class, place, wrong, X)
-
-
-@both
-@places
-@for_each(
-    ("wrong", "message"),
-    [
         (FRAME.assign(c=FRAME["c"] + 0j), "the column 'c' of X has the type complex128"),
         (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), "the column 'c' of X has the type datetime64"),
         (FRAME.assign(c="x"), r"the column 'c' of X has the type .*convert text by X\['c'\].astype\('category'\)"),

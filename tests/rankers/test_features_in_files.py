@@ -137,7 +137,7 @@ def test_rows_of_a_query_that_are_apart_are_an_error(on_files, rows):
     np.testing.assert_array_equal(ranker_class("softmax", **SETTINGS).fit(files, y, renamed).predict(files), expected)
 
 
-def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows):
+def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows, tmp_path):
     ranker_class, files = on_files
     X, y, qid = rows
     with pytest.raises(ValueError, match=rf"y has {len(y) - 1} values for the {len(y)} rows of X"):
@@ -147,8 +147,9 @@ def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows):
     with pytest.raises(ValueError, match="non-empty"):
         ranker_class().fit(files[:0], y[:0], qid[:0])
     fitted = ranker_class(**SETTINGS).fit(files, y, qid)
+    np.save(tmp_path / "narrow.npy", X[:, :-1])
     with pytest.raises(ValueError, match="X has 9 features"):
-        fitted.predict(br.FeatureFiles(X[:, :-1]))
+        fitted.predict(br.FeatureFiles(tmp_path / "narrow.npy"))
     assert fitted.predict(files[:0]).shape == (0,)
 
 
@@ -165,8 +166,9 @@ def test_what_would_keep_the_features_in_memory_is_refused(on_files, rows):
 
 def test_lightgbm_refuses_the_cache(rows, tmp_path):
     X, y, qid = rows
+    np.save(tmp_path / "x.npy", X)
     with pytest.raises(ValueError, match="LightGBM keeps the bins of the features in memory"):
-        br.LightGBMRanker().fit(br.FeatureFiles(X, cache=tmp_path), y, qid)
+        br.LightGBMRanker().fit(br.FeatureFiles(tmp_path / "x.npy", cache=tmp_path), y, qid)
 
 
 def test_lightgbm_counts_rows_in_32_bits(rows, monkeypatch):

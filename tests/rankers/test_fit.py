@@ -73,20 +73,6 @@ def test_validation_fraction_holds_out_whole_queries(ranker_class, data):
     )
 
 
-def test_bad_data_are_errors_that_name_them(ranker_class, data):
-    X, y, qid = data
-    ranker = small(ranker_class)
-    for bad_y, message in ((-y, "negative"), (np.where(y > 2, np.nan, y), "not finite"), (y * 1e4, "gain=")):
-        with pytest.raises(ValueError, match=message):
-            ranker.fit(X, bad_y, qid)
-    with pytest.raises(ValueError, match="rows of X"):
-        ranker.fit(X, y[:-1], qid[:-1])
-    with pytest.raises(ValueError, match="missing"):
-        ranker.fit(X, y, np.where(qid == 0, np.nan, qid))
-    with pytest.raises(ValueError, match="not both"):
-        small(ranker_class, validation_fraction=0.2).fit(X, y, qid, eval_set=[(X, y, qid)])
-
-
 def test_gains_of_native_objectives(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="rank:ndcg"):

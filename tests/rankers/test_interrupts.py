@@ -51,6 +51,13 @@ def act_at(monkeypatch, owner, name, call, act=interrupt):
     return calls
 
 
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    file = tmp_path_factory.mktemp("features") / "X.npy"
+    np.save(file, X)
+    return file
+
+
 @pytest.fixture
 def in_blocks(monkeypatch):
     monkeypatch.setattr(br.FeatureFiles, "rows_per_block", len(y) // N_BLOCKS)
@@ -61,8 +68,8 @@ def in_blocks(monkeypatch):
 @pytest.mark.parametrize("act", [interrupt, exit_program])
 @pytest.mark.parametrize("call", range(1, N_PASSES * N_BLOCKS + 1))
 @pytest.mark.parametrize("kind", ["sparse", "files", "cache"])
-def test_every_block_that_xgboost_reads_may_raise_an_interrupt(kind, call, act, monkeypatch, tmp_path):
-    given = csr_array(X) if kind == "sparse" else br.FeatureFiles(X, cache=tmp_path if kind == "cache" else None)
+def test_every_block_that_xgboost_reads_may_raise_an_interrupt(kind, call, act, monkeypatch, tmp_path, path):
+    given = csr_array(X) if kind == "sparse" else br.FeatureFiles(path, cache=tmp_path if kind == "cache" else None)
     owner, name = (features, "_dense") if kind == "sparse" else (br.FeatureFiles, "read")
     calls = act_at(monkeypatch, owner, name, call, act)
     n_expected = (N_PASSES - (kind == "cache")) * N_BLOCKS
@@ -79,8 +86,8 @@ def test_every_block_that_xgboost_reads_may_raise_an_interrupt(kind, call, act, 
 
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("call", range(1, 2 * N_BLOCKS + 1))
-def test_every_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch):
-    given = br.FeatureFiles(X)
+def test_every_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch, path):
+    given = br.FeatureFiles(path)
     calls = act_at(monkeypatch, type(given._parts[0]), "read", call)
     with pytest.raises(KeyboardInterrupt):
         br.LightGBMRanker(n_estimators=2).fit(given, y, qid)

@@ -118,22 +118,6 @@ def test_parameters_of_random_trees_reach_the_booster(ranker_class, data):
     assert in_booster(ranker, *names) == (LOSS_LEARNING_RATE, TREES, NODES)
 
 
-def test_nodes_of_our_losses_draw_their_features(ranker_class, data):
-    def share(objective="softmax", **parameters):
-        return in_booster(ranker_class(objective, **SMALL, **parameters).fit(*data), "colsample_bynode")[0]
-
-    native, is_lightgbm = NATIVE[ranker_class][0], ranker_class is br.LightGBMRanker
-    assert share() == share(colsample_bynode=None) == share(**{"boosting" if is_lightgbm else "booster": "dart"})
-    assert share() == NODES
-    assert share(native) == share(squares) == share(colsample_bynode=1.0) == 1.0
-    assert share(native, colsample_bynode=0.4) == share(colsample_bynode=0.4) == 0.4
-    if not is_lightgbm:
-        # The exact tree method does not have it.
-        assert share(tree_method="exact") == 1.0
-    with pytest.raises(ValueError, match=r"colsample_bynode must be a number above 0 and at most 1"):
-        share(colsample_bynode=0.0)
-
-
 def test_leaves_of_our_losses_on_lightgbm(data):
     def leaves(*objective, **parameters):
         return in_booster(br.LightGBMRanker(*objective, **SMALL, **parameters).fit(*data), "num_leaves")[0]

@@ -8,7 +8,6 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
-from cases import for_each
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -144,49 +143,6 @@ def test_all_reasons_to_refuse_belong_to_parameters_of_lightgbm():
     of_estimators = {"callbacks", "class_weight"}
     assert set(known.refused) - of_estimators | set(known.explicit) <= set(known.canonical.values())
     assert not set(known.refused) & set(known.explicit)
-
-
-VALUES = {
-    "objective": ["lambdamart"],
-    "k": [0],
-    "gain": ["exp"],
-    "discount": ["log"],
-    "normalize": ["idcg"],
-    "n_estimators": [0, 2.5, True, "a"],
-    "early_stopping_rounds": [0, 2.5, True, float("nan")],
-    "learning_rate": [0, -0.1, float("nan"), float("inf"), "a"],
-    "subsample": [0, 1.5, float("nan")],
-    "subsample_queries": [0, 1.5, True, "a"],
-    "colsample_bynode": [0, 1.5, "a"],
-    "reg_lambda": [-1, float("nan")],
-    "max_depth": [2.5, "a"],
-    "validation_fraction": [0, 1, True, "a"],
-    "refit": ["yes"],
-    "n_jobs": [2.5, "a"],
-    "random_state": [-1, "a", 2.5],
-    "importance_type": ["foo", 5],
-}
-
-
-@both
-@for_each(("name", "value"), [(name, value) for name in VALUES for value in VALUES[name]])
-def test_values_without_a_meaning_are_errors_that_name_the_parameter(ranker_class, name, value):
-    with pytest.raises(ValueError, match=rf"^{name} must be "):
-        ranker_class(**{**SMALL, "validation_fraction": 0.3, name: value}).fit(X, Y, QID)
-
-
-@pytest.mark.parametrize(
-    ("ranker_class", "name", "value"),
-    [
-        (br.LightGBMRanker, "num_leaves", 1),
-        (br.XGBoostRanker, "tree_method", "best"),
-        (br.XGBoostRanker, "grow_policy", 5),
-        (br.XGBoostRanker, "gamma", -1),
-    ],
-)
-def test_values_of_one_library_without_a_meaning_are_errors(ranker_class, name, value):
-    with pytest.raises(ValueError, match=rf"^{name} must be "):
-        scores(ranker_class, **{name: value})
 
 
 @both

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import Training, TrainingSpecification, import_backend, refuse_stopping
 from boostrank.backends.lightgbm.parameters import boosting_of
-from boostrank.backends.progress import History, RoundsBar, printing_period
+from boostrank.backends.progress import History, ProgressBar, printing_period
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
@@ -70,7 +70,7 @@ class AfterRound:
         round. Otherwise empty.
     """
 
-    def __init__(self, training: Training, history: History, bar: RoundsBar) -> None:
+    def __init__(self, training: Training, history: History, bar: ProgressBar) -> None:
         specification = training.specification
         self._history, self._bar, self._stops_early = history, bar, training.stops_early
         self._is_dart = boosting_of(specification.parameters) == "dart"
@@ -157,10 +157,7 @@ class LightGBMRounds:
         self._after = _Callbacks(callbacks, specification.n_rounds, before_iteration=False)
         self._init_model, self._scores = specification.init_model, np.empty(0)
         self._booster: Any = None
-        # Number of rounds that the model has after each round: those without a split are not kept.
-        self._n_kept: list[int] = []
-        # DART rescales earlier trees in every round.
-        self.can_be_cut = boosting_of(parameters) != "dart"
+        self._n_rounds = 0
 
     def next_round(self) -> NDArray[Any]:
         """Train one more round, and return the scores of the validation set after it."""
@@ -176,23 +173,17 @@ class LightGBMRounds:
                 callbacks=[self._before, self._after],
                 keep_training_booster=True,
             )
-            self._n_kept.append(self._booster.current_iteration())
+            self._n_rounds = 1
             return self._scores
         first = self._before.environment
         assert first is not None
-        iteration = first.begin_iteration + len(self._n_kept)
+        iteration = first.begin_iteration + self._n_rounds
         self._before(replace(first, iteration=iteration))
         self._booster.update(fobj=self._boost)
-        self._n_kept.append(self._booster.current_iteration())
+        self._n_rounds += 1
         self._booster.eval_valid(self._keep_scores)
         self._after(replace(first, iteration=iteration, evaluation_result_list=[]))
         return self._scores
-
-    def first_rounds(self, n_rounds: int) -> Any:
-        """The booster of the first `n_rounds` rounds, and those of the model whose training goes on."""
-        assert self._booster is not None
-        text = self._booster.model_to_string(num_iteration=self._n_kept[n_rounds - 1])
-        return import_backend("lightgbm").Booster(model_str=with_named_objective(text))
 
     def _keep_scores(self, scores: NDArray[Any], dataset: Any) -> list[Any]:
         """A metric without values, which keeps the scores; LightGBM writes those of the next round into its array."""

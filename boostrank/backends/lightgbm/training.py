@@ -21,7 +21,7 @@ from boostrank.backends.lightgbm.rounds import (
     with_named_objective,
 )
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import History, RoundsBar, metric_text
+from boostrank.backends.progress import BAR, History, ProgressBar, metric_text
 from boostrank.datasets.feature_files import FeatureFiles
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
@@ -54,7 +54,8 @@ def train(training: Training) -> Trained:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return history.record(i, scores)
 
-    with RoundsBar(specification.n_rounds, specification.verbose, lambda: metric_text(history.last())) as bar:
+    is_shown = specification.verbose == BAR
+    with ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last())) as bar:
         after_round, kept = AfterRound(training, history, bar), KeptRounds()
         booster = lgb.train(
             parameters,

@@ -1,0 +1,25 @@
+"""Folds, and the trainings of comparisons as they end."""
+
+import pytest
+
+import boostrank as br
+from boostrank.comparison import rankers
+
+
+@pytest.fixture(scope="package")
+def folds():
+    return br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """Name of the ranker, name of the fold, result, and whether it was saved, of each training that has ended."""
+    found, run = [], rankers.run_trainings
+
+    def recorded(trainings, *arguments):
+        for number, result, is_saved in run(trainings, *arguments):
+            found.append((trainings[number].name, trainings[number].fold.name, result, is_saved))
+            yield number, result, is_saved
+
+    monkeypatch.setattr(rankers, "run_trainings", recorded)
+    return found
