@@ -1,8 +1,10 @@
-"""Checks of trained models, and their files."""
+"""Checks of trained models, and model files with a checksum, which shows whether a file is damaged."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,13 @@ from boostrank.inputs.files import write_atomically
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.warnings import warn
 
+#: Name of the field of a model file that contains its checksum.
+CHECKSUM_FIELD = "boostrank_sha256"
+#: The checksum is the SHA-256 of the file with this value in the field.
+BLANK_CHECKSUM = "0" * 64
+# The format of the file determines the few characters between the name of the field and its value.
+_CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
+
 
 def require_file(path: str | os.PathLike[str]) -> str:
     """Return the path as a string; raise FileNotFoundError if there is no file at it."""
@@ -20,9 +29,41 @@ def require_file(path: str | os.PathLike[str]) -> str:
     return os.fspath(path)
 
 
-def write_model(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write the file of a model."""
-    write_atomically(path, lambda name: Path(name).write_bytes(content))
+def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a model whose checksum field contains :data:`BLANK_CHECKSUM`, with the checksum in that field."""
+    field = _CHECKSUM.search(content)
+    assert field is not None
+    complete = _replace(content, field, _checksum(content))
+    write_atomically(path, lambda name: Path(name).write_bytes(complete))
+
+
+def read_with_checksum(path: str | os.PathLike[str]) -> bytes:
+    """Read a model file and compare its checksum; files that the backends wrote themselves have none.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the content does not have the checksum of the file.
+    """
+    with open(require_file(path), "rb") as file:
+        content = file.read()
+    field = _CHECKSUM.search(content)
+    if field is not None and _checksum(_replace(content, field, BLANK_CHECKSUM.encode())) != field.group(1):
+        raise ValueError(
+            f"{os.fspath(path)!r} is not as boostrank wrote it: it was cut, damaged or edited. Take the original "
+            f"or save the model again; to keep an edit on purpose, remove {CHECKSUM_FIELD} and its value from the file"
+        )
+    return content
+
+
+def _replace(content: bytes, field: re.Match[bytes], checksum: bytes) -> bytes:
+    return content[: field.start(1)] + checksum + content[field.end(1) :]
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
 def require_same_categories(before: list[list[Any]], X: Any) -> None:

@@ -274,11 +274,10 @@ class BoostedRanker(TrainedModel):
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
-            Callbacks of the boosting library, as its own function `train` takes them, but not XGBoost's
-            ``EarlyStopping``. If LightGBM's ``early_stopping`` ends the training, the rounds after the best one are not
-            kept either. With `refit`, they are called in both trainings; in the second, which has no validation sets,
-            without those of LightGBM that stop early or record metrics. In trainings on folds, they are called without
-            these too.
+            Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
+            training early, the rounds after the best one are not kept either. With `refit`, they are called in both
+            trainings; in the second, which has no validation sets, without those that stop early or record metrics.
+            In trainings on folds, they are called without these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on

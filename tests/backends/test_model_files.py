@@ -1,4 +1,4 @@
-"""Model files: those of the libraries load, and cut, repeated or nested ones do not end the process.
+"""Model files without a checksum: those of the libraries load, and cut, repeated or nested ones do not end the process.
 
 The libraries follow the lengths and positions in a file as they are. So the files are loaded in a process of its own.
 """

@@ -115,9 +115,10 @@ def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
     before, path = ranker.predict(data[0]), tmp_path / f"model{suffix}"
     ranker.save_model(path)
     whole = path.read_bytes()
-    # The last line of LightGBM's files is not part of the model.
-    cut = [whole[:length] for length in np.linspace(0, len(whole) - 30, 40).astype(int)]
-    for content in (*cut, b"\x00garbage", b"tree\n", b"{}", whole + b" 1"):
+    cut = [whole[:length] for length in np.linspace(0, len(whole) - 1, 40).astype(int)]
+    places = range(7, len(whole), len(whole) // 40)
+    edited = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in places]
+    for content in (*cut, *edited, b"\x00garbage", b"tree\n", b"{}", whole + b" 1"):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=rf"model\{suffix}"):
             ranker.load_model(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,13 @@ from boostrank.backends.lightgbm.rounds import with_named_objective
 from boostrank.backends.lightgbm.rounds import without_validation as without_validation
 from boostrank.backends.lightgbm.training import start as start
 from boostrank.backends.lightgbm.training import train as train
-from boostrank.backends.models import require_file, require_same_models, write_model
+from boostrank.backends.models import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    read_with_checksum,
+    require_same_models,
+    write_with_checksum,
+)
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "Column_{}"
@@ -124,14 +129,17 @@ def n_rounds(booster: Any) -> int:
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
     """Write a model file in LightGBM's text format."""
-    write_model(path, booster.model_to_string().encode())
+    # The field is in the first lines of the file, which a truncated file still has, and where LightGBM ignores unknown
+    # fields.
+    field = f"\n{CHECKSUM_FIELD}={BLANK_CHECKSUM}"
+    text = booster.model_to_string().replace("\nnum_class=", f"{field}\nnum_class=", 1)
+    write_with_checksum(path, text.encode())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a booster from a model file in LightGBM's text format."""
     lgb = import_backend("lightgbm")
-    name = require_file(path)
-    content = Path(name).read_bytes()
+    content, name = read_with_checksum(path), os.fspath(path)
     try:
         text = content.decode()
         _check_complete(text)

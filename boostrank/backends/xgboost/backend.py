@@ -8,14 +8,19 @@ import os
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import import_backend, import_onnx_converter
-from boostrank.backends.models import require_file, require_same_models, write_model
+from boostrank.backends.models import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    read_with_checksum,
+    require_same_models,
+    write_with_checksum,
+)
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
@@ -105,7 +110,9 @@ def n_rounds(booster: Any) -> int:
 
 def save(booster: Any, path: str | os.PathLike[str]) -> None:
     """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its UBJSON format."""
-    write_model(path, bytes(booster.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
+    copy = booster.copy()
+    copy.set_attr(**{CHECKSUM_FIELD: BLANK_CHECKSUM})
+    write_with_checksum(path, bytes(copy.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
 
 
 _INCOMPLETE = "it is not a complete XGBoost model file"
@@ -114,8 +121,7 @@ _INCOMPLETE = "it is not a complete XGBoost model file"
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a booster from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
-    name = require_file(path)
-    content = Path(name).read_bytes()
+    content, name = read_with_checksum(path), os.fspath(path)
     try:
         if re.match(rb'\{\s*"', content):
             # XGBoost recognizes JSON by the first two bytes.
@@ -134,6 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if n_scores > 1 or booster_name(booster) == "gblinear":
         fault = f"it gives {n_scores} scores a row" if n_scores > 1 else "booster='gblinear' is a linear model"
         raise ValueError(f"{name!r} is no ranker: {fault}")
+    booster.set_attr(**{CHECKSUM_FIELD: None})
     return booster
 
 

@@ -29,7 +29,13 @@ from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, 
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
-from boostrank.backends.xgboost.rounds import XGBoostRounds, check_callbacks, make_after_round
+from boostrank.backends.xgboost.rounds import (
+    XGBoostRounds,
+    check_callbacks,
+    fresh_early_stopping,
+    make_after_round,
+    stopping_callbacks,
+)
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.objectives.losses import Loss
@@ -70,7 +76,8 @@ def train(training: Training) -> Trained:
         return [(name, value) for name, value, _ in results]
 
     is_shown = specification.verbose == BAR
-    with ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last())) as bar:
+    progress = ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last()))
+    with progress as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
         after_round = make_after_round(training, history, bar, keeps_best=rewritten)
         booster = xgb.train(
             training_parameters(parameters),
@@ -81,13 +88,16 @@ def train(training: Training) -> Trained:
             custom_metric=evaluate if validation else None,
             verbose_eval=printing_period(specification.verbose) or False,
             xgb_model=specification.init_model,
-            callbacks=[*specification.callbacks, after_round],
+            callbacks=[*callbacks, after_round],
         )
     best, n_earlier = booster.num_boosted_rounds(), _n_earlier_rounds(specification)
     if training.stops_early:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if rewritten else _first_rounds(booster, best)
+    elif stopping_callbacks(specification.callbacks):
+        best = int(booster.attr("best_iteration")) + 1
+        booster = _first_rounds(booster, best)
     return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
 
 
@@ -108,7 +118,7 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     Matrices are taken from `binned` or added to it.
     """
     specification, parameters = training.specification, _parameters(training)
-    _check(training, parameters)
+    _check(training, parameters, _is_rewritten(parameters))
     boost = None
     if training.objective is not None:
         boost = replace(training, objective=on_device(training.objective, parameters)).boosting_function()
@@ -159,7 +169,7 @@ def _parameters(training: Training) -> dict[str, Any]:
     return parameters
 
 
-def _check(training: Training, parameters: Mapping[str, Any]) -> None:
+def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -> None:
     """Raise an error for data, names, callbacks or an earlier model that XGBoost does not take with the others."""
     specification = training.specification
     if training.data.position is not None:
@@ -179,6 +189,15 @@ def _check(training: Training, parameters: Mapping[str, Any]) -> None:
         if None not in found.values():
             require_same_categories([values for values in found.values() if values is not None], training.data.X)
     check_callbacks(specification.callbacks)
+    if not stopping_callbacks(specification.callbacks):
+        return
+    if not training.validation:
+        raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
+    if rewritten:
+        raise ValueError(
+            f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
+            "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
+        )
 
 
 def _training_matrix(training: Training, parameters: dict[str, Any]) -> Any:
