@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import gzip
 import os
 import shutil
 import stat
 import sys
 import tempfile
+import time
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +20,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Seconds after which nothing writes to a temporary file any more.
+LEFTOVER_SECONDS = 86400
 #: Names of open files, and their numbers.
 _OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -53,6 +57,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     if not os.path.isdir(folder):
         # The error of the temporary file would have a name that the caller does not know.
         raise FileNotFoundError(errno.ENOENT, f"the folder to write {name!r} to does not exist", folder)
+    _delete_leftovers(folder, name[-200:])
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
     try:
         # The content of a file that only its owner may read is never in one that others may read.
@@ -72,6 +77,15 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     # The new name is stored in the folder. Windows cannot open a folder, and some file systems cannot store it at once.
     with contextlib.suppress(OSError):
         _write_to_disk(folder, os.O_RDONLY)
+
+
+def _delete_leftovers(folder: str, name: str) -> None:
+    """Delete old temporary files of a file of this name."""
+    for left in glob.iglob(f".{'[0-9a-f]' * 16}.{glob.escape(name)}", root_dir=folder):
+        temporary = os.path.join(folder, left)
+        with contextlib.suppress(OSError):
+            if time.time() - os.path.getmtime(temporary) > LEFTOVER_SECONDS:
+                os.unlink(temporary)
 
 
 def _write_to_disk(path: str, flags: int = os.O_RDWR) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import threading
 
 import pytest
 
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import LEFTOVER_SECONDS, write_atomically
 
 special = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 
@@ -119,6 +120,28 @@ def test_another_hard_link_keeps_the_old_content(tmp_path):
     (tmp_path / "second").hardlink_to(tmp_path / "first")
     write_atomically(tmp_path / "first", write("new"))
     assert [(tmp_path / name).read_text() for name in ("first", "second")] == ["new", "old"]
+
+
+def test_what_a_killed_process_left_is_deleted_a_day_later(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "from boostrank.inputs.files import write_atomically\n"
+        "write_atomically(sys.argv[1], lambda name: os.kill(os.getpid(), signal.SIGKILL))\n"
+    )
+    path = tmp_path / "model[1].txt"
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    others = [tmp_path / left.name.replace("model", "other"), tmp_path / f".notes.{path.name}"]
+    for other in others:
+        other.touch()
+    # Another process may still write to it.
+    write_atomically(path, write("first"))
+    assert left.exists()
+    for old in (left, *others):
+        os.utime(old, (0, left.stat().st_mtime - LEFTOVER_SECONDS - 1))
+    write_atomically(path, write("second"))
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
+    assert path.read_text() == "second"
 
 
 @special
