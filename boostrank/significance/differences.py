@@ -39,7 +39,7 @@ class Interval(NamedTuple):
 
     Examples
     --------
-    >>> low, high = bootstrap_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> low, high = confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
     >>> round(low, 4), round(high, 4)
     (-0.0598, 0.4598)
     """
