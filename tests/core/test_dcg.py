@@ -5,15 +5,12 @@ import math
 import numpy as np
 import pytest
 from cases import for_each
-from hypothesis import given
-from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, orders_by, slices
 
 from boostrank.core.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, count_levels
 from boostrank.core.queries import Queries
 
 CUTOFFS = [None, 1, 2, 4, 100]
-RAGGED = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 
 
 def ragged(sizes, seed=0, levels=4):
@@ -104,21 +101,6 @@ def test_a_gain_that_the_sample_of_gains_misses_counts_in_the_ideal():
     gains = np.zeros(3 * LEVEL_SAMPLE_SIZE)
     gains[1] = 7.0
     assert DCG(k=2).ideal(gains, Queries.from_sizes([len(gains)])).tolist() == [7.0]
-
-
-@pytest.mark.parametrize("k", [*CUTOFFS, 0.5])
-@given(sizes=RAGGED)
-def test_ndcg_is_the_sum_of_normalized_gains_times_the_discounts_of_ranks(sizes, k):
-    labels, _ = ragged(sizes)
-    scores = np.random.default_rng(1).normal(size=sum(sizes))
-    dcg, queries = DCG(k=k), Queries.from_sizes(sizes)
-    gains = dcg.gains(labels)
-    u, ranks, cutoffs = dcg.normalized_gains(gains, queries), queries.ranks(scores), dcg.cutoffs(queries)
-    ndcg = dcg.ndcg(gains, scores, queries)
-    for query, part in enumerate(slices(sizes)):
-        shown = [(u[i], ranks[i]) for i in range(part.start, part.stop) if ranks[i] <= cutoffs[query]]
-        identity = sum(value / math.log2(1 + rank) for value, rank in shown)
-        assert identity == pytest.approx(ndcg[query], abs=1e-12) if any(labels[part]) else np.isnan(ndcg[query])
 
 
 @for_each("discount", ["log2", ("exponential", 2.0)], ids=str)
