@@ -155,12 +155,13 @@ class CandidatesDisplay(Display):
         return cls(table, str(results["metric"][0])).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        ax = axes(ax, 2.2 + 0.3 * len(self.table))
         table, measure = self.table, measure_name(self.measure)
+        labels = [f"{wrapped(row.name, 36)}  ({row.mean_test_score:.4f})" for row in table.itertuples(index=False)]
+        ax = axes(ax, 2.2 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
         rows, chosen, dropped = np.arange(len(table)), table["chosen"].to_numpy(), table["dropped"].to_numpy()
         ax.axvline(0.0, color=GREY, linewidth=1)
         kinds = [
-            (chosen, f"chosen: {table['name'][int(np.argmax(chosen))]}", {"fmt": "D", "color": ORANGE}),
+            (chosen, wrapped(f"chosen: {table['name'][int(np.argmax(chosen))]}", 44), {"fmt": "D", "color": ORANGE}),
             (~chosen & ~dropped, "not chosen", {"fmt": "o", "color": BLUE}),
             (dropped, "dropped early", {"fmt": "o", "color": BLUE, "markerfacecolor": "white"}),
         ]
@@ -169,7 +170,7 @@ class CandidatesDisplay(Display):
                 part = table[mask]
                 bars = part["standard_error"]
                 ax.errorbar(part["difference"], rows[mask], xerr=bars, capsize=3, label=label, **style)
-        ax.set_yticks(rows, [f"{row.name}  ({row.mean_test_score:.4f})" for row in table.itertuples(index=False)])
+        ax.set_yticks(rows, labels)
         ax.set_ylim(-0.6, len(table) - 0.4)
         # Short lines, because the names of candidates take much of the width; above, because the legend is below.
         ax.set_xlabel(
