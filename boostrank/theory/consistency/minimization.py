@@ -193,7 +193,6 @@ def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats
     gradient, hessian = loss.gradient(scores), loss.hessian(scores)
     if loss.surrogate.shift_invariant:
         # A shift changes nothing, but rounding errors would become long steps in this direction.
-        gradient -= gradient.mean(axis=1, keepdims=True)
         hessian += np.abs(hessian).max(axis=(1, 2), keepdims=True)
     step = _newton_step(gradient, hessian)
     longest, limit = np.abs(step).max(axis=1), 2.0 + 2.0 * np.abs(scores).max(axis=1)
