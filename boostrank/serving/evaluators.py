@@ -221,6 +221,20 @@ def _plugin(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats
     return scores
 
 
+def is_vespa_name(name: str) -> bool:
+    """Whether an expression of Vespa reads a name as one feature, and does not compute it.
+
+    Examples
+    --------
+    >>> [is_vespa_name(name) for name in ("closeness(field,embedding)", "term(0).weight", "max(a,b)", "price-discount")]
+    [True, True, False, False]
+    """
+    found = _VESPA_NAME.fullmatch(name)
+    if found is None or found["head"] in _VESPA_KEYWORDS or name.count("(") != name.count(")"):
+        return False
+    return not (found["arguments"] and _VESPA_FUNCTIONS.fullmatch(found["head"]))
+
+
 def _vespa(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats:
     """Scores of Vespa, which turns the trees into one expression of float64 numbers."""
     _require(isinstance(document, list) and document, "it must be an array of at least one tree")
@@ -229,12 +243,10 @@ def _vespa(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats:
         if len(parts := _read_xgboost(node)) == 1:
             return node["leaf"]
         name, threshold, yes, no, nan_to_yes = parts
-        found = _VESPA_NAME.fullmatch(name)
-        computed = found and found["arguments"] and _VESPA_FUNCTIONS.fullmatch(found["head"])
-        known = found and found["head"] not in _VESPA_KEYWORDS and name.count("(") == name.count(")")
         _require(
-            known and not computed,
-            f"{name!r} is not the name of a rank feature, such as bm25(title), or of a function without arguments",
+            is_vespa_name(name),
+            f"{name!r} is not the name of a rank feature, such as bm25(title), or of a function without arguments; "
+            "give such names as features",
         )
         values = _column(columns, name)[rows].astype(np.float64)
         return _Split(~(values >= threshold) if nan_to_yes else values < threshold, yes, no)
