@@ -48,7 +48,7 @@ from boostrank.cli.options import (
     parse_measures,
     refuse_unused,
     require_folder_of,
-    split_measures,
+    split_outside_brackets,
 )
 from boostrank.cli.python_files import load_rankers
 from boostrank.cli.reports import OutputFiles, counted
@@ -195,7 +195,7 @@ def compare(
     round draws half of the queries, a node 40% of the features. NDCG on the
     validation queries decides how many rounds each keeps.
     """
-    wanted = split_measures(measures)
+    wanted = split_outside_brackets(measures)
     has_expected = path is None and EXPECTED in wanted
     others = [name for name in wanted if not (has_expected and name == EXPECTED)]
     chosen = parse_measures(",".join(others), given(gain=gain, empty=empty)) if others else {}

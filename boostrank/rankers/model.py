@@ -355,11 +355,11 @@ class TrainedModel(BaseEstimator):
         --------
         >>> import json, pathlib, tempfile
         >>> from boostrank import LightGBMRanker, make_ranking
-        >>> X, y, qid = make_ranking(n_queries=20, n_features=2, random_state=0)
+        >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
         >>> ranker = LightGBMRanker(n_estimators=5).fit(X.astype(np.float32), y, qid)
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name, "shop.json")
-        >>> ranker.export(path, "elasticsearch", features=["title_bm25", "popularity"], shift="min", check=X)
+        >>> ranker.export(path, "elasticsearch", features=[f"feature_{i}" for i in range(10)], check=X)
         >>> document = json.loads(path.read_text())
         >>> document["model"]["name"], document["model"]["model"]["type"]
         ('shop', 'model/xgboost+json')

@@ -16,10 +16,12 @@ from boostrank.inputs.files import write_atomically
 from boostrank.inputs.warnings import warn
 from boostrank.serving.evaluators import evaluate
 from boostrank.serving.forest import Forest
-from boostrank.serving.writers import FORMATS, Target
+from boostrank.serving.writers import FORMATS, SOLR_ZERO, Target
 
 #: What a feature that a document does not have counts as.
 ABSENT = ("missing", "zero")
+#: Number of times that a shift may be larger than all scores.
+MAX_SHIFT = 1000
 # What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
 _NEEDED = {
     "elasticsearch": "the plugin 1.5.9 or newer",
@@ -61,10 +63,14 @@ def export_model(
         )
     if absent == "zero" or (absent is None and not forest.knows_missing):
         forest = forest.with_missing_as_zero()
-    # The tolerance does not grow with the shift: a shift that hides differences of scores is refused.
-    tolerance = 4 * forest.rounding * (1 + len(forest.trees) ** 0.5)
     constant = forest.least_shift() if shift == "min" else shift or 0.0
-    document = FORMATS[engine](forest.plus(constant), target)
+    if abs(constant) > MAX_SHIFT * forest.size > 0:
+        raise ValueError(
+            f"shift={shift:g} is more than {MAX_SHIFT:,} times as large as all scores, which are at most {forest.size:g}: "
+            "sums in float32 would lose their differences. Give shift='min'"
+        )
+    forest = forest.plus(constant)
+    document = FORMATS[engine](forest, target)
     if X is None:
         # It refuses what the engine would refuse.
         evaluate(engine, document, {feature: [0.0] for feature in target.features})
@@ -74,7 +80,9 @@ def export_model(
             values = np.where(np.isnan(values), 0.0, values) if absent == "zero" else values
             return library.predict(booster, values) + constant
 
-        check_scores(engine, document, target.features, X, predict, tolerance)
+        check_scores(
+            engine, document, target.features, X, predict, 4 * forest.rounding * (1 + len(forest.trees) ** 0.5)
+        )
     write_atomically(path, lambda temporary: Path(temporary).write_text(document, encoding="utf-8"))
 
 
@@ -107,6 +115,10 @@ def check_scores(
         cause = (
             "These rows have missing values, which the model was not trained with or the format cannot express: "
             "replace them as the engine does, or see absent"
+        )
+    elif engine == "solr" and (np.abs(X[differ]) < SOLR_ZERO)[X[differ] != 0].any():
+        cause = (
+            f"Solr takes numbers between {-SOLR_ZERO:.2g} and 1e-35 for 0: replace them by 0, or multiply the feature"
         )
     else:
         cause = "Please report this model as a fault of boostrank"

@@ -17,6 +17,8 @@ from boostrank.inputs.arrays import Floats
 MAX_DEPTH = 300
 #: The largest finite number of float32.
 LARGEST = float(np.finfo(np.float32).max)
+#: The largest number that LightGBM takes for 0.
+ZERO = float(np.float32(1e-35))
 
 Result = TypeVar("Result")
 
@@ -72,7 +74,10 @@ class Forest:
         ValueError
             For categorical splits, trees that are too deep, and models of which treelite would lose a part.
         """
-        model = json.loads(library.to_treelite(booster).dump_as_json(pretty_print=False))
+        text = library.to_treelite(booster).dump_as_json(pretty_print=False)
+        # treelite leaves out the value of infinite thresholds, which separate missing values from all others. Neither
+        # library makes negative ones.
+        model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
         trees: list[Tree] = [_read_tree(tree["nodes"]) for tree in model["trees"]]
         splits = [node for tree in trees for node in tree if isinstance(node, Split)]
         # XGBoost sends missing values the same way in all splits if the training had none.
@@ -108,12 +113,17 @@ class Forest:
         errors = _UNIT * (len(self.trees) + 2)
         lowest = sum(min(_leaves(tree)) for tree in self.trees)
         # The constant itself makes the sums larger, and so their rounding.
-        return max(0.0, errors * self.rounding / _UNIT - lowest) * (1 + 2 * errors)
+        return max(0.0, errors * self.size - lowest) * (1 + 2 * errors)
+
+    @property
+    def size(self) -> float:
+        """The sum of the largest outputs of the trees, which no score exceeds, by their absolute values."""
+        return sum(max(map(abs, _leaves(tree))) for tree in self.trees)
 
     @property
     def rounding(self) -> float:
         """The largest error of one addition of float32 numbers in a score."""
-        return _UNIT * sum(max(map(abs, _leaves(tree))) for tree in self.trees)
+        return _UNIT * self.size
 
 
 #: Half of the distance of 1 to the next number of float32.
@@ -144,16 +154,17 @@ def fold(
 
 
 def as_thresholds(limits: Floats) -> Floats:
-    """The thresholds `t` in float32 such that ``x < t`` if and only if ``x <= limit``, for all `x` of float32.
+    """The thresholds `t` in float32 such that ``x < t`` if and only if LightGBM's ``x <= limit``, for `x` of float32.
 
-    Infinity itself is no number of JSON. With the largest finite number instead of it, only this number is on the wrong
-    side.
+    LightGBM predicts as if numbers from -1e-35 to 1e-35 were 0. Infinity itself is no number of JSON; with the largest
+    finite number instead of it, only this number is on the wrong side.
 
     Examples
     --------
     >>> as_thresholds(np.array([0.5, 0.1, 1e300])).tolist()
     [0.5000000596046448, 0.10000000149011612, 3.4028234663852886e+38]
     """
+    limits = np.where(np.abs(limits) > ZERO, limits, np.where(limits < 0, np.nextafter(-ZERO, -1.0), ZERO))
     with np.errstate(over="ignore"):
         below = limits.astype(np.float32)
         below = np.where(below > limits, np.nextafter(below, np.float32(-np.inf)), below)

@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.serving.forest import LARGEST, Forest, Split, Tree, fold
+from boostrank.serving.forest import LARGEST, ZERO, Forest, Split, Tree, fold
 
 #: What Solr adds to each threshold when it reads a model, in float32.
 SOLR_SLACK = np.float32(1e-6)
-#: Thresholds up to this distance from 0 separate 0 from other numbers: LightGBM's own are 1e-35.
-NEAR_ZERO = 1.1e-35
+#: The distance of 0 to the next numbers that thresholds with this slack can have, if there is no normalizer.
+SOLR_ZERO = 2.0**-43
+# The largest numbers on the left of thresholds that separate 0 from other numbers.
+_AROUND_ZERO = np.array([np.nextafter(np.float32(-ZERO), np.float32(-1)), -1e-45, 0, ZERO], dtype=np.float32)
 _SOLR = "org.apache.solr.ltr"
 
 
@@ -63,9 +65,8 @@ def write_solr(forest: Forest, target: Target) -> str:
         If there is no such power of two.
     """
     splits = forest.splits
-    used = sorted({split.feature for split in splits}) or [0]
     names, features, limits = [json.dumps(name) for name in target.features], [], {}
-    for i in used:
+    for i in sorted({split.feature for split in splits}):
         thresholds = np.array(sorted({split.threshold for split in splits if split.feature == i}))
         power, numbers = _solr_numbers(thresholds, target.features[i])
         limits.update({(i, threshold): text for threshold, text in zip(thresholds.tolist(), numbers, strict=True)})
@@ -83,11 +84,13 @@ def write_solr(forest: Forest, target: Target) -> str:
         fold(tree, lambda value, _: f'{{"value": "{float(np.float32(value))}"}}', write_split) for tree in forest.trees
     ]
     trees = ",\n".join(f'{{"weight": "1", "root": {root}}}' for root in roots)
+    # A model must have a feature, also if it has no split.
+    listed = ", ".join(features) or f'{{"name": {names[0]}}}'
     store = "" if target.store is None else f', "store": {json.dumps(target.store)}'
     null = '"isNullSameAsZero": false, ' if has_directions else ""
     return (
         f'{{"class": "{_SOLR}.model.MultipleAdditiveTreesModel", "name": {json.dumps(target.name)}{store}, '
-        f'"features": [{", ".join(features)}],\n"params": {{{null}"trees": [\n{trees}\n]}}}}\n'
+        f'"features": [{listed}],\n"params": {{{null}"trees": [\n{trees}\n]}}}}\n'
     )
 
 
@@ -132,11 +135,11 @@ def _xgboost_trees(forest: Forest, features: Sequence[str], leaf_text: Callable[
 def _solr_numbers(thresholds: NDArray[np.float64], feature: str) -> tuple[int, list[str]]:
     """The exponent of the power of two by which the feature is multiplied, and the texts of the thresholds.
 
-    Around 0, numbers plus 1e-6 are multiples of 2**-43 in float32. Limits as near to 0 as LightGBM's 1e-35 become the
-    next of these below, which separates 0 from other numbers of practical size.
+    Around 0, numbers plus 1e-6 are multiples of 2**-43 in float32. Limits that separate 0 from other numbers become the
+    next of these below, so that only numbers between -2**-43 and 1e-35 are taken for 0.
     """
-    limits = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
-    is_near = np.abs(limits) <= NEAR_ZERO
+    largest = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf))
+    limits, is_near = largest.astype(np.float64), np.isin(largest, _AROUND_ZERO)
     sizes = np.abs(limits[~is_near])
     # Beyond 32, adding 1e-6 changes nothing.
     for power in (0, max(0, int(np.ceil(np.log2(32 / sizes.min())))) if len(sizes) else 0):
