@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 
 #: Formats of documents, and of templates of feature sets.
@@ -26,36 +26,21 @@ SOLR_MODEL = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 SOLR_NORMALIZER = "org.apache.solr.ltr.norm.StandardNormalizer"
 #: Solr adds this to every threshold.
 SOLR_SLACK = np.float32(1e-6)
-#: Objectives after which the plugins change no score, and those after which they compute the logistic function.
-RAW_OBJECTIVES = ("binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear")
-LOGISTIC_OBJECTIVES = ("binary:logistic", "reg:logistic")
-# The fields of a node in the JSON of XGBoost, and their types.
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("nodeid", "depth", "yes", "no", "missing"), int),
-    **dict.fromkeys(("split_condition", "leaf"), (int, float)),
-    "split": str,
-    "children": list,
-}
-# The name of a rank feature of Vespa: an identifier, and it may have arguments, quoted or not, and an output.
+_SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
+# The name of a rank feature of Vespa: an identifier, and it may have arguments, quoted or not, and an output. Names of
+# functions of Vespa's expressions, if they have arguments, and its keywords are computed and not looked up.
 _VESPA_NAME = re.compile(
-    r"""(?P<head>[A-Za-z_@][\w@$]*)(?P<arguments>\((?:[\w@$.,\ ()-]|"[^"\\]*"|'[^'\\]*')+\))?(\.[\w@$]+)*""", re.ASCII
+    r"""(?!(if|in|true|false)(?![\w@$])|(f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|range
+    |unpack_bits|expand|diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?
+    |a?tanh?|atan2|exp|ldexp|log|log10|pow|sqrt|square|cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit
+    |hamming|matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch)\()
+    [A-Za-z_@][\w@$]* ( \( ( [\w@$.,\ ()-] | "[^"\\]*" | '[^'\\]*' )+ \) )? ( \.[\w@$]+ )*""",
+    re.ASCII | re.VERBOSE,
 )
-# Functions and keywords of Vespa's expressions, which are computed and not looked up.
-_VESPA_FUNCTIONS = re.compile(
-    "f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|unpack_bits|expand|range|diag|random|avg"
-    "|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|cos|sin|tan|cosh|sinh|tanh|acos|asin|atan|exp"
-    "|atan2|ldexp|log|log10|pow|sqrt|square|cube|ceil|abs|fabs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit|switch"
-    "|hamming|matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity"
-)
-_VESPA_KEYWORDS = {"if", "in", "true", "false"}
 
 
-class _Split(NamedTuple):
-    """The rows that go left, and both children."""
-
-    goes_left: Bools
-    left: Any
-    right: Any
+# What a node does with rows, given by their numbers: the value of a leaf, or which rows go left, and both children.
+_Visit = Callable[[Any, NDArray[np.intp]], Any]
 
 
 def evaluate(
@@ -105,120 +90,22 @@ def evaluate(
     """
     check_choice("format", format, FORMATS)
     check_choice("absent", absent, ABSENT if format in ("elasticsearch", "opensearch") else ABSENT[:2])
-    if isinstance(document, str):
-        document = json.loads(document)
+    document = json.loads(document) if isinstance(document, str) else document
     columns = {name: np.array(values, dtype=np.float32) for name, values in features.items()}
+    _require(len({values.shape for values in columns.values()}) == 1, "features must be columns of one length")
     if absent == "zero":
-        columns = _fill_with_zeros(columns)
-    evaluator = _solr if format == "solr" else _vespa if format == "vespa" else _plugin
-    return evaluator(document, columns, absent).astype(np.float64)
-
-
-def _require(valid: object, message: str) -> None:
-    """Raise ValueError with a message if the document is not valid."""
-    if not valid:
-        raise ValueError(f"the search engine would not read this document as it is meant: {message}")
-
-
-def _require_fields(what: str, given: Any, required: set[str], optional: Iterable[str] = ()) -> None:
-    _require(isinstance(given, Mapping), f"{what} must be an object; got {type(given).__name__}")
-    valid = required <= set(given) <= required.union(optional)
-    _require(valid, f"{what} has the fields {', '.join(map(str, given)) or 'none'}")
-
-
-def _fill_with_zeros(columns: Mapping[str, Floats]) -> dict[str, Floats]:
-    return {name: np.where(np.isnan(values), np.float32(0), values) for name, values in columns.items()}
-
-
-def _column(columns: Mapping[str, Floats], name: str) -> Floats:
-    _require(name in columns, f"it needs the feature {name!r}; features are {', '.join(columns)}")
-    return columns[name]
-
-
-def _finite(value: Any, field: str) -> np.float32:
-    """A number as the engine holds it."""
-    with np.errstate(over="ignore"):
-        number = np.float32(value)
-    _require(np.isfinite(number), f"{field} must be a number within the range of float32; got {value!r}")
-    return number
-
-
-def _sum_leaves(
-    trees: list[Any], visit: Callable[[Any, NDArray[np.intp]], Any], n_rows: int, dtype: type[np.floating[Any]]
-) -> Floats:
-    """Add the leaves of all trees, in their sequence. `visit` returns a split, or the value of a leaf."""
-    total = np.zeros(n_rows, dtype)
-    for tree in trees:
-        values = np.zeros(n_rows, dtype)
-        nodes = [(tree, np.arange(n_rows))]
-        while nodes:
-            node, rows = nodes.pop()
-            found = visit(node, rows)
-            if isinstance(found, _Split):
-                nodes += [(found.left, rows[found.goes_left]), (found.right, rows[~found.goes_left])]
-            else:
-                values[rows] = found
-        total += values
-    return total
-
-
-def _n_rows(columns: Mapping[str, Floats]) -> int:
-    lengths = {values.shape for values in columns.values()}
-    _require(len(lengths) == 1 and len(next(iter(lengths))) == 1, "features must be columns of one length")
-    return next(iter(lengths))[0]
-
-
-def _read_xgboost(node: Any) -> tuple[Any, ...]:
-    """The parts of a node in the JSON of XGBoost: name, threshold, yes, no, and whether NaN goes to yes; or a leaf."""
-    _require_fields("a node", node, {"nodeid"}, set(_FIELDS))
-    for field, value in node.items():
-        valid = isinstance(value, _FIELDS[field]) and not isinstance(value, bool)
-        _require(valid, f"{field} of a node is {value!r}")
-    if "leaf" in node:
-        _require("children" not in node, "a node has both a leaf and children")
-        return (_finite(node["leaf"], "leaf"),)
-    _require_fields("a split", node, set(_FIELDS) - {"leaf", "missing"}, {"missing"})
-    yes, no = node["yes"], node["no"]
-    numbers = [isinstance(child, Mapping) and child.get("nodeid") for child in node["children"]]
-    _require(
-        numbers == [yes, no] and yes != no, f"children of node {node['nodeid']} must be yes and no, in this sequence"
-    )
-    _require(node.get("missing", no) in (yes, no), f"missing of node {node['nodeid']} must be yes or no")
-    threshold = _finite(node["split_condition"], "split_condition")
-    return node["split"], threshold, *node["children"], node.get("missing") == yes
-
-
-def _plugin(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats:
-    """Scores of the plugins of Elasticsearch and OpenSearch."""
-    if isinstance(document, Mapping) and "model" in document:
-        _require_fields("the document", document, {"model"})
-        _require_fields("the model", document["model"], {"name", "model"})
-        definition = document["model"]["model"]
-        _require_fields("the inner model", definition, {"type", "definition"})
-        _require(
-            definition["type"] == "model/xgboost+json", f"type is {definition['type']!r}, not 'model/xgboost+json'"
-        )
-        document = definition["definition"]
-        document = json.loads(document) if isinstance(document, str) else document
-    settings: Any = {"splits": document} if isinstance(document, list) else document
-    _require_fields("the definition", settings, {"splits"}, {"objective", "missing_as_zero"})
-    objective = settings.get("objective", RAW_OBJECTIVES[0])
-    _require(objective in RAW_OBJECTIVES + LOGISTIC_OBJECTIVES, f"the objective is {objective!r}")
-    _require(isinstance(settings["splits"], list) and settings["splits"], "it must have at least one tree")
-    if settings.get("missing_as_zero", False):
-        columns = _fill_with_zeros(columns)
-
-    def visit(node: Any, rows: NDArray[np.intp]) -> Any:
-        if len(parts := _read_xgboost(node)) == 1:
-            return parts[0]
-        name, threshold, yes, no, nan_to_yes = parts
-        values = _column(columns, name)[rows]
-        return _Split((threshold > values) | (np.isnan(values) & (nan_to_yes and absent == "direction")), yes, no)
-
-    scores = _sum_leaves(settings["splits"], visit, _n_rows(columns), np.float32)
-    if objective in LOGISTIC_OBJECTIVES:
-        return (1 / (1 + np.exp(-scores.astype(np.float64)))).astype(np.float32)
-    return scores
+        columns = {name: _with_zeros(values) for name, values in columns.items()}
+    dtype: Any = np.float64 if format == "vespa" else np.float32
+    zeros = np.zeros(len(next(iter(columns.values()))), dtype)
+    if format == "solr":
+        return _solr(document, columns, zeros).astype(np.float64)
+    if format != "vespa":
+        trees = _definition(document) if isinstance(document, Mapping) else document
+        return _xgboost(trees, columns, zeros, absent == "direction").astype(np.float64)
+    faults = [name for name in columns if not is_vespa_name(name)]
+    reason = "is not the name of a rank feature, such as bm25(title), or of a function; give such names as features"
+    _require(not faults, f"{', '.join(map(repr, faults))} {reason}")
+    return _xgboost(document, columns, zeros, True).astype(np.float64)
 
 
 def is_vespa_name(name: str) -> bool:
@@ -229,32 +116,89 @@ def is_vespa_name(name: str) -> bool:
     >>> [is_vespa_name(name) for name in ("closeness(field,embedding)", "term(0).weight", "max(a,b)", "price-discount")]
     [True, True, False, False]
     """
-    found = _VESPA_NAME.fullmatch(name)
-    if found is None or found["head"] in _VESPA_KEYWORDS or name.count("(") != name.count(")"):
-        return False
-    return not (found["arguments"] and _VESPA_FUNCTIONS.fullmatch(found["head"]))
+    return bool(_VESPA_NAME.fullmatch(name)) and name.count("(") == name.count(")")
 
 
-def _vespa(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats:
-    """Scores of Vespa, which turns the trees into one expression of float64 numbers."""
-    _require(isinstance(document, list) and document, "it must be an array of at least one tree")
+def _require(valid: object, message: str) -> None:
+    """Raise ValueError with a message if the document is not valid."""
+    if not valid:
+        raise ValueError(f"the search engine would not read this document as it is meant: {message}")
+
+
+def _require_fields(what: str, given: Any, required: set[str], optional: Iterable[str] = ()) -> None:
+    fields = set(given) if isinstance(given, Mapping) else set()
+    _require(required <= fields <= required.union(optional), f"{what} has the fields {', '.join(sorted(fields))}")
+
+
+def _column(columns: Mapping[str, Floats], name: str) -> Floats:
+    _require(name in columns, f"it needs the feature {name!r}; features are {', '.join(columns)}")
+    return columns[name]
+
+
+def _with_zeros(values: Floats) -> Floats:
+    return np.where(np.isnan(values), np.float32(0), values)
+
+
+def _number(value: Any, field: str, kinds: type | tuple[type, ...] = (int, float)) -> np.float32:
+    """A number as the engine holds it; Solr takes numbers only as texts."""
+    _require(isinstance(value, kinds) and not isinstance(value, bool), f"{field} must not be {value!r}")
+    with np.errstate(over="ignore"):
+        number = np.float32(value)
+    _require(np.isfinite(number), f"{field} must be within the range of float32; got {value!r}")
+    return number
+
+
+def _sum_leaves(trees: list[Any], visit: _Visit, zeros: Floats) -> Floats:
+    """Add the leaves of all trees to zeros, in their sequence, in the type of these."""
+    total = zeros.copy()
+    for tree in trees:
+        values = zeros.copy()
+        nodes = [(tree, np.arange(len(zeros)))]
+        while nodes:
+            node, rows = nodes.pop()
+            found = visit(node, rows)
+            if isinstance(found, tuple):
+                goes_left, left, right = found
+                nodes += [(left, rows[goes_left]), (right, rows[~goes_left])]
+            else:
+                values[rows] = found
+        total += values
+    return total
+
+
+def _definition(document: Any) -> Any:
+    """The trees in the body of the request that creates a model in the plugins."""
+    _require_fields("the document", document, {"model"})
+    _require_fields("model", document["model"], {"name", "model"})
+    model = document["model"]["model"]
+    _require_fields("the inner model", model, {"type", "definition"})
+    _require(model["type"] == PLUGIN_TYPE, f"type is {model['type']!r}, not {PLUGIN_TYPE!r}")
+    return json.loads(model["definition"]) if isinstance(model["definition"], str) else model["definition"]
+
+
+def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats, has_directions: bool) -> Floats:
+    """Scores of the plugins and of Vespa."""
+    _require(isinstance(trees, list) and trees, "it must be an array of at least one tree")
 
     def visit(node: Any, rows: NDArray[np.intp]) -> Any:
-        if len(parts := _read_xgboost(node)) == 1:
-            return node["leaf"]
-        name, threshold, yes, no, nan_to_yes = parts
-        _require(
-            is_vespa_name(name),
-            f"{name!r} is not the name of a rank feature, such as bm25(title), or of a function without arguments; "
-            "give such names as features",
-        )
-        values = _column(columns, name)[rows].astype(np.float64)
-        return _Split(~(values >= threshold) if nan_to_yes else values < threshold, yes, no)
+        if "leaf" in node:
+            _require_fields("a leaf", node, {"nodeid", "leaf"}, {"depth"})
+            value = _number(node["leaf"], "leaf")
+            return value if zeros.dtype == np.float32 else node["leaf"]
+        _require_fields("a split", node, _SPLIT, {"missing"})
+        yes, no, missing = node["yes"], node["no"], node.get("missing", node["no"])
+        integers = all(isinstance(number, int) for number in (yes, no, missing, node["depth"]))
+        numbers = [child.get("nodeid") for child in node["children"]]
+        valid = integers and yes != no and numbers == [yes, no] and missing in numbers
+        _require(valid, f"node {node['nodeid']} must have the children yes and no, and one of them for missing")
+        values = _column(columns, node["split"])[rows]
+        is_less = values < _number(node["split_condition"], "split_condition")
+        return is_less | (np.isnan(values) & (has_directions and missing == yes)), *node["children"]
 
-    return _sum_leaves(document, visit, _n_rows(columns), np.float64)
+    return _sum_leaves(trees, visit, zeros)
 
 
-def _solr(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats:
+def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats:
     """Scores of Solr's MultipleAdditiveTreesModel."""
     _require_fields("the document", document, {"class", "name", "features", "params"}, {"store"})
     _require(document["class"] == SOLR_MODEL, f"the class is {document['class']!r}")
@@ -264,42 +208,35 @@ def _solr(document: Any, columns: Mapping[str, Floats], absent: str) -> Floats:
     inputs: dict[str, Floats] = {}
     for feature in document["features"]:
         _require_fields("a feature", feature, {"name"}, {"norm"})
-        name = feature["name"]
-        _require(isinstance(name, str) and name not in inputs, f"the feature {name!r} is there twice, or is no text")
-        values = _column(columns, name)
-        values = np.where(np.isnan(values), np.float32(0), values) if null_is_zero else values
-        inputs[name] = _normalize(feature["norm"], values) if "norm" in feature else values
+        _require(feature["name"] not in inputs, f"the feature {feature['name']!r} is there twice")
+        values = _column(columns, feature["name"])
+        values = _with_zeros(values) if null_is_zero else values
+        inputs[feature["name"]] = _normalize(feature["norm"], values) if "norm" in feature else values
+    required = {"feature", "threshold", "left", "right"} | (set() if null_is_zero else {"missing"})
 
     def visit(node: Any, rows: NDArray[np.intp]) -> Any:
         if "feature" not in node:
             _require_fields("a leaf", node, {"value"})
-            return _text_number(node["value"], "value")
-        nan = set() if null_is_zero else {"missing"}
-        _require_fields("a split", node, {"feature", "threshold", "left", "right"} | nan, {"missing"})
+            return _number(node["value"], "value", str)
+        _require_fields("a split", node, required, {"missing"})
         _require(node["feature"] in inputs, f"a tree with {node['feature']!r} counts 0, because features lack it")
-        threshold = _finite(_text_number(node["threshold"], "threshold") + SOLR_SLACK, "threshold")
         values = inputs[node["feature"]][rows]
-        nan_to_left = not null_is_zero and node["missing"] == "left"
-        return _Split((values <= threshold) | (np.isnan(values) & nan_to_left), node["left"], node["right"])
+        is_left = values <= _number(node["threshold"], "threshold", str) + SOLR_SLACK
+        is_left |= np.isnan(values) & (not null_is_zero and node["missing"] == "left")
+        return is_left, node["left"], node["right"]
 
-    total = np.zeros(_n_rows(inputs), np.float32)
+    total = zeros.copy()
     for tree in document["params"]["trees"]:
         _require_fields("a tree", tree, {"weight", "root"})
-        total += _text_number(tree["weight"], "weight") * _sum_leaves([tree["root"]], visit, len(total), np.float32)
+        total += _number(tree["weight"], "weight", str) * _sum_leaves([tree["root"]], visit, zeros)
     return total
-
-
-def _text_number(value: Any, field: str) -> np.float32:
-    """A number of Solr, which must be a text: its setters do not take the numbers of JSON."""
-    _require(isinstance(value, str), f'{field} must be a text such as "0.5"; got {value!r}')
-    return _finite(value, field)
 
 
 def _normalize(norm: Any, values: Floats) -> Floats:
     _require_fields("norm", norm, {"class", "params"})
     _require(norm["class"] == SOLR_NORMALIZER, f"the class of norm is {norm['class']!r}, not {SOLR_NORMALIZER!r}")
     _require_fields("params of norm", norm["params"], {"avg", "std"})
-    average, deviation = (_text_number(norm["params"][key], key) for key in ("avg", "std"))
+    average, deviation = (_number(norm["params"][key], key, str) for key in ("avg", "std"))
     _require(deviation > 0, f"std must be above 0; got {deviation}")
     with np.errstate(over="ignore"):
         return (values - average) / deviation
