@@ -12,7 +12,7 @@ from boostrank.serving.evaluators import FORMATS, is_vespa_name
 
 _SOLR_FEATURE = "org.apache.solr.ltr.feature.SolrFeature"
 # Parameters of a request, in Mustache's templates.
-_PARAMETERS = re.compile(r"{{[{#^&/]?(?:toJson|join)?\s*(\w+)")
+_PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
 
 
 def feature_set(
