@@ -19,7 +19,7 @@ from boostrank.metrics.scorers import warn_of_cut_queries
 from boostrank.objectives.labels import as_labels
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.fit_arguments import takes_other_names
-from boostrank.serving.export import export_model
+from boostrank.serving.export import export_model, make_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -366,24 +366,12 @@ class TrainedModel(BaseEstimator):
         >>> folder.cleanup()
         """
         check_is_fitted(self, "booster_")
-        X: Any = None if check is None else self._checked_features(check)
-        if is_pandas(X):
-            X = X.to_numpy(np.float64, na_value=np.nan)
-        elif hasattr(X, "toarray"):
-            X = X.toarray()
-        export_model(
-            path,
-            self._library,
-            self.booster_,
-            format,
-            known=getattr(self, "feature_names_in_", None),
-            features=features,
-            name=name,
-            store=store,
-            shift=shift,
-            absent=absent,
-            X=None if X is None else np.asarray(X, dtype=np.float64),
-        )
+        known, X = getattr(self, "feature_names_in_", None), None if check is None else self._checked_features(check)
+        target = make_target(path, format, known, self.n_features_in_, features, name, store)
+        if X is not None:
+            dense = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: X)()
+            X = np.asarray(dense, dtype=np.float64)
+        export_model(path, self._library, self.booster_, format, target, shift, absent, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,12 +15,10 @@ from boostrank.inputs.checks import check_choice, check_number, did_you_mean
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.warnings import warn
 from boostrank.serving.evaluators import evaluate
-from boostrank.serving.forest import Forest
+from boostrank.serving.forest import UNIT, Forest
 from boostrank.serving.writers import FORMATS, SOLR_ZERO, Target
 
-#: What a feature that a document does not have counts as.
-ABSENT = ("missing", "zero")
-#: Number of times that a shift may be larger than all scores.
+#: How many times as large as all scores a shift may be.
 MAX_SHIFT = 1000
 # What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
 _NEEDED = {
@@ -28,33 +26,20 @@ _NEEDED = {
     "opensearch": "the plugin of the middle of 2026 or newer",
     "solr": 'Solr 9.2 or newer, and features whose "defaultValue" is "NaN"',
 }
+Path_ = str | os.PathLike[str]
 
 
 def export_model(
-    path: str | os.PathLike[str],
-    library: Backend,
-    booster: Any,
-    engine: str,
-    *,
-    known: Sequence[str] | None,
-    features: Any = None,
-    name: str | None = None,
-    store: str | None = None,
-    shift: Any = None,
-    absent: str | None = None,
-    X: Floats | None = None,
+    path: Path_, library: Backend, booster: Any, engine: str, target: Target, shift: Any, absent: Any, X: Any
 ) -> None:
-    """Write a booster as the document of a search engine; `known` are the names of its features, if it has any.
+    """Write a booster as the document of a search engine; `X` are the features to check, or None.
 
-    The other parameters are those of :meth:`boostrank.LightGBMRanker.export`, where `X` is called `check`: an array
-    with NaN for missing values.
+    The other parameters are those of :meth:`boostrank.LightGBMRanker.export`.
     """
-    check_choice("engine", engine, FORMATS)
     if absent is not None:
-        check_choice("absent", absent, ABSENT)
-    target = _make_target(path, engine, _names(features, known, library.n_features(booster)), name, store)
-    if shift is not None and shift != "min":
-        check_number("shift", shift)
+        check_choice("absent", absent, ("missing", "zero"))
+    if shift != "min":
+        check_number("shift, if it is not 'min',", shift, optional=True)
     forest = Forest.of_booster(library, booster)
     if absent is None and forest.knows_missing and engine in _NEEDED:
         warn(
@@ -66,107 +51,74 @@ def export_model(
     constant = forest.least_shift() if shift == "min" else shift or 0.0
     if abs(constant) > MAX_SHIFT * forest.size > 0:
         raise ValueError(
-            f"shift={shift:g} is more than {MAX_SHIFT:,} times as large as all scores, which are at most {forest.size:g}: "
-            "sums in float32 would lose their differences. Give shift='min'"
+            f"shift={shift:g} is more than {MAX_SHIFT:,} times the largest score, at most {forest.size:g}: sums in "
+            "float32 would lose the differences of scores. Give shift='min'"
         )
     forest = forest.plus(constant)
     document = FORMATS[engine](forest, target)
+
+    def predict(values: Floats) -> Floats:
+        values = np.where(np.isnan(values), 0.0, values) if absent == "zero" else values
+        return library.predict(booster, values) + constant
+
     if X is None:
         # It refuses what the engine would refuse.
         evaluate(engine, document, {feature: [0.0] for feature in target.features})
     else:
-
-        def predict(values: Floats) -> Floats:
-            values = np.where(np.isnan(values), 0.0, values) if absent == "zero" else values
-            return library.predict(booster, values) + constant
-
-        check_scores(
-            engine, document, target.features, X, predict, 4 * forest.rounding * (1 + len(forest.trees) ** 0.5)
-        )
+        tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
+        check_scores(engine, document, target.features, X, predict, tolerance)
     write_atomically(path, lambda temporary: Path(temporary).write_text(document, encoding="utf-8"))
 
 
 def check_scores(
-    engine: str,
-    document: str,
-    features: Sequence[str],
-    X: Floats,
-    predict: Callable[[Floats], Floats],
-    tolerance: float,
+    engine: str, document: str, features: Sequence[str], X: Floats, predict: Callable[..., Floats], tolerance: float
 ) -> None:
     """Raise ValueError, with the cause, if an engine gives rows of `X` other scores than `predict`."""
     with np.errstate(over="ignore"):
         rounded = X.astype(np.float32)
-    found = evaluate(engine, document, {name: rounded[:, i] for i, name in enumerate(features)})
-    expected = predict(X)
+    found, expected = evaluate(engine, document, dict(zip(features, rounded.T, strict=True))), predict(X)
     differ = ~(np.abs(found - expected) <= tolerance)
     if not differ.any():
         return
     i = int(np.argmax(np.abs(found - expected)))
+    cause = "Please report this model as a fault of boostrank"
     if (np.abs(found - predict(rounded.astype(np.float64))) <= tolerance)[differ].all():
         # Rows in which one value is rounded.
-        rows = np.where(np.eye(X.shape[1], dtype=bool), rounded[i], X[i])
-        j = int(np.argmax(np.abs(predict(rows) - expected[i])))
-        cause = (
-            f"The engine holds features in float32, which has no {X[i, j]!r} of {features[j]!r}: train on "
-            "X.astype(numpy.float32), or on smaller numbers such as differences"
-        )
+        j = int(np.argmax(np.abs(predict(np.where(np.eye(X.shape[1]) > 0, rounded[i], X[i])) - expected[i])))
+        cause = f"The engine holds features in float32, which has no {X[i, j]} of {features[j]!r}: train on float32"
     elif np.isnan(X[differ]).any(axis=1).all():
-        cause = (
-            "These rows have missing values, which the model was not trained with or the format cannot express: "
-            "replace them as the engine does, or see absent"
-        )
+        cause = "The model or the format knows no missing values: replace them in X as the engine does, or see absent"
     elif engine == "solr" and (np.abs(X[differ]) < SOLR_ZERO)[X[differ] != 0].any():
-        cause = (
-            f"Solr takes numbers between {-SOLR_ZERO:.2g} and 1e-35 for 0: replace them by 0, or multiply the feature"
-        )
-    else:
-        cause = "Please report this model as a fault of boostrank"
+        cause = f"Solr takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0: replace them by 0, or multiply the feature"
     raise ValueError(
         f"{engine} would give {differ.sum()} of {len(X)} rows of check another score than the model: row {i} "
         f"{found[i]:.9g}, not {expected[i]:.9g}; float32 explains {tolerance:.1g}. {cause}"
     )
 
 
-def _names(features: Any, known: Sequence[str] | None, number: int) -> list[str]:
-    """The names of the features in the engine, by index."""
-    if isinstance(features, Mapping):
-        own = [] if known is None else list(known)
-        for name in features:
-            if name not in own:
-                raise ValueError(
-                    f"features has {name!r}, which is no feature of the model{did_you_mean(name, own)}; without names "
-                    "in the model, give a sequence of names"
-                )
-        features = [features.get(name, name) for name in own]
-    elif features is None:
-        if known is None:
-            raise ValueError(
-                f"the model knows no names of its features: give features, {number} names in the engine, in the "
-                "sequence of the columns of X, or train on a DataFrame"
-            )
-        features = list(known)
-    names = list(features) if isinstance(features, (Sequence, np.ndarray)) and not isinstance(features, str) else []
-    faults = [repr(name) for i, name in enumerate(names) if not isinstance(name, str) or not name or name in names[:i]]
-    if len(names) != number or faults:
-        reason = f"not these: {', '.join(faults[:5])}" if faults else f"got {len(names)} in {features!r:.200}"
-        raise ValueError(
-            f"features must be a sequence of {number} different names, in the sequence of the columns of X; {reason}"
-        )
-    return [str(name) for name in names]
-
-
-def _make_target(
-    path: str | os.PathLike[str], engine: str, features: list[str], name: str | None, store: str | None
+def make_target(
+    path: Path_, engine: str, known: Any, number: int, features: Any, name: str | None, store: str | None
 ) -> Target:
-    """The names in the engine; that of the model is by default the name of the file without its ending."""
-    if store is not None and engine != "solr":
-        raise ValueError(f"store is the feature store of Solr; a model of {engine} does not name one: leave it out")
-    if name is not None and engine == "vespa":
-        raise ValueError(f"a model of Vespa has the name of its file; leave out name={name!r}")
-    for argument, value in (("name", name), ("store", store)):
-        if value is not None and (not isinstance(value, str) or not value or "/" in value):
-            raise ValueError(
-                f"{argument} must be a text that is not empty, without '/', which URLs contain; got {value!r}"
-            )
-    return Target(features, Path(path).stem if name is None else name, store)
+    """The names in the engine; `known` are those of the features in the model, or None, and `number` their number."""
+    check_choice("format", engine, FORMATS)
+    if (store is not None and engine != "solr") or (name is not None and engine == "vespa"):
+        used = "has the name of its file: leave out name" if engine == "vespa" and store is None else "has no store"
+        raise ValueError(f"a model of {engine} {used}; got name={name!r}, store={store!r}")
+    for text in (name, store):
+        if text is not None and (not isinstance(text, str) or not text or "/" in text):
+            raise ValueError(f"name and store must be texts without '/', since URLs contain them; got {text!r}")
+    own = [] if known is None else list(known)
+    if isinstance(features, Mapping):
+        for feature in features:
+            if feature not in own:
+                near = did_you_mean(feature, own) or "; the model knows " + (", ".join(map(str, own[:9])) or "no names")
+                raise ValueError(f"features has {feature!r}, which is no feature of the model{near}")
+        features = [features.get(feature, feature) for feature in own]
+    names = list(own if features is None else features) if not isinstance(features, str) else [features]
+    wrong = [text for i, text in enumerate(names) if not isinstance(text, str) or not text or text in names[:i]]
+    if wrong or len(names) != number:
+        given = f"these are not: {wrong[:5]}" if wrong else f"got {len(names)}" if names else "the model has none"
+        raise ValueError(
+            f"features must be {number} different names in the engine, in the sequence of the columns of X; {given}"
+        )
+    return Target(names, Path(path).stem if name is None else name, store)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,8 +17,8 @@ MAX_DEPTH = 300
 LARGEST = float(np.finfo(np.float32).max)
 #: The largest number that LightGBM takes for 0.
 ZERO = float(np.float32(1e-35))
-
-Result = TypeVar("Result")
+#: Half of the distance of 1 to the next number of float32, by which additions of numbers below 2 may be wrong.
+UNIT = 2.0**-24
 
 
 class Split(NamedTuple):
@@ -48,8 +46,7 @@ class Split(NamedTuple):
 Tree = list[Split | float]
 
 
-@dataclass(frozen=True)
-class Forest:
+class Forest(NamedTuple):
     """The sum of trees.
 
     Attributes
@@ -79,11 +76,10 @@ class Forest:
         # library makes negative ones.
         model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
         trees: list[Tree] = [_read_tree(tree["nodes"]) for tree in model["trees"]]
-        splits = [node for tree in trees for node in tree if isinstance(node, Split)]
+        forest = cls(trees or [[0.0]], False).plus(library.base_score(booster))
         # XGBoost sends missing values the same way in all splits if the training had none.
-        is_constant = model["threshold_type"] == "float32" and len({split.default_left for split in splits}) <= 1
-        knows_missing = not is_constant and any(split.default_left != (split.threshold > 0) for split in splits)
-        return cls(trees or [[0.0]], knows_missing).plus(library.base_score(booster))
+        is_constant = model["threshold_type"] == "float32" and len({each.default_left for each in forest.splits}) <= 1
+        return forest._replace(knows_missing=not is_constant and not forest.treats_missing_as_zero)
 
     @property
     def splits(self) -> list[Split]:
@@ -101,16 +97,16 @@ class Forest:
             [node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node for node in tree]
             for tree in self.trees
         ]
-        return replace(self, trees=trees)
+        return self._replace(trees=trees)
 
     def plus(self, constant: float) -> Self:
         """The trees with a constant that is added to every score."""
         first: Tree = [node if isinstance(node, Split) else node + constant for node in self.trees[0]]
-        return replace(self, trees=[first, *self.trees[1:]])
+        return self._replace(trees=[first, *self.trees[1:]])
 
     def least_shift(self) -> float:
         """The least number of at least 0 with which no score is below 0, also if float32 numbers are added up."""
-        errors = _UNIT * (len(self.trees) + 2)
+        errors = UNIT * (len(self.trees) + 2)
         lowest = sum(min(_leaves(tree)) for tree in self.trees)
         # The constant itself makes the sums larger, and so their rounding.
         return max(0.0, errors * self.size - lowest) * (1 + 2 * errors)
@@ -119,38 +115,6 @@ class Forest:
     def size(self) -> float:
         """The sum of the largest outputs of the trees, which no score exceeds, by their absolute values."""
         return sum(max(map(abs, _leaves(tree))) for tree in self.trees)
-
-    @property
-    def rounding(self) -> float:
-        """The largest error of one addition of float32 numbers in a score."""
-        return _UNIT * self.size
-
-
-#: Half of the distance of 1 to the next number of float32.
-_UNIT = 2.0**-24
-
-
-def fold(
-    tree: Tree, leaf: Callable[[float, int], Result], split: Callable[[Split, int, Result, Result], Result]
-) -> Result:
-    """The result of the root, where that of a split follows from those of its children.
-
-    Parameters
-    ----------
-    tree : Tree
-    leaf : callable
-        Function of the output of a leaf and its index.
-    split : callable
-        Function of a split, its index, and the results of its left and its right child.
-    """
-    results: dict[int, Result] = {}
-    for i in reversed(range(len(tree))):
-        node = tree[i]
-        if isinstance(node, Split):
-            results[i] = split(node, i, results.pop(node.left), results.pop(node.right))
-        else:
-            results[i] = leaf(node, i)
-    return results[0]
 
 
 def as_thresholds(limits: Floats) -> Floats:
@@ -193,20 +157,12 @@ def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
                 tree.append(float(node["leaf_value"]))
                 continue
             if node["node_type"] != "numerical_test_node":
-                raise ValueError(
-                    f"the model splits by categories of the feature {node['split_feature_id']}, and the formats of "
-                    "search engines have numbers only: train on a column of 0 and 1 for each category "
-                    "(pandas.get_dummies)"
-                )
-            place = n_nodes + len(children)
-            tree.append(
-                Split(node["split_feature_id"], thresholds[node["node_id"]], node["default_left"], place, place + 1)
-            )
+                fault = f"the model splits by categories of the feature {node['split_feature_id']}"
+                raise ValueError(f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)")
+            place, threshold = n_nodes + len(children), thresholds[node["node_id"]]
+            tree.append(Split(node["split_feature_id"], threshold, node["default_left"], place, place + 1))
             children += [by_id[node["left_child"]], by_id[node["right_child"]]]
         level, n_nodes = children, n_nodes + len(children)
     if level:
-        raise ValueError(
-            f"the model has a tree with more than {MAX_DEPTH} levels of splits, and the JSON parsers of search engines "
-            "do not take much more: set max_depth of the ranker"
-        )
+        raise ValueError(f"engines do not read trees of more than {MAX_DEPTH} levels: train with a smaller max_depth")
     return tree

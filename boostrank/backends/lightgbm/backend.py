@@ -193,8 +193,7 @@ def _with_plain_sums(booster: Any, converter: str, purpose: str) -> Any:
     """A copy whose objective converters know; ValueError for linear trees, which they do not."""
     text = with_named_objective(booster.model_to_string())
     if "\nis_linear=1\n" in text:
-        reason = f"{converter} ignores the linear models in the leaves"
-        raise ValueError(f"{reason}: train without linear_tree for {purpose}")
+        raise ValueError(f"{converter} ignores linear models in leaves: train without linear_tree for {purpose}")
     return import_backend("lightgbm").Booster(model_str=text)
 
 
