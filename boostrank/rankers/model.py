@@ -19,7 +19,6 @@ from boostrank.metrics.scorers import warn_of_cut_queries
 from boostrank.objectives.labels import as_labels
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.fit_arguments import takes_other_names
-from boostrank.serving.export import export_model, make_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -366,6 +365,8 @@ class TrainedModel(BaseEstimator):
         >>> folder.cleanup()
         """
         check_is_fitted(self, "booster_")
+        from boostrank.serving.export import export_model, make_target
+
         known, X = getattr(self, "feature_names_in_", None), None if check is None else self._checked_features(check)
         target = make_target(path, format, known, self.n_features_in_, features, name, store)
         if X is not None:

@@ -1,0 +1,274 @@
+"""`export`: names, missing values, the least score, thresholds, and what is refused."""
+
+import itertools
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import NotFittedError
+
+import boostrank as br
+from boostrank.serving import evaluate
+from boostrank.serving.forest import LARGEST, MAX_DEPTH, ZERO, Forest, Split, as_thresholds
+from boostrank.serving.writers import FORMATS, Target
+
+RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
+NAMES = ["price", "bm25(title)", "closeness(field,embedding)", "age", "clicks"]
+HOSTILE = ["a,b", 'say "price"', "back\\slash", "naïve €", "</script>\n"]
+SETTINGS = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, qid = br.make_ranking(n_queries=30, n_features=5, random_state=0)
+    return X.astype(np.float32), y, qid
+
+
+@pytest.fixture(scope="module")
+def rankers(data):
+    return {each: each(**SETTINGS).fit(*data) for each in RANKERS}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.json"
+
+
+def scores(engine, path, X, names=NAMES):
+    """The scores of the engine, from the file."""
+    return evaluate(engine, path.read_text(encoding="utf-8"), dict(zip(names, X.T, strict=True)))
+
+
+def score_of(forest, row):
+    """The sum of the leaves of a row, node by node."""
+    total = 0.0
+    for tree in forest.trees:
+        node = tree[0]
+        while isinstance(node, Split):
+            value = row[node.feature]
+            is_left = node.default_left if np.isnan(value) else value < node.threshold
+            node = tree[node.left if is_left else node.right]
+        total += node
+    return total
+
+
+@pytest.mark.parametrize("ranker_class", RANKERS)
+def test_the_trees_of_a_model_and_of_their_average_give_its_scores(ranker_class, data):
+    X = data[0][:50].astype(np.float64)
+    folds = ranker_class(**SETTINGS, early_stopping_rounds=2, ensemble="folds").fit(*data)
+    bag = br.BaggedRanker(ranker_class(**SETTINGS), n_estimators=2, random_state=0).fit(*data)
+    for ranker in (folds, bag):
+        forest = Forest.of_booster(ranker._library, ranker.booster_)
+        np.testing.assert_allclose([score_of(forest, row) for row in X], ranker.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("engine", FORMATS)
+@pytest.mark.parametrize("ranker_class", RANKERS)
+def test_names(engine, ranker_class, rankers, data, path):
+    X = data[0]
+    for features in (X, X.astype(np.float64), csr_matrix(X), X.tolist()):
+        rankers[ranker_class].export(path, engine, features=NAMES, check=features)
+    expected = scores(engine, path, X)
+    np.testing.assert_allclose(expected, rankers[ranker_class].predict(X), atol=1e-5)
+    own = [f"own {i}" for i in range(5)]
+    named = ranker_class(**SETTINGS).fit(pd.DataFrame(X, columns=own), *data[1:])
+    frame = pd.DataFrame(X, columns=own).assign(qid=0)
+    named.export(path, engine, features=dict(zip(own, NAMES, strict=True)), check=frame)
+    np.testing.assert_array_equal(scores(engine, path, X), expected)
+    with pytest.raises(ValueError, match=r"no feature of the model .did you mean 'own 3'"):
+        named.export(path, engine, features={"own3": "age"})
+    if engine == "vespa":
+        with pytest.raises(ValueError, match="own 0"):
+            named.export(path, engine)
+    else:
+        named.export(path, engine, features={"own 3": "age"})
+        np.testing.assert_array_equal(scores(engine, path, X, [*own[:3], "age", own[4]]), expected)
+        rankers[ranker_class].export(path, engine, features=HOSTILE)
+        np.testing.assert_array_equal(scores(engine, path, X, HOSTILE), expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"format": "slor"}, r"format must be one of .*did you mean 'solr'"),
+        ({"features": None}, r"features must be 5 different names .*; the model has none"),
+        ({"features": NAMES[:4]}, "features must be 5 different names .*; got 4"),
+        ({"features": [*NAMES[:4], "age"]}, r"these are not: \['age'\]"),
+        ({"features": [*NAMES[:4], 5]}, r"these are not: \[5\]"),
+        ({"features": "price"}, "got 1"),
+        ({"features": {"prise": "price"}}, "features has 'prise', which is no feature of the model; .* no names"),
+        ({"format": "vespa", "features": ["a-b", *NAMES[1:]]}, "'a-b'"),
+        ({"format": "vespa", "name": "shop"}, "vespa has the name of its file: leave out name"),
+        ({"store": "shoes"}, "elasticsearch has no store"),
+        ({"name": "a/b"}, "name and store must be texts without '/'.*'a/b'"),
+        ({"absent": "nan"}, "absent must be one of missing, zero"),
+        ({"shift": "mni"}, "shift, if it is not 'min', must be None or a finite number; got 'mni'"),
+        ({"shift": 1e6}, r"shift=1e\+06 is more than 1,000 times the largest score"),
+    ],
+)
+def test_settings_without_a_meaning(settings, message, rankers, path):
+    for ranker in rankers.values():
+        with pytest.raises(ValueError, match=message):
+            ranker.export(path, **{"format": "elasticsearch", "features": NAMES, **settings})
+    assert not path.exists()
+
+
+def test_without_treelite_or_a_model(rankers, path, monkeypatch):
+    with pytest.raises(NotFittedError):
+        br.LightGBMRanker().export(path, "solr")
+    monkeypatch.setitem(sys.modules, "treelite", None)
+    for ranker in rankers.values():
+        with pytest.raises(ImportError, match="pip install treelite"):
+            ranker.export(path, "solr", features=NAMES)
+
+
+REFUSED = [
+    (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
+    (br.LightGBMRanker, {"zero_as_missing": True}, "zero_as_missing"),
+    (br.LightGBMRanker, {"categorical_feature": [1]}, "categories of the feature 1.*get_dummies"),
+    (br.XGBoostRanker, {"feature_types": {1: "c"}}, "categories of the feature 1.*get_dummies"),
+    (br.XGBoostRanker, {"missing": 0}, "takes 0 as a missing value"),
+]
+
+
+@pytest.mark.parametrize(("ranker_class", "native", "message"), REFUSED)
+def test_models_that_no_engine_can_represent(ranker_class, native, message, data, path):
+    X, y, qid = data
+    ranker = ranker_class(**SETTINGS, **native).fit(np.column_stack([X[:, 0], y]), y, qid)
+    with pytest.raises(ValueError, match=message):
+        ranker.export(path, "vespa", features=["a", "b"])
+
+
+class Chain:
+    """A library with a model of one tree, whose left child is a split again and again."""
+
+    def __init__(self, depth):
+        test = {"split_feature_id": 0, "default_left": True, "node_type": "numerical_test_node", "comparison_op": "<"}
+        nodes = [{**test, "threshold": -i, "left_child": 2 * i + 2, "right_child": 2 * i + 1} for i in range(depth)]
+        tree = [{"node_id": 2 * i, **node} for i, node in enumerate(nodes)]
+        tree += [{"node_id": 2 * i + 1, "leaf_value": i} for i in range(depth)]
+        tree.append({"node_id": 2 * depth, "leaf_value": depth})
+        text = json.dumps({"threshold_type": "float32", "trees": [{"nodes": tree}]})
+        self.to_treelite = lambda _: SimpleNamespace(dump_as_json=lambda pretty_print: text)
+        self.base_score = lambda _: 0.0
+
+
+def test_deep_trees():
+    forest = Forest.of_booster(Chain(MAX_DEPTH), None)
+    X = np.arange(5, -MAX_DEPTH - 5, -1.0)
+    expected = [score_of(forest, [x]) for x in X]
+    assert max(expected) == MAX_DEPTH
+    for engine, write in FORMATS.items():
+        text = write(forest, Target(["x"], "deep", None))
+        np.testing.assert_array_equal(evaluate(engine, text, {"x": X}), expected)
+    with pytest.raises(ValueError, match=f"more than {MAX_DEPTH} levels"):
+        Forest.of_booster(Chain(MAX_DEPTH + 1), None)
+
+
+def test_thresholds_are_exact_in_float32():
+    rng = np.random.default_rng(0)
+    limits = rng.normal(size=2000) * 10.0 ** rng.uniform(-44, 38, 2000)
+    limits = np.concatenate([limits, limits.astype(np.float32), [0.0, -0.0, 1.0, 1e300, -1e300, np.inf, ZERO, -ZERO]])
+    with np.errstate(over="ignore"):
+        near = limits.astype(np.float32)
+    below, above = (np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))
+    for x in (below, near, above, np.zeros_like(near)):
+        is_left = np.where(np.abs(x) <= ZERO, 0.0, x.astype(np.float64)) <= limits
+        finite = np.abs(x) < LARGEST
+        np.testing.assert_array_equal((x < as_thresholds(limits))[finite], is_left[finite])
+
+
+def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
+    thresholds = [-0.9999999, -1e-9, 1e-12, 0.1, 5.0, 31.9, LARGEST]
+    trees = [[Split(0, float(np.float32(t)), t > 0, 1, 2), 1.0, 0.0] for t in thresholds]
+    text = FORMATS["solr"](Forest(trees, False), Target(["x", "unused"], "m", None))
+    (feature,) = json.loads(text)["features"]
+    assert np.log2(float(feature["norm"]["params"]["std"])) % 1 == 0
+    at = np.float32(thresholds[:-1])
+    x = np.concatenate([at, np.nextafter(at, np.float32(-np.inf)), np.nextafter(at, np.float32(np.inf)), [0]])
+    expected = (x[:, None] < np.float32(thresholds)).sum(axis=1)
+    np.testing.assert_array_equal(evaluate("solr", text, {"x": x}), expected)
+    trees += [[Split(0, float(np.float32(1e37)), True, 1, 2), 1.0, 0.0]]
+    with pytest.raises(ValueError, match=r"those of 'x', from 1e-12 to 1e\+37: multiply this feature"):
+        FORMATS["solr"](Forest(trees, False), Target(["x"], "m", None))
+
+
+@pytest.mark.parametrize("engine", FORMATS)
+def test_missing_values(engine, data, path):
+    X, y, qid = data
+    rng = np.random.default_rng(0)
+    with_missing = np.where(rng.random(X.shape) < 0.3, np.float32(np.nan), X)
+    with_zeros = np.nan_to_num(with_missing)
+    for ranker_class in RANKERS:
+        trained = ranker_class(**SETTINGS).fit(with_missing, y, qid)
+        if engine == "vespa":
+            trained.export(path, engine, features=NAMES, check=with_missing)
+        else:
+            with pytest.warns(UserWarning, match=f"missing values, and {engine} knows them only with"):
+                trained.export(path, engine, features=NAMES, check=with_missing)
+        assert np.abs(trained.predict(with_missing) - trained.predict(with_zeros)).max() > 0.01
+        trained.export(path, engine, features=NAMES, absent="zero", check=with_missing)
+        np.testing.assert_allclose(scores(engine, path, with_missing), trained.predict(with_zeros), atol=1e-5)
+        trained.export(path, engine, features=NAMES, absent="missing", check=with_missing)
+        np.testing.assert_allclose(scores(engine, path, with_missing), trained.predict(with_missing), atol=1e-5)
+        # A training without missing values: absent features count as 0, in all versions of the engine.
+        plain = ranker_class(**SETTINGS).fit(with_zeros, y, qid)
+        plain.export(path, engine, features=NAMES, check=with_zeros)
+        assert "isNullSameAsZero" not in path.read_text()
+        for absent in ("direction", "zero"):
+            columns = dict(zip(NAMES, with_missing.T, strict=True))
+            found = evaluate(engine, path.read_text(), columns, absent=absent)
+            np.testing.assert_allclose(found, plain.predict(with_zeros), atol=1e-5)
+        if ranker_class is br.XGBoostRanker:
+            before = path.read_text()
+            with pytest.raises(ValueError, match=r"knows no missing values: replace them .* or see absent"):
+                plain.export(path, engine, features=NAMES, check=with_missing)
+            assert path.read_text() == before
+
+
+@pytest.mark.parametrize("engine", FORMATS)
+@pytest.mark.parametrize("ranker_class", RANKERS)
+def test_the_least_shift_makes_no_score_negative(engine, ranker_class, data, path):
+    X, y, qid = data
+    ranker = ranker_class(n_estimators=20, max_depth=2, n_jobs=1).fit(X[:, :2], y, qid)
+    ranker.export(path, engine, features=NAMES[:2], shift="min", check=X[:, :2])
+    # All cells of the grid of the thresholds.
+    forest = Forest.of_booster(ranker._library, ranker.booster_)
+    values = [[-1e9, *sorted({split.threshold for split in forest.splits if split.feature == i})] for i in (0, 1)]
+    grid = np.array(list(itertools.product(*values)), dtype=np.float32)
+    found, expected = scores(engine, path, grid, NAMES[:2]), ranker.predict(grid)
+    lowest = sum(min(node for node in tree if not isinstance(node, Split)) for tree in forest.trees)
+    assert lowest <= expected.min() < 0 <= found.min()
+    np.testing.assert_allclose(found - expected, -lowest, atol=1e-5)
+    ranker.export(path, engine, features=NAMES[:2], shift=-2.5, check=X[:, :2])
+    np.testing.assert_allclose(scores(engine, path, grid, NAMES[:2]), expected - 2.5, atol=1e-5)
+
+
+@pytest.mark.parametrize("engine", FORMATS)
+def test_check_refuses_float64_that_float32_does_not_have(engine, data, path):
+    X, y, qid = data
+    # Seconds since 1970: numbers of float32 are 128 apart.
+    X = np.column_stack([X[:, :4].astype(np.float64), 1.7e9 + 10 * y])
+    ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
+    with pytest.raises(
+        ValueError, match=r"rows of check .* float32, which has no 17000000\d0.0 of 'clicks': train on f"
+    ):
+        ranker.export(path, engine, features=NAMES, check=X)
+    assert not path.exists()
+
+
+def test_check_refuses_a_document_that_is_wrong(rankers, data, path, monkeypatch):
+    write = FORMATS["vespa"]
+    monkeypatch.setitem(FORMATS, "vespa", lambda forest, target: write(forest.plus(1e-3), target))
+    for ranker in rankers.values():
+        with pytest.raises(ValueError, match=r"vespa would give (\d+) of \1 rows .* report this model as a fault"):
+            ranker.export(path, "vespa", features=NAMES, check=data[0])
+    tiny = data[0].copy()
+    tiny[:, 0] = np.where(data[1] > 0, 0, -1e-20)
+    ranker = br.LightGBMRanker(**SETTINGS).fit(tiny, *data[1:])
+    with pytest.raises(ValueError, match=r"Solr takes numbers from -1.1e-13 to 1e-35 for 0"):
+        ranker.export(path, "solr", features=NAMES, check=tiny)
