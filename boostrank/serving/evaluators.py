@@ -20,12 +20,7 @@ from boostrank.inputs.checks import check_choice
 
 #: Formats of documents, and of templates of feature sets.
 FORMATS = ("elasticsearch", "opensearch", "solr", "vespa")
-ABSENT = ("direction", "zero", "right")
-PLUGIN_TYPE = "model/xgboost+json"
-SOLR_MODEL = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
-SOLR_NORMALIZER = "org.apache.solr.ltr.norm.StandardNormalizer"
-#: Solr adds this to every threshold.
-SOLR_SLACK = np.float32(1e-6)
+_SOLR = "org.apache.solr.ltr"
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
 # The name of a rank feature of Vespa: an identifier, and it may have arguments, quoted or not, and an output. Names of
 # functions of Vespa's expressions, if they have arguments, and its keywords are computed and not looked up.
@@ -43,13 +38,7 @@ _VESPA_NAME = re.compile(
 _Visit = Callable[[Any, NDArray[np.intp]], Any]
 
 
-def evaluate(
-    format: str,  # noqa: A002
-    document: Any,
-    features: Mapping[str, ArrayLike],
-    *,
-    absent: str = "direction",
-) -> NDArray[np.float64]:
+def evaluate(format: str, document: Any, features: Mapping[str, ArrayLike]) -> NDArray[np.float64]:  # noqa: A002
     """Compute the scores that a search engine gives documents, from the model that is uploaded to it.
 
     Features are float32 numbers there, as in all these engines. The plugins of Elasticsearch and OpenSearch go left if
@@ -65,12 +54,10 @@ def evaluate(
         The model as it is uploaded, as text or as what ``json.load`` returns. For Elasticsearch and OpenSearch also
         only the definition, which is the list of trees.
     features : mapping of str to array-like, each of shape (n_documents,)
-        The values of each feature, by its name in the engine; NaN where a document does not have it.
-    absent : {"direction", "zero", "right"}, default "direction"
-        What the engine does with NaN. "direction": it goes where the node says, as the plugin of Elasticsearch does
-        since 2024, that of OpenSearch since the middle of 2026, Vespa, and Solr since 9.2 with ``isNullSameAsZero:
-        false``. "zero": it is the value 0, as in earlier versions of both plugins. "right": it goes right at every
-        node, as in the plugin of OpenSearch 3.3 and the versions after it. Solr without that setting has 0 in any case.
+        The values of each feature, by its name in the engine; NaN where a document does not have it. NaN goes where the
+        node says, as in the plugins of Elasticsearch from 1.5.9 and of OpenSearch from the middle of 2026. Before,
+        these take 0, except that of OpenSearch from 3.3, which goes right at every node. Solr takes 0, unless
+        ``isNullSameAsZero`` is false, which it has from 9.2.
 
     Returns
     -------
@@ -89,23 +76,20 @@ def evaluate(
     [0.25, -0.5, 0.25]
     """
     check_choice("format", format, FORMATS)
-    check_choice("absent", absent, ABSENT if format in ("elasticsearch", "opensearch") else ABSENT[:2])
     document = json.loads(document) if isinstance(document, str) else document
     columns = {name: np.array(values, dtype=np.float32) for name, values in features.items()}
     _require(len({values.shape for values in columns.values()}) == 1, "features must be columns of one length")
-    if absent == "zero":
-        columns = {name: _with_zeros(values) for name, values in columns.items()}
-    dtype: Any = np.float64 if format == "vespa" else np.float32
-    zeros = np.zeros(len(next(iter(columns.values()))), dtype)
+    zeros: Floats = np.zeros_like(next(iter(columns.values())))
     if format == "solr":
-        return _solr(document, columns, zeros).astype(np.float64)
-    if format != "vespa":
-        trees = _definition(document) if isinstance(document, Mapping) else document
-        return _xgboost(trees, columns, zeros, absent == "direction").astype(np.float64)
-    faults = [name for name in columns if not is_vespa_name(name)]
-    reason = "is not the name of a rank feature, such as bm25(title), or of a function; give such names as features"
-    _require(not faults, f"{', '.join(map(repr, faults))} {reason}")
-    return _xgboost(document, columns, zeros, True).astype(np.float64)
+        scores = _solr(document, columns, zeros)
+    elif format == "vespa":
+        faults = [repr(name) for name in columns if not is_vespa_name(name)]
+        reason = "is not the name of a rank feature, such as bm25(title), or of a function; give such names as features"
+        _require(not faults, f"{', '.join(faults)} {reason}")
+        scores = _xgboost(document, columns, zeros.astype(np.float64))
+    else:
+        scores = _xgboost(_definition(document) if isinstance(document, Mapping) else document, columns, zeros)
+    return scores.astype(np.float64)
 
 
 def is_vespa_name(name: str) -> bool:
@@ -133,10 +117,6 @@ def _require_fields(what: str, given: Any, required: set[str], optional: Iterabl
 def _column(columns: Mapping[str, Floats], name: str) -> Floats:
     _require(name in columns, f"it needs the feature {name!r}; features are {', '.join(columns)}")
     return columns[name]
-
-
-def _with_zeros(values: Floats) -> Floats:
-    return np.where(np.isnan(values), np.float32(0), values)
 
 
 def _number(value: Any, field: str, kinds: type | tuple[type, ...] = (int, float)) -> np.float32:
@@ -172,11 +152,11 @@ def _definition(document: Any) -> Any:
     _require_fields("model", document["model"], {"name", "model"})
     model = document["model"]["model"]
     _require_fields("the inner model", model, {"type", "definition"})
-    _require(model["type"] == PLUGIN_TYPE, f"type is {model['type']!r}, not {PLUGIN_TYPE!r}")
+    _require(model["type"] == "model/xgboost+json", f"type is {model['type']!r}, not 'model/xgboost+json'")
     return json.loads(model["definition"]) if isinstance(model["definition"], str) else model["definition"]
 
 
-def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats, has_directions: bool) -> Floats:
+def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats:
     """Scores of the plugins and of Vespa."""
     _require(isinstance(trees, list) and trees, "it must be an array of at least one tree")
 
@@ -193,7 +173,7 @@ def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats, has_direc
         _require(valid, f"node {node['nodeid']} must have the children yes and no, and one of them for missing")
         values = _column(columns, node["split"])[rows]
         is_less = values < _number(node["split_condition"], "split_condition")
-        return is_less | (np.isnan(values) & (has_directions and missing == yes)), *node["children"]
+        return is_less | (np.isnan(values) & (missing == yes)), *node["children"]
 
     return _sum_leaves(trees, visit, zeros)
 
@@ -201,7 +181,7 @@ def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats, has_direc
 def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats:
     """Scores of Solr's MultipleAdditiveTreesModel."""
     _require_fields("the document", document, {"class", "name", "features", "params"}, {"store"})
-    _require(document["class"] == SOLR_MODEL, f"the class is {document['class']!r}")
+    _require(document["class"] == f"{_SOLR}.model.MultipleAdditiveTreesModel", f"the class is {document['class']!r}")
     _require_fields("params", document["params"], {"trees"}, {"isNullSameAsZero"})
     null_is_zero = document["params"].get("isNullSameAsZero", True)
     _require(isinstance(null_is_zero, bool), f"isNullSameAsZero must be true or false; got {null_is_zero!r}")
@@ -210,7 +190,7 @@ def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
         _require_fields("a feature", feature, {"name"}, {"norm"})
         _require(feature["name"] not in inputs, f"the feature {feature['name']!r} is there twice")
         values = _column(columns, feature["name"])
-        values = _with_zeros(values) if null_is_zero else values
+        values = np.where(np.isnan(values) & null_is_zero, np.float32(0), values)
         inputs[feature["name"]] = _normalize(feature["norm"], values) if "norm" in feature else values
     required = {"feature", "threshold", "left", "right"} | (set() if null_is_zero else {"missing"})
 
@@ -221,7 +201,7 @@ def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
         _require_fields("a split", node, required, {"missing"})
         _require(node["feature"] in inputs, f"a tree with {node['feature']!r} counts 0, because features lack it")
         values = inputs[node["feature"]][rows]
-        is_left = values <= _number(node["threshold"], "threshold", str) + SOLR_SLACK
+        is_left = values <= _number(node["threshold"], "threshold", str) + np.float32(1e-6)
         is_left |= np.isnan(values) & (not null_is_zero and node["missing"] == "left")
         return is_left, node["left"], node["right"]
 
@@ -234,7 +214,7 @@ def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
 
 def _normalize(norm: Any, values: Floats) -> Floats:
     _require_fields("norm", norm, {"class", "params"})
-    _require(norm["class"] == SOLR_NORMALIZER, f"the class of norm is {norm['class']!r}, not {SOLR_NORMALIZER!r}")
+    _require(norm["class"] == f"{_SOLR}.norm.StandardNormalizer", f"the class of norm is {norm['class']!r}")
     _require_fields("params of norm", norm["params"], {"avg", "std"})
     average, deviation = (_number(norm["params"][key], key, str) for key in ("avg", "std"))
     _require(deviation > 0, f"std must be above 0; got {deviation}")

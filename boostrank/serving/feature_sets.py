@@ -95,9 +95,8 @@ def feature_set(
     queries = dict(queries or {})
     names = [str(each) for each in names]
     # Without quotes in a rank profile, only such names are read as one name.
-    faults = [
-        each for i, each in enumerate(names) if each in names[:i] or (format == "vespa" and not is_vespa_name(each))
-    ]
+    is_valid = is_vespa_name if format == "vespa" else bool
+    faults = [each for i, each in enumerate(names) if each in names[:i] or not is_valid(each)]
     if faults or not names:
         raise ValueError(f"names must be different names of features, as {format} takes them; got {faults or names}")
     # What has arguments or an output is a rank feature of Vespa, and no function of the profile.
@@ -110,12 +109,10 @@ def feature_set(
     if format == "vespa":
         return _rank_profile(names, name or "features", {each: f"attribute({each})" for each in own} | queries)
     if format == "solr":
-        return _as_json([_solr_feature(each, name or "_DEFAULT_", queries.get(each), absent) for each in names])
-    features = [_plugin_feature(each, queries.get(each, {"match": {each: "{{keywords}}"}})) for each in names]
-    return _as_json({"featureset": {"name": name or "features", "features": features}})
-
-
-def _as_json(document: Any) -> str:
+        document: Any = [_solr_feature(each, name or "_DEFAULT_", queries.get(each), absent) for each in names]
+    else:
+        features = [_plugin_feature(each, queries.get(each, {"match": {each: "{{keywords}}"}})) for each in names]
+        document = {"featureset": {"name": name or "features", "features": features}}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
@@ -135,9 +132,8 @@ def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict
 
 def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, str]) -> str:
     """The rank profile that computes features, some of them by functions."""
-    written = [
-        f"    function {each}() {{\n        expression: {expression}\n    }}\n"
-        for each, expression in functions.items()
-    ]
+    written = "".join(
+        f"    function {key}() {{\n        expression: {text}\n    }}\n" for key, text in functions.items()
+    )
     listed = "".join(f"        {each}\n" for each in names)
-    return f"rank-profile {profile} inherits default {{\n{''.join(written)}    match-features {{\n{listed}    }}\n}}"
+    return f"rank-profile {profile} inherits default {{\n{written}    match-features {{\n{listed}    }}\n}}"
