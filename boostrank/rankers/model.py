@@ -324,8 +324,9 @@ class TrainedModel(BaseEstimator):
         store : str, optional
             Name of Solr's feature store.
         shift : "min" or float, optional
-            A number to add to all scores. "min" is the least that makes no score negative, as Lucene wants: the least
-            sum of leaves, one of each tree, becomes 0, or more by the rounding of float32.
+            A number to add to all scores, at most 1,000 times as large as these. "min" is the least that makes no score
+            negative, as Lucene wants: the least sum of leaves, one of each tree, becomes 0, or more by the rounding of
+            float32.
         absent : {"missing", "zero"}, optional
             What a feature that a document does not have counts as: a missing value, for which the splits have learned
             directions, or the value 0. By default a missing value if the training had any, with a warning about

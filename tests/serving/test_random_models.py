@@ -16,6 +16,15 @@ N_MODELS, N_QUICK = 500, 40
 NAMES = ["bm25(title)", "closeness(field,embedding)", "price", "attribute(x).y"]
 #: Factors of features: LightGBM's zero, subnormal numbers of float32, and large ones.
 SCALES = [1.0, 1.0, 1.0, 10.0, 1e-3, 1e-36, 1e-40, 1e9, 1e37]
+# Values to choose from, for parameters of rankers, and of models that the libraries train themselves.
+LIGHTGBM = {"objective": ["softmax", "lambdarank"], "num_leaves": [2, 31], "min_child_samples": [1, 5]}
+LIGHTGBM |= {"boosting": ["gbdt", "gbdt", "dart"], "max_bin": [4, 255], "use_missing": [True, True, False]}
+LIGHTGBM |= {"extra_trees": [False, True], "min_split_gain": [0.0, 0.0, 0.0, 1e9]}
+XGBOOST = {"objective": ["softmax", "rank:ndcg"], "booster": ["gbtree", "dart"], "num_parallel_tree": [1, 1, 3]}
+XGBOOST |= {"max_depth": [1, 3, 9], "tree_method": ["hist", "exact"], "min_child_weight": [0, 1], "gamma": [0, 0, 1e9]}
+FOREST = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+OWN_LIGHTGBM = [FOREST, {"boosting": "dart"}, {"objective": "binary"}, {"min_data_in_leaf": 1, "use_missing": False}]
+OWN_XGBOOST = [{"booster": "dart", "rate_drop": 0.5}, {"objective": "binary:logistic"}, {"base_score": 7.25}]
 
 
 def random_features(rng, n):
@@ -37,44 +46,35 @@ def random_features(rng, n):
 
 def random_model(rng, tmp_path):
     """A fitted ranker, or one that has read a model of a library's own, and its features."""
-    n = int(rng.integers(20, 150))
-    X, y = random_features(rng, n), rng.integers(0, 3, n)
-    qid, rounds, seed = np.arange(n) // 10, int(rng.integers(1, 7)), int(rng.integers(1000))
-    is_lightgbm, kind = rng.random() < 0.5, rng.integers(8)
-    common = {"n_estimators": rounds, "random_state": seed, "n_jobs": 1}
-    ranker_class = br.LightGBMRanker if is_lightgbm else br.XGBoostRanker
-    if kind < 2:  # A model of the library itself.
-        path = tmp_path / ("model.txt" if is_lightgbm else "model.json")
-        if is_lightgbm:
-            settings = [{"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}, {"boosting": "dart"}]
-            settings += [
-                {"extra_trees": True},
-                {"objective": "binary"},
-                {"objective": "regression", "use_missing": False},
-            ]
-            parameters = {"verbose": -1, "min_data_in_leaf": 2, "seed": seed, "num_threads": 1, **rng.choice(settings)}
-            target = y > 0 if parameters.get("objective") == "binary" else y + 3
-            lgb.train(parameters, lgb.Dataset(X, target), rounds).save_model(path)
-        else:
-            settings = [{"booster": "dart", "rate_drop": 0.5}, {"objective": "binary:logistic"}, {"base_score": 7.25}]
-            parameters = {"seed": seed, "max_depth": 4, "nthread": 1, **rng.choice(settings)}
-            xgb.train(parameters, xgb.DMatrix(X, y > 0), rounds).save_model(path)
-        return ranker_class().load_model(path), X
+    n = int(rng.integers(30, 150))
+    X, y, qid = random_features(rng, n), rng.integers(0, 3, n), np.arange(n) // 10
+    is_lightgbm, kind, rounds, seed = (
+        rng.random() < 0.5,
+        rng.integers(8),
+        int(rng.integers(1, 7)),
+        int(rng.integers(999)),
+    )
+    ranker = (br.LightGBMRanker if is_lightgbm else br.XGBoostRanker)()
+    if kind > 1:
+        values = LIGHTGBM if is_lightgbm else XGBOOST
+        ranker.set_params(**{name: each[rng.integers(len(each))] for name, each in values.items()})
+        ranker.set_params(n_estimators=rounds, random_state=seed, n_jobs=1)
+        if kind == 2:
+            ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=seed)
+        elif kind == 3:
+            booster = {"boosting": "gbdt"} if is_lightgbm else {"booster": "gbtree"}
+            ranker.set_params(ensemble="folds", early_stopping_rounds=2, cv=2, **booster)
+        return ranker.fit(X, y, qid), X
+    parameters, path = (
+        {"seed": seed, **rng.choice(OWN_LIGHTGBM if is_lightgbm else OWN_XGBOOST)},
+        tmp_path / "model.json",
+    )
     if is_lightgbm:
-        settings = [
-            {"boosting": "dart", "min_child_samples": 3},
-            {"num_leaves": 2},
-            {"max_bin": 4},
-            {"objective": "lambdarank"},
-        ]
-        settings += [{"num_leaves": 63, "min_child_samples": 1}, {"use_missing": False}, {"min_child_samples": 999}]
+        data = lgb.Dataset(X, y > 0 if "objective" in parameters else y + 3)
+        lgb.train({"verbose": -1, "num_threads": 1, **parameters}, data, rounds).save_model(path)
     else:
-        settings = [{"booster": "dart"}, {"num_parallel_tree": 3, "subsample": 0.5}, {"objective": "rank:ndcg"}]
-        settings += [{"max_depth": 9, "min_child_weight": 0}, {"tree_method": "exact"}, {"max_bin": 4}, {"gamma": 1e9}]
-    ranker = ranker_class(**common, **rng.choice(settings))
-    if kind == 2:
-        ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=seed)
-    return ranker.fit(X, y, qid), X
+        xgb.train({"nthread": 1, **parameters}, xgb.DMatrix(X, y > 0), rounds).save_model(path)
+    return ranker.load_model(path), X
 
 
 def with_thresholds(rng, X, document):
