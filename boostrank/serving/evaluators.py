@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice
 
 #: Formats of documents, and of templates of feature sets.
@@ -32,10 +32,6 @@ _VESPA_NAME = re.compile(
     [A-Za-z_@][\w@$]* ( \( ( [\w@$.,\ ()-] | "[^"\\]*" | '[^'\\]*' )+ \) )? ( \.[\w@$]+ )*""",
     re.ASCII | re.VERBOSE,
 )
-
-
-# What a node does with rows, given by their numbers: the value of a leaf, or which rows go left, and both children.
-_Visit = Callable[[Any, NDArray[np.intp]], Any]
 
 
 def evaluate(format: str, document: Any, features: Mapping[str, ArrayLike]) -> NDArray[np.float64]:  # noqa: A002
@@ -128,8 +124,11 @@ def _number(value: Any, field: str, kinds: type | tuple[type, ...] = (int, float
     return number
 
 
-def _sum_leaves(trees: list[Any], visit: _Visit, zeros: Floats) -> Floats:
-    """Add the leaves of all trees to zeros, in their sequence, in the type of these."""
+def _sum_leaves(trees: list[Any], visit: Callable[[Any, Ints], Any], zeros: Floats) -> Floats:
+    """Add the leaves of all trees to zeros, in their sequence, in the type of these.
+
+    `visit` returns the value of a leaf, or which rows of those with these numbers go left, and both children.
+    """
     total = zeros.copy()
     for tree in trees:
         values = zeros.copy()
@@ -160,7 +159,7 @@ def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
     """Scores of the plugins and of Vespa."""
     _require(isinstance(trees, list) and trees, "it must be an array of at least one tree")
 
-    def visit(node: Any, rows: NDArray[np.intp]) -> Any:
+    def visit(node: Any, rows: Ints) -> Any:
         if "leaf" in node:
             _require_fields("a leaf", node, {"nodeid", "leaf"}, {"depth"})
             value = _number(node["leaf"], "leaf")
@@ -192,9 +191,10 @@ def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
         values = _column(columns, feature["name"])
         values = np.where(np.isnan(values) & null_is_zero, np.float32(0), values)
         inputs[feature["name"]] = _normalize(feature["norm"], values) if "norm" in feature else values
+    _require(inputs, "it must have at least one feature")
     required = {"feature", "threshold", "left", "right"} | (set() if null_is_zero else {"missing"})
 
-    def visit(node: Any, rows: NDArray[np.intp]) -> Any:
+    def visit(node: Any, rows: Ints) -> Any:
         if "feature" not in node:
             _require_fields("a leaf", node, {"value"})
             return _number(node["value"], "value", str)

@@ -25,6 +25,7 @@ def split(children, threshold=0.5, feature="price", missing=0, number=0):
 
 STUMP = split([leaf(1.5), leaf(-2.5, 2)])
 SOLR_STUMP = {"feature": "price", "threshold": "2", "left": {"value": "4"}, "right": {"value": "8"}}
+NO_NORM = {"class": f"{SOLR}.norm.StandardNormalizer", "params": {"avg": "1", "std": "0"}}
 
 
 def random_tree(rng, n_levels, numbers):
@@ -40,13 +41,10 @@ def random_tree(rng, n_levels, numbers):
 
 
 def walk(node, row):
-    """The leaf of a document in the trees of XGBoost's JSON, as float64."""
     while "leaf" not in node:
-        value = row[node["split"]]
-        goes = (
-            node["missing"] if np.isnan(value) else node["yes" if value < np.float32(node["split_condition"]) else "no"]
-        )
-        node = node["children"][0 if goes == node["yes"] else 1]
+        value, threshold = row[node["split"]], np.float32(node["split_condition"])
+        goes = node["missing"] if np.isnan(value) else node["yes" if value < threshold else "no"]
+        node = node["children"][goes != node["yes"]]
     return node["leaf"]
 
 
@@ -60,6 +58,7 @@ def walk_solr(node, row):
 def solr_document(trees, **params):
     params = {"trees": [{"weight": "0.5", "root": tree} for tree in trees]} | params
     features = [{"name": name} for name in NAMES]
+    features[0]["norm"] = {"class": f"{SOLR}.norm.StandardNormalizer", "params": {"avg": "1", "std": "0.5"}}
     return {"class": f"{SOLR}.model.MultipleAdditiveTreesModel", "name": "m", "features": features, "params": params}
 
 
@@ -83,22 +82,8 @@ def test_scores_are_those_of_a_slow_walk(seed):
     assert evaluate("vespa", trees, features).tolist() == scores(rows, np.float64)
     for null_is_zero, given in ((False, rows), (True, with_zeros)):
         document = solr_document(solr_trees, isNullSameAsZero=null_is_zero)
-        expected = scores(given, np.float32, solr_trees, walk_solr)
-        assert evaluate("solr", document, features).tolist() == expected
-
-
-def test_a_normalizer_of_solr_comes_before_the_thresholds():
-    document = solr_document([SOLR_STUMP])
-    document["features"][2]["norm"] = {"class": f"{SOLR}.norm.StandardNormalizer", "params": {"avg": "1", "std": "0.5"}}
-    assert evaluate("solr", document, dict.fromkeys(NAMES, (2.0, 2.1))).tolist() == [2.0, 4.0]
-
-
-def without(node, field):
-    return {key: value for key, value in node.items() if key != field}
-
-
-def plugin_body(kind):
-    return {"model": {"name": "m", "model": {"type": kind, "definition": [STUMP]}}}
+        given = [row | {NAMES[0]: (row[NAMES[0]] - np.float32(1)) / np.float32(0.5)} for row in given]
+        assert evaluate("solr", document, features).tolist() == scores(given, np.float32, solr_trees, walk_solr)
 
 
 @for_each(
@@ -106,30 +91,35 @@ def plugin_body(kind):
     [
         ("opensearch", [], "at least one tree"),
         ("opensearch", {"splits": [STUMP]}, "the document has the fields splits"),
-        ("opensearch", plugin_body("model/ranklib"), "type is 'model/ranklib'"),
+        ("opensearch", {"model": {"name": "m", "model": {"type": "a", "definition": [STUMP]}}}, "type is 'a'"),
         ("opensearch", [STUMP | {"gain": 1.0}], "a split has the fields children, depth, gain"),
-        ("opensearch", [without(STUMP, "depth")], "a split has the fields children, missing"),
+        ("opensearch", [{"nodeid": 0, "split": "price"}], "a split has the fields nodeid, split"),
         ("opensearch", [leaf(1.0) | {"cover": 3.0}], "a leaf has the fields cover"),
         ("opensearch", [leaf("1.0")], "leaf must not be '1.0'"),
         ("opensearch", [leaf(1e39)], "leaf must be within the range of float32"),
         ("opensearch", [leaf(float("nan"))], "leaf must be within"),
         ("opensearch", [STUMP | {"children": STUMP["children"][::-1]}], "must have the children yes and no"),
-        ("opensearch", [STUMP | {"children": STUMP["children"][:1]}], "must have the children yes and no"),
         ("opensearch", [STUMP | {"missing": 7}], "one of them for missing"),
         ("opensearch", [STUMP | {"depth": "0"}], "node 0 must have"),
         ("vespa", [STUMP | {"split": "pprice"}], "needs the feature 'pprice'"),
         ("solr", solr_document([SOLR_STUMP | {"threshold": 2.0}]), "threshold must not be 2.0"),
-        ("solr", solr_document([without(SOLR_STUMP, "left")]), "a split has the fields feature, right, threshold"),
+        ("solr", solr_document([{"feature": "price"}]), "a split has the fields feature"),
         ("solr", solr_document([SOLR_STUMP | {"right": {"value": "8", "left": {}}}]), "a leaf has the fields left, v"),
         ("solr", solr_document([SOLR_STUMP | {"feature": "pprice"}]), "a tree with 'pprice' counts 0"),
         ("solr", solr_document([SOLR_STUMP], isNullSameAsZero=False), "a split has the fields feature, left, right"),
         ("solr", solr_document([SOLR_STUMP], isNullSameAsZero="false"), "must be true or false; got 'false'"),
         ("solr", solr_document([SOLR_STUMP]) | {"class": "LinearModel"}, "the class is 'LinearModel'"),
+        ("solr", solr_document([]) | {"features": []}, "at least one feature"),
+        ("solr", solr_document([]) | {"features": [{"name": "price"}, {"name": "price"}]}, "'price' is there twice"),
+        ("solr", solr_document([]) | {"features": [{"name": "price", "norm": NO_NORM}]}, "std must be above 0; got 0"),
+        ("opensearch", [leaf(True)], "leaf must not be True"),
     ],
 )
 def test_documents_that_engines_refuse_or_read_in_another_way_are_refused(engine, document, fault):
     with pytest.raises(ValueError, match=fault):
         evaluate(engine, document, dict.fromkeys(NAMES, (1.0,)))
+    with pytest.raises(ValueError, match="columns of one length"):
+        evaluate(engine, document, {"price": [1.0], "title": [1.0, 2.0]})
 
 
 COMPUTED = ["price-discount", "max(a,b)", "if", "a b", "isNan(x)", "x)", "g(x))", "ünï", '"x"', ""]
