@@ -518,5 +518,4 @@ def import_treelite() -> ModuleType:
         import treelite
     except ImportError as error:
         raise ImportError(f"the export needs the package treelite ({error}): pip install treelite") from error
-    module: ModuleType = treelite
-    return module
+    return treelite

@@ -14,10 +14,11 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, check_number, did_you_mean
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.warnings import warn
-from boostrank.serving.evaluators import evaluate
+from boostrank.serving.evaluators import FORMATS, evaluate
 from boostrank.serving.forest import UNIT, Forest
-from boostrank.serving.writers import FORMATS, SOLR_ZERO, Target
+from boostrank.serving.writers import SOLR_ZERO, WRITERS, Target
 
+FilePath = str | os.PathLike[str]
 #: How many times as large as all scores a shift may be.
 MAX_SHIFT = 1000
 # What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
@@ -26,11 +27,10 @@ _NEEDED = {
     "opensearch": "the plugin of the middle of 2026 or newer",
     "solr": 'Solr 9.2 or newer, and features whose "defaultValue" is "NaN"',
 }
-Path_ = str | os.PathLike[str]
 
 
 def export_model(
-    path: Path_, library: Backend, booster: Any, engine: str, target: Target, shift: Any, absent: Any, X: Any
+    path: FilePath, library: Backend, booster: Any, engine: str, target: Target, shift: Any, absent: Any, X: Any
 ) -> None:
     """Write a booster as the document of a search engine; `X` are the features to check, or None.
 
@@ -55,18 +55,16 @@ def export_model(
             "float32 would lose the differences of scores. Give shift='min'"
         )
     forest = forest.plus(constant)
-    document = FORMATS[engine](forest, target)
+    document = WRITERS[engine](forest, target)
 
     def predict(values: Floats) -> Floats:
         values = np.where(np.isnan(values), 0.0, values) if absent == "zero" else values
         return library.predict(booster, values) + constant
 
-    if X is None:
-        # It refuses what the engine would refuse.
-        evaluate(engine, document, {feature: [0.0] for feature in target.features})
-    else:
-        tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
-        check_scores(engine, document, target.features, X, predict, tolerance)
+    tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
+    # One row at least: what the engine would refuse is refused.
+    X = np.zeros((1, len(target.features))) if X is None else X
+    check_scores(engine, document, target.features, X, predict, tolerance)
     write_atomically(path, lambda temporary: Path(temporary).write_text(document, encoding="utf-8"))
 
 
@@ -77,18 +75,20 @@ def check_scores(
     with np.errstate(over="ignore"):
         rounded = X.astype(np.float32)
     found, expected = evaluate(engine, document, dict(zip(features, rounded.T, strict=True))), predict(X)
-    differ = ~(np.abs(found - expected) <= tolerance)
+    errors = np.abs(found - expected)
+    differ = errors > tolerance
     if not differ.any():
         return
-    i = int(np.argmax(np.abs(found - expected)))
+    is_rounding = np.abs(found - predict(rounded.astype(np.float64))) <= tolerance
+    i = int(np.argmax(np.where(is_rounding & ~is_rounding[differ].all(), 0.0, errors)))
     cause = "Please report this model as a fault of boostrank"
-    if (np.abs(found - predict(rounded.astype(np.float64))) <= tolerance)[differ].all():
+    if is_rounding[i]:
         # Rows in which one value is rounded.
         j = int(np.argmax(np.abs(predict(np.where(np.eye(X.shape[1]) > 0, rounded[i], X[i])) - expected[i])))
         cause = f"The engine holds features in float32, which has no {X[i, j]} of {features[j]!r}: train on float32"
-    elif np.isnan(X[differ]).any(axis=1).all():
+    elif np.isnan(X[i]).any():
         cause = "The model or the format knows no missing values: replace them in X as the engine does, or see absent"
-    elif engine == "solr" and (np.abs(X[differ]) < SOLR_ZERO)[X[differ] != 0].any():
+    elif engine == "solr" and ((np.abs(X[i]) < SOLR_ZERO) & (X[i] != 0)).any():
         cause = f"Solr takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0: replace them by 0, or multiply the feature"
     raise ValueError(
         f"{engine} would give {differ.sum()} of {len(X)} rows of check another score than the model: row {i} "
@@ -97,16 +97,14 @@ def check_scores(
 
 
 def make_target(
-    path: Path_, engine: str, known: Any, number: int, features: Any, name: str | None, store: str | None
+    path: FilePath, engine: str, known: Any, number: int, features: Any, name: str | None, store: str | None
 ) -> Target:
     """The names in the engine; `known` are those of the features in the model, or None, and `number` their number."""
     check_choice("format", engine, FORMATS)
-    if (store is not None and engine != "solr") or (name is not None and engine == "vespa"):
-        used = "has the name of its file: leave out name" if engine == "vespa" and store is None else "has no store"
-        raise ValueError(f"a model of {engine} {used}; got name={name!r}, store={store!r}")
-    for text in (name, store):
-        if text is not None and (not isinstance(text, str) or not text or "/" in text):
-            raise ValueError(f"name and store must be texts without '/', since URLs contain them; got {text!r}")
+    for argument, text, is_taken in (("name", name, engine != "vespa"), ("store", store, engine == "solr")):
+        if text is not None and (not is_taken or not isinstance(text, str) or not text or "/" in text):
+            expected = "a text without '/', which separates parts of URLs" if is_taken else f"left out: {engine} takes none"
+            raise ValueError(f"{argument} must be {expected}; got {text!r}")
     own = [] if known is None else list(known)
     if isinstance(features, Mapping):
         for feature in features:

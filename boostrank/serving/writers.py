@@ -92,8 +92,8 @@ def write_solr(forest: Forest, target: Target) -> str:
     return json.dumps({**document, "features": list(features.values()), "params": params})
 
 
-#: Formats by name.
-FORMATS = {"elasticsearch": write_plugin, "opensearch": write_plugin, "solr": write_solr, "vespa": write_vespa}
+#: The functions that write documents, by format.
+WRITERS = {"elasticsearch": write_plugin, "opensearch": write_plugin, "solr": write_solr, "vespa": write_vespa}
 
 
 def _xgboost_trees(forest: Forest, features: Sequence[str], as_number: Callable[[float], float]) -> list[Any]:

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 
 import boostrank as br
 from boostrank.serving import evaluate
-from boostrank.serving.forest import LARGEST, MAX_DEPTH, ZERO, Forest, Split, as_thresholds
-from boostrank.serving.writers import FORMATS, Target
+from boostrank.serving.forest import LARGEST, MAX_DEPTH, Forest, Split
+from boostrank.serving.writers import WRITERS, Target
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 NAMES = ["price", "bm25(title)", "closeness(field,embedding)", "age", "clicks"]
@@ -42,29 +42,23 @@ def scores(engine, path, X, names=NAMES):
     return evaluate(engine, path.read_text(encoding="utf-8"), dict(zip(names, X.T, strict=True)))
 
 
-@pytest.mark.parametrize("engine", FORMATS)
+@pytest.mark.parametrize("engine", WRITERS)
 @pytest.mark.parametrize("ranker_class", RANKERS)
 def test_names(engine, ranker_class, rankers, data, path):
-    X = data[0]
+    X, ranker, names = data[0], rankers[ranker_class], NAMES if engine == "vespa" else HOSTILE
     for features in (X, X.astype(np.float64), csr_matrix(X), X.tolist()):
-        rankers[ranker_class].export(path, engine, features=NAMES, check=features)
-    expected = scores(engine, path, X)
-    np.testing.assert_allclose(expected, rankers[ranker_class].predict(X), atol=1e-5)
+        ranker.export(path, engine, features=names, check=features)
+        np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
     own = [f"own {i}" for i in range(5)]
-    named = ranker_class(**SETTINGS).fit(pd.DataFrame(X, columns=own), *data[1:])
-    frame = pd.DataFrame(X, columns=own).assign(qid=0)
-    named.export(path, engine, features=dict(zip(own, NAMES, strict=True)), check=frame)
-    np.testing.assert_array_equal(scores(engine, path, X), expected)
+    frame = pd.DataFrame(X, columns=own).assign(qid=data[2])
+    named = ranker_class(**SETTINGS).fit(frame, data[1])
+    named.export(path, engine, features=dict(zip(own, names, strict=True)), check=frame)
+    np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
     with pytest.raises(ValueError, match=r"no feature of the model .did you mean 'own 3'"):
         named.export(path, engine, features={"own3": "age"})
-    if engine == "vespa":
-        with pytest.raises(ValueError, match="own 0"):
-            named.export(path, engine)
-    else:
+    if engine != "vespa":
         named.export(path, engine, features={"own 3": "age"})
-        np.testing.assert_array_equal(scores(engine, path, X, [*own[:3], "age", own[4]]), expected)
-        rankers[ranker_class].export(path, engine, features=HOSTILE)
-        np.testing.assert_array_equal(scores(engine, path, X, HOSTILE), expected)
+        assert np.ptp(scores(engine, path, X, [*own[:3], "age", own[4]]) - named.predict(frame)) < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -75,12 +69,11 @@ def test_names(engine, ranker_class, rankers, data, path):
         ({"features": NAMES[:4]}, "features must be 5 different names .*; got 4"),
         ({"features": [*NAMES[:4], "age"]}, r"these are not: \['age'\]"),
         ({"features": [*NAMES[:4], 5]}, r"these are not: \[5\]"),
-        ({"features": "price"}, "got 1"),
         ({"features": {"prise": "price"}}, "features has 'prise', which is no feature of the model; .* no names"),
         ({"format": "vespa", "features": ["a-b", *NAMES[1:]]}, "'a-b'"),
-        ({"format": "vespa", "name": "shop"}, "vespa has the name of its file: leave out name"),
-        ({"store": "shoes"}, "elasticsearch has no store"),
-        ({"name": "a/b"}, "name and store must be texts without '/'.*'a/b'"),
+        ({"format": "vespa", "name": "shop"}, "name must be left out: vespa takes none; got 'shop'"),
+        ({"store": "shoes"}, "store must be left out: elasticsearch takes none; got 'shoes'"),
+        ({"name": "a/b"}, "name must be a text without '/', .*'a/b'"),
         ({"absent": "nan"}, "absent must be one of missing, zero"),
         ({"shift": "mni"}, "shift, if it is not 'min', must be None or a finite number; got 'mni'"),
         ({"shift": 1e6}, r"shift=1e\+06 is more than 1,000 times the largest score"),
@@ -100,16 +93,16 @@ def test_without_treelite(rankers, path, monkeypatch):
             ranker.export(path, "solr", features=NAMES)
 
 
-REFUSED = [
-    (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
-    (br.LightGBMRanker, {"zero_as_missing": True}, "zero_as_missing"),
-    (br.LightGBMRanker, {"categorical_feature": [1]}, "categories of the feature 1.*get_dummies"),
-    (br.XGBoostRanker, {"feature_types": {1: "c"}}, "categories of the feature 1.*get_dummies"),
-    (br.XGBoostRanker, {"missing": 0}, "takes 0 as a missing value"),
-]
-
-
-@pytest.mark.parametrize(("ranker_class", "native", "message"), REFUSED)
+@pytest.mark.parametrize(
+    ("ranker_class", "native", "message"),
+    [
+        (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
+        (br.LightGBMRanker, {"zero_as_missing": True}, "zero_as_missing"),
+        (br.LightGBMRanker, {"categorical_feature": [1]}, "categories of the feature 1.*get_dummies"),
+        (br.XGBoostRanker, {"feature_types": {1: "c"}}, "categories of the feature 1.*get_dummies"),
+        (br.XGBoostRanker, {"missing": 0}, "takes 0 as a missing value"),
+    ],
+)
 def test_models_that_no_engine_can_represent(ranker_class, native, message, data, path):
     X, y, qid = data
     ranker = ranker_class(**SETTINGS, **native).fit(np.column_stack([X[:, 0], y]), y, qid)
@@ -135,30 +128,17 @@ def test_deep_trees():
     forest = Forest.of_booster(Chain(MAX_DEPTH), None)
     X = np.arange(5, -MAX_DEPTH - 5, -1.0)
     expected = (X[:, None] < -np.arange(MAX_DEPTH)).sum(axis=1)
-    for engine, write in FORMATS.items():
+    for engine, write in WRITERS.items():
         text = write(forest, Target(["x"], "deep", None))
         np.testing.assert_array_equal(evaluate(engine, text, {"x": X}), expected)
     with pytest.raises(ValueError, match=f"more than {MAX_DEPTH} levels"):
         Forest.of_booster(Chain(MAX_DEPTH + 1), None)
 
 
-def test_thresholds_are_exact_in_float32():
-    rng = np.random.default_rng(0)
-    limits = rng.normal(size=2000) * 10.0 ** rng.uniform(-44, 38, 2000)
-    limits = np.concatenate([limits, limits.astype(np.float32), [0.0, -0.0, 1.0, 1e300, -1e300, np.inf, ZERO, -ZERO]])
-    with np.errstate(over="ignore"):
-        near = limits.astype(np.float32)
-    below, above = (np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))
-    for x in (below, near, above, np.zeros_like(near)):
-        is_left = np.where(np.abs(x) <= ZERO, 0.0, x.astype(np.float64)) <= limits
-        finite = np.abs(x) < LARGEST
-        np.testing.assert_array_equal((x < as_thresholds(limits))[finite], is_left[finite])
-
-
 def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
     thresholds = [-0.9999999, -1e-9, 1e-12, 0.1, 5.0, 31.9, LARGEST]
     trees = [[Split(0, float(np.float32(t)), t > 0, 1, 2), 1.0, 0.0] for t in thresholds]
-    text = FORMATS["solr"](Forest(trees, False), Target(["x", "unused"], "m", None))
+    text = WRITERS["solr"](Forest(trees, False), Target(["x", "unused"], "m", None))
     (feature,) = json.loads(text)["features"]
     assert np.log2(float(feature["norm"]["params"]["std"])) % 1 == 0
     at = np.float32(thresholds[:-1])
@@ -167,10 +147,10 @@ def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
     np.testing.assert_array_equal(evaluate("solr", text, {"x": x}), expected)
     trees += [[Split(0, float(np.float32(1e37)), True, 1, 2), 1.0, 0.0]]
     with pytest.raises(ValueError, match=r"those of 'x', from 1e-12 to 1e\+37: multiply this feature"):
-        FORMATS["solr"](Forest(trees, False), Target(["x"], "m", None))
+        WRITERS["solr"](Forest(trees, False), Target(["x"], "m", None))
 
 
-@pytest.mark.parametrize("engine", FORMATS)
+@pytest.mark.parametrize("engine", WRITERS)
 def test_missing_values(engine, data, path):
     X, y, qid = data
     rng = np.random.default_rng(0)
@@ -184,18 +164,14 @@ def test_missing_values(engine, data, path):
             with pytest.warns(UserWarning, match=f"missing values, and {engine} knows them only with"):
                 trained.export(path, engine, features=NAMES, check=with_missing)
         assert np.abs(trained.predict(with_missing) - trained.predict(with_zeros)).max() > 0.01
-        trained.export(path, engine, features=NAMES, absent="zero", check=with_missing)
-        np.testing.assert_allclose(scores(engine, path, with_missing), trained.predict(with_zeros), atol=1e-5)
-        trained.export(path, engine, features=NAMES, absent="missing", check=with_missing)
-        np.testing.assert_allclose(scores(engine, path, with_missing), trained.predict(with_missing), atol=1e-5)
-        # A training without missing values: absent features count as 0, in all versions of the engine.
+        for absent, same in (("zero", with_zeros), ("missing", with_missing)):
+            trained.export(path, engine, features=NAMES, absent=absent, check=with_missing)
+            np.testing.assert_allclose(scores(engine, path, with_missing), trained.predict(same), atol=1e-5)
+        # A training without missing values: absent features count as 0, as in old versions of the engine.
         plain = ranker_class(**SETTINGS).fit(with_zeros, y, qid)
         plain.export(path, engine, features=NAMES, check=with_zeros)
         assert "isNullSameAsZero" not in path.read_text()
-        for absent in ("direction", "zero"):
-            columns = dict(zip(NAMES, with_missing.T, strict=True))
-            found = evaluate(engine, path.read_text(), columns, absent=absent)
-            np.testing.assert_allclose(found, plain.predict(with_zeros), atol=1e-5)
+        np.testing.assert_allclose(scores(engine, path, with_missing), plain.predict(with_zeros), atol=1e-5)
         if ranker_class is br.XGBoostRanker:
             before = path.read_text()
             with pytest.raises(ValueError, match=r"knows no missing values: replace them .* or see absent"):
@@ -203,7 +179,7 @@ def test_missing_values(engine, data, path):
             assert path.read_text() == before
 
 
-@pytest.mark.parametrize("engine", FORMATS)
+@pytest.mark.parametrize("engine", WRITERS)
 @pytest.mark.parametrize("ranker_class", RANKERS)
 def test_the_least_shift_makes_no_score_negative(engine, ranker_class, data, path):
     X, y, qid = data
@@ -217,26 +193,21 @@ def test_the_least_shift_makes_no_score_negative(engine, ranker_class, data, pat
     lowest = sum(min(node for node in tree if not isinstance(node, Split)) for tree in forest.trees)
     assert lowest <= expected.min() < 0 <= found.min()
     np.testing.assert_allclose(found - expected, -lowest, atol=1e-5)
-    ranker.export(path, engine, features=NAMES[:2], shift=-2.5, check=X[:, :2])
-    np.testing.assert_allclose(scores(engine, path, grid, NAMES[:2]), expected - 2.5, atol=1e-5)
 
 
-@pytest.mark.parametrize("engine", FORMATS)
-def test_check_refuses_float64_that_float32_does_not_have(engine, data, path):
+def test_check_refuses_float64_that_float32_does_not_have(data, path):
     X, y, qid = data
     # Seconds since 1970: numbers of float32 are 128 apart.
     X = np.column_stack([X[:, :4].astype(np.float64), 1.7e9 + 10 * y])
     ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
-    with pytest.raises(
-        ValueError, match=r"rows of check .* float32, which has no 17000000\d0.0 of 'clicks': train on f"
-    ):
-        ranker.export(path, engine, features=NAMES, check=X)
+    with pytest.raises(ValueError, match=r"float32, which has no 17000000\d0.0 of 'clicks': train on float32"):
+        ranker.export(path, "solr", features=NAMES, check=X)
     assert not path.exists()
 
 
 def test_check_refuses_a_document_that_is_wrong(rankers, data, path, monkeypatch):
-    write = FORMATS["vespa"]
-    monkeypatch.setitem(FORMATS, "vespa", lambda forest, target: write(forest.plus(1e-3), target))
+    write = WRITERS["vespa"]
+    monkeypatch.setitem(WRITERS, "vespa", lambda forest, target: write(forest.plus(1e-3), target))
     for ranker in rankers.values():
         with pytest.raises(ValueError, match=r"vespa would give (\d+) of \1 rows .* report this model as a fault"):
             ranker.export(path, "vespa", features=NAMES, check=data[0])

@@ -10,7 +10,7 @@ import xgboost as xgb
 
 import boostrank as br
 from boostrank.serving import evaluate
-from boostrank.serving.writers import FORMATS
+from boostrank.serving.writers import WRITERS
 
 N_MODELS, N_QUICK = 500, 40
 NAMES = ["bm25(title)", "closeness(field,embedding)", "price", "attribute(x).y"]
@@ -105,7 +105,7 @@ def test_scores_are_those_of_predict(seeds, tmp_path):
         texts, has_missing = {}, np.isnan(X).any()
         # By default, missing values count as such if the training had any; XGBoost's small models may not show it.
         absent = rng.choice(["missing", "zero"] if has_missing else ["missing", "zero", None])
-        for engine in FORMATS:
+        for engine in WRITERS:
             try:
                 ranker.export(tmp_path / "model", engine, features=NAMES, absent=absent)
             except ValueError as error:
