@@ -79,10 +79,9 @@ def check_scores(
     differ = errors > tolerance
     if not differ.any():
         return
-    is_rounding = np.abs(found - predict(rounded.astype(np.float64))) <= tolerance
-    i = int(np.argmax(np.where(is_rounding & ~is_rounding[differ].all(), 0.0, errors)))
+    i = int(np.argmax(errors))
     cause = "Please report this model as a fault of boostrank"
-    if is_rounding[i]:
+    if abs(found[i] - predict(rounded[[i]].astype(np.float64))[0]) <= tolerance:
         # Rows in which one value is rounded.
         j = int(np.argmax(np.abs(predict(np.where(np.eye(X.shape[1]) > 0, rounded[i], X[i])) - expected[i])))
         cause = f"The engine holds features in float32, which has no {X[i, j]} of {features[j]!r}: train on float32"
@@ -103,7 +102,9 @@ def make_target(
     check_choice("format", engine, FORMATS)
     for argument, text, is_taken in (("name", name, engine != "vespa"), ("store", store, engine == "solr")):
         if text is not None and (not is_taken or not isinstance(text, str) or not text or "/" in text):
-            expected = "a text without '/', which separates parts of URLs" if is_taken else f"left out: {engine} takes none"
+            expected = (
+                "a text without '/', which separates parts of URLs" if is_taken else f"left out: {engine} takes none"
+            )
             raise ValueError(f"{argument} must be {expected}; got {text!r}")
     own = [] if known is None else list(known)
     if isinstance(features, Mapping):
