@@ -63,7 +63,7 @@ def export_model(
 
     tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
     # One row at least: what the engine would refuse is refused.
-    X = np.zeros((1, len(target.features))) if X is None else X
+    X = np.zeros((1, len(target.features))) if X is None else np.asarray(X)
     check_scores(engine, document, target.features, X, predict, tolerance)
     write_atomically(path, lambda temporary: Path(temporary).write_text(document, encoding="utf-8"))
 

@@ -183,9 +183,7 @@ def to_treelite(booster: Any) -> Any:
     plain = _with_plain_sums(booster, "treelite", "an export")
     kinds = {int(kind) for kind in " ".join(_DECISION_TYPES.findall(plain.model_to_string())).split()}
     if any(kind & _MISSING_TYPE == _MISSING_ZERO for kind in kinds):
-        raise ValueError(
-            "treelite ignores that this model takes 0 as a missing value: train without zero_as_missing for an export"
-        )
+        raise ValueError("treelite does not know zero_as_missing: train without it for an export")
     return treelite.frontend.from_lightgbm(plain)
 
 
