@@ -370,8 +370,6 @@ class TrainedModel(BaseEstimator):
 
         known, X = getattr(self, "feature_names_in_", None), None if check is None else self._checked_features(check)
         target = make_target(path, format, known, self.n_features_in_, features, name, store)
-        if X is not None:
-            X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: X)()
         export_model(path, self._library, self.booster_, format, target, shift, absent, X)
 
     def __sklearn_tags__(self) -> Any:

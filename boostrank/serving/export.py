@@ -13,6 +13,7 @@ from boostrank.backends.base import Backend
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, check_number, did_you_mean
 from boostrank.inputs.files import write_atomically
+from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.warnings import warn
 from boostrank.serving.evaluators import FORMATS, evaluate
 from boostrank.serving.forest import UNIT, Forest
@@ -63,7 +64,8 @@ def export_model(
 
     tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
     # One row at least: what the engine would refuse is refused.
-    X = np.zeros((1, len(target.features))) if X is None else np.asarray(X)
+    X = np.zeros((1, len(target.features))) if X is None else X
+    X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: np.asarray(X))()
     check_scores(engine, document, target.features, X, predict, tolerance)
     write_atomically(path, lambda temporary: Path(temporary).write_text(document, encoding="utf-8"))
 
