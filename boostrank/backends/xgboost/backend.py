@@ -210,7 +210,10 @@ def to_onnx(booster: Any) -> Any:
 
 def to_treelite(booster: Any) -> Any:
     """Convert the booster to a ``treelite.Model``."""
-    return import_treelite().frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))
+    treelite = import_treelite()
+    if categories(booster):
+        raise ValueError("treelite takes no categories: train on a column of 0 and 1 for each (pandas.get_dummies)")
+    return treelite.frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))
 
 
 def _with_plain_sums(booster: Any, converted: str) -> Any:
