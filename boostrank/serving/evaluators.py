@@ -162,8 +162,8 @@ def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
     def visit(node: Any, rows: Ints) -> Any:
         if "leaf" in node:
             _require_fields("a leaf", node, {"nodeid", "leaf"}, {"depth"})
-            value = _number(node["leaf"], "leaf")
-            return value if zeros.dtype == np.float32 else node["leaf"]
+            _number(node["leaf"], "leaf")
+            return node["leaf"]
         _require_fields("a split", node, _SPLIT, {"missing"})
         yes, no, missing = node["yes"], node["no"], node.get("missing", node["no"])
         integers = all(isinstance(number, int) for number in (yes, no, missing, node["depth"]))

@@ -10,7 +10,6 @@ from typing import Any
 from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.serving.evaluators import FORMATS, is_vespa_name
 
-_SOLR_FEATURE = "org.apache.solr.ltr.feature.SolrFeature"
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
 
@@ -125,9 +124,10 @@ def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
 def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict[str, Any]:
     """A feature of Solr; ``${keywords}`` is the parameter ``efi.keywords`` of the request."""
     if not isinstance(query, Mapping):
-        query = {"class": _SOLR_FEATURE, "params": {"q": query or f"{{!field f='{name}'}}${{keywords}}"}}
-    default = {"defaultValue": "NaN"} if absent else {}
-    return {"store": store, "name": name, **query, "params": {**query.get("params", {}), **default}}
+        text = query or f"{{!field f='{name}'}}${{keywords}}"
+        query = {"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": text}}
+    params = query.get("params", {}) | ({"defaultValue": "NaN"} if absent else {})
+    return {"store": store, "name": name, **query, "params": params}
 
 
 def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, str]) -> str:

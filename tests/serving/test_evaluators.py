@@ -90,14 +90,10 @@ def test_scores_are_those_of_a_slow_walk(seed):
     "engine, document, fault",
     [
         ("opensearch", [], "at least one tree"),
-        ("opensearch", {"splits": [STUMP]}, "the document has the fields splits"),
         ("opensearch", {"model": {"name": "m", "model": {"type": "a", "definition": [STUMP]}}}, "type is 'a'"),
-        ("opensearch", [STUMP | {"gain": 1.0}], "a split has the fields children, depth, gain"),
         ("opensearch", [{"nodeid": 0, "split": "price"}], "a split has the fields nodeid, split"),
         ("opensearch", [leaf(1.0) | {"cover": 3.0}], "a leaf has the fields cover"),
-        ("opensearch", [leaf("1.0")], "leaf must not be '1.0'"),
         ("opensearch", [leaf(1e39)], "leaf must be within the range of float32"),
-        ("opensearch", [leaf(float("nan"))], "leaf must be within"),
         ("opensearch", [STUMP | {"children": STUMP["children"][::-1]}], "must have the children yes and no"),
         ("opensearch", [STUMP | {"missing": 7}], "one of them for missing"),
         ("opensearch", [STUMP | {"depth": "0"}], "node 0 must have"),
@@ -122,15 +118,9 @@ def test_documents_that_engines_refuse_or_read_in_another_way_are_refused(engine
         evaluate(engine, document, {"price": [1.0], "title": [1.0, 2.0]})
 
 
-COMPUTED = ["price-discount", "max(a,b)", "if", "a b", "isNan(x)", "x)", "g(x))", "ünï", '"x"', ""]
-LOOKED_UP = ["fieldMatch(title).proximity", "query(x_1)", 'term("a, b").weight', "rankingExpression(f)", "max", "ifx"]
-
-
-@for_each("name", COMPUTED + LOOKED_UP)
-def test_vespa_gets_only_names_that_it_looks_up(name):
-    trees = [STUMP | {"split": name}]
-    if name in LOOKED_UP:
-        assert evaluate("vespa", trees, {name: [1.0, float("nan")]}).tolist() == [-2.5, 1.5]
-        return
-    with pytest.raises(ValueError, match="is not the name of a rank feature"):
-        evaluate("vespa", trees, {name: [1.0]})
+def test_vespa_gets_only_names_that_it_looks_up():
+    for name in ["fieldMatch(title).proximity", "query(x_1)", 'term("a, b").weight', "max", "ifx"]:
+        assert evaluate("vespa", [STUMP | {"split": name}], {name: [1.0, np.nan]}).tolist() == [-2.5, 1.5]
+    for name in ["price-discount", "max(a,b)", "if", "a b", "isNan(x)", "x)", "g(x))", "ünï", '"x"', ""]:
+        with pytest.raises(ValueError, match="is not the name of a rank feature"):
+            evaluate("vespa", [STUMP | {"split": name}], {name: [1.0]})
