@@ -28,6 +28,7 @@ that share a line do not import each other. A test reads this list and checks it
     theory                   consistency of losses, and NDCG on long lists
     objectives               labels, losses, and a loss bound to data: gradient and Hessian of every boosting round
     backends                 LightGBM and XGBoost, the only modules that import these libraries
+    serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     inspection               why a document is ranked above another one, and importances of features
     rankers                  estimators in the style of scikit-learn

@@ -6,6 +6,7 @@ from . import inspection as inspection
 from . import metrics as metrics
 from . import model_selection as model_selection
 from . import preferences as preferences
+from . import serving as serving
 from . import significance as significance
 from . import surrogates as surrogates
 from . import theory as theory

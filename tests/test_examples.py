@@ -48,6 +48,7 @@ LEARNED = {
     "own_surrogate": "Learned: a class of two formulas is a loss for both libraries. In the mean of both, the",
     "preferences": "Learned: from # choice for each query to #, NDCG@# goes from # to #; with # choices for each",
     "production": "Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX;",
+    "search_engine": "Learned: one ranker, with NDCG@# # on new queries, has the same NDCG in # search engines,",
     "why_lambdamart_fails": "Learned: the libraries' default rankers fail on # and # of # data sets, ours on #",
     "quick_start": "Learned: on new queries the ranker goes #% of the way from a random ranking to the best",
 }
@@ -128,7 +129,7 @@ def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys
     assert list(tmp_path.iterdir()) == []
 
 
-EXTRAS = ("dask", "distributed", "matplotlib", "onnxmltools", "onnxruntime", "optuna", "shap")
+EXTRAS = ("dask", "distributed", "matplotlib", "onnxmltools", "onnxruntime", "optuna", "shap", "treelite")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -463,6 +463,12 @@ class Backend(Protocol):
     def to_onnx(self, booster: Any) -> Any:
         """Convert the booster to an ``onnx.ModelProto``."""
 
+    def to_treelite(self, booster: Any) -> Any:
+        """Convert the booster to a ``treelite.Model``; its base score and its postprocessor are without a meaning.
+
+        Raises ValueError for models of which treelite would lose a part.
+        """
+
     def average(self, boosters: Sequence[Any]) -> Any:
         """Return one booster whose score of every row is the mean of the scores of these, at least one.
 
@@ -495,3 +501,12 @@ def import_onnx_converter() -> tuple[ModuleType, type]:
     except ImportError as error:
         raise ImportError(f"ONNX needs the package onnxmltools ({error}): pip install onnxmltools") from error
     return onnxmltools, FloatTensorType
+
+
+def import_treelite() -> ModuleType:
+    """Import treelite, which reads the trees of the models of both libraries."""
+    try:
+        import treelite
+    except ImportError as error:
+        raise ImportError(f"the export needs the package treelite ({error}): pip install treelite") from error
+    return treelite

@@ -17,6 +17,7 @@ from boostrank.cli import BROKEN_PIPE, INTERRUPTED, print_to_stderr, versions
 COMMANDS = {
     "fit": "Train a ranker, and save its model.",
     "predict": "Score documents with a saved model.",
+    "export": "Write a saved model as a search engine takes it.",
     "evaluate": "Compute NDCG and other measures of scores or TREC runs.",
     "compare": "Train several rankers on the same folds, and compare them.",
     "explain": "Show why a model ranks one document above another.",

@@ -46,7 +46,7 @@ from boostrank.cli.options import (
     parse_measures,
     refuse_unused,
     require_folder_of,
-    split_measures,
+    split_outside_brackets,
 )
 from boostrank.cli.python_files import load_rankers
 from boostrank.cli.reports import OutputFiles, counted
@@ -193,7 +193,7 @@ def compare(
     Rankers but those of --ranker have equal settings and random trees. NDCG
     on the validation queries decides how many rounds each keeps.
     """
-    wanted = split_measures(measures)
+    wanted = split_outside_brackets(measures)
     has_expected = path is None and EXPECTED in wanted
     others = [name for name in wanted if not (has_expected and name == EXPECTED)]
     chosen = parse_measures(",".join(others), given(gain=gain, empty=empty)) if others else {}

@@ -135,7 +135,7 @@ def parse_measures(
     Commas in brackets do not separate. Names of ir_measures are kept, since they stand for its conventions.
     """
     measures: dict[str, Measure] = {}
-    for part in split_measures(text):
+    for part in split_outside_brackets(text):
         measure = parse_measure("--measures", part, settings, needed)
         name = str(measure) if base_name(part) in MEASURES else part
         same = [known for known, other in measures.items() if other == measure or known == name]
@@ -146,15 +146,15 @@ def parse_measures(
     return measures
 
 
-def split_measures(text: str) -> list[str]:
+def split_outside_brackets(text: str) -> list[str]:
     """Split names at the commas that are not in brackets.
 
     Examples
     --------
-    >>> split_measures("AP, RBP(p=0.8,rel=1)@5")
+    >>> split_outside_brackets("AP, RBP(p=0.8,rel=1)@5")
     ['AP', 'RBP(p=0.8,rel=1)@5']
     """
-    return [part.strip() for part in re.split(r",(?![^(]*\))", text)]
+    return [part.strip() for part in re.split(r",(?![^()]*(?:\([^()]*\)[^()]*)*\))", text)]
 
 
 def parse_measure(

@@ -89,4 +89,4 @@ def ranker_of_file(model: Path) -> LightGBMRanker | XGBoostRanker:
         return LightGBMRanker()
     if head.startswith(b"{"):
         return XGBoostRanker()
-    raise ValueError(f"MODEL, which comes before DATA: {str(model)!r} is a model neither of LightGBM nor of XGBoost")
+    raise ValueError(f"MODEL, the first argument: {str(model)!r} is a model neither of LightGBM nor of XGBoost")

@@ -35,8 +35,8 @@ class BaggedRanker(TrainedModel):
     of trees is a sum of trees, this mean is one model of the boosting library, `booster_`, with the trees of all
     members and leaves divided by m: prediction, SHAP values and model files are those of one model.
 
-    `predict`, `staged_predict`, `apply`, `save_model`, `load_model`, `to_onnx` and `get_feature_importances` are those
-    of rankers, for this one model. After `load_model` there are no members and no out-of-bag scores.
+    `predict`, `staged_predict`, `apply`, `save_model`, `load_model`, `to_onnx`, `export` and `get_feature_importances`
+    are those of rankers, for this one model. After `load_model` there are no members and no out-of-bag scores.
 
     Samples consist of whole queries. With replacement, a query that is drawn c times gets the weight c, times its
     `sample_weight`: gradients and Hessians are those of c copies of the query, and a training reads only the 63% of

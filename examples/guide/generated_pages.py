@@ -74,8 +74,8 @@ def title_of(docstring):
 
 
 #: The packages of the API reference, what users need first at the beginning.
-PACKAGES = "rankers surrogates model_selection comparison metrics significance inspection datasets clicks preferences "
-PACKAGES += "dask displays theory"
+PACKAGES = "rankers surrogates model_selection comparison metrics significance inspection serving datasets clicks "
+PACKAGES += "preferences dask displays theory"
 
 
 def api_pages():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from boostrank.backends.base import import_backend, import_onnx_converter
+from boostrank.backends.base import import_backend, import_onnx_converter, import_treelite
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
@@ -40,6 +40,9 @@ UNNAMED_FEATURE = "Column_{}"
 # Fields of a tree that are proportional to its output. LightGBM's own `Tree::Shrinkage` multiplies the same ones.
 _OUTPUTS = re.compile(r"^(leaf_value|internal_value|leaf_const|leaf_coeff|shrinkage)=(.*)$", re.MULTILINE)
 _END = "\nend of trees\n"
+_DECISION_TYPES = re.compile(r"^decision_type=(.*)$", re.MULTILINE)
+# The bits of a decision type that say which values are missing, and their value if zeros are.
+_MISSING_TYPE, _MISSING_ZERO = 12, 4
 
 
 def as_booster(model: Any) -> Any:
@@ -170,11 +173,26 @@ def _check_complete(text: str) -> None:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
+    plain = _with_plain_sums(booster, "onnxmltools", "ONNX")
+    return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
+
+
+def to_treelite(booster: Any) -> Any:
+    """Convert the booster to a ``treelite.Model``."""
+    treelite = import_treelite()
+    plain = _with_plain_sums(booster, "treelite", "an export")
+    kinds = {int(kind) for kind in " ".join(_DECISION_TYPES.findall(plain.model_to_string())).split()}
+    if any(kind & _MISSING_TYPE == _MISSING_ZERO for kind in kinds):
+        raise ValueError("treelite does not know zero_as_missing: train without it for an export")
+    return treelite.frontend.from_lightgbm(plain)
+
+
+def _with_plain_sums(booster: Any, converter: str, purpose: str) -> Any:
+    """A copy whose objective converters know; ValueError for linear trees, which they do not."""
     text = with_named_objective(booster.model_to_string())
     if "\nis_linear=1\n" in text:
-        raise ValueError("onnxmltools ignores the linear models in the leaves: train without linear_tree for ONNX")
-    plain = import_backend("lightgbm").Booster(model_str=text)
-    return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
+        raise ValueError(f"{converter} ignores linear models in leaves: train without linear_tree for {purpose}")
+    return import_backend("lightgbm").Booster(model_str=text)
 
 
 class _Model(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import import_backend, import_onnx_converter
+from boostrank.backends.base import import_backend, import_onnx_converter, import_treelite
 from boostrank.backends.models import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
@@ -201,19 +201,34 @@ def _length(content: bytes, position: int) -> int:
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools, matrix = import_onnx_converter()
-    kind, missing = booster_name(booster), missing_number_of(booster)
+    kind = booster_name(booster)
     if kind != "gbtree":
         raise ValueError(f"onnxmltools converts only models of booster='gbtree'; this is a model of booster={kind!r}")
+    plain = _with_plain_sums(booster, "a model of ONNX")
+    return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
+
+
+def to_treelite(booster: Any) -> Any:
+    """Convert the booster to a ``treelite.Model``."""
+    treelite = import_treelite()
+    if categories(booster):
+        raise ValueError("treelite takes no categories: train on a column of 0 and 1 for each (pandas.get_dummies)")
+    return treelite.frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))
+
+
+def _with_plain_sums(booster: Any, converted: str) -> Any:
+    """A copy that converters take; ValueError for a model with a number that means a missing value."""
+    missing = missing_number_of(booster)
     if not np.isnan(missing):
         raise ValueError(
-            f"this model takes {missing:g} as a missing value, and a model of ONNX takes only NaN: replace {missing:g} "
-            "by NaN in X, and train without missing"
+            f"this model takes {missing:g} as a missing value, and {converted} takes only NaN: replace {missing:g} by "
+            "NaN in X, and train without missing"
         )
     plain = booster.copy()
-    # The converter mistakes rankers for classifiers because of their objective, and identifies features by number only.
+    # Converters mistake rankers for classifiers because of their objective, and identify features by number only.
     plain.set_param({"objective": "reg:squarederror"})
     plain.feature_names = None
-    return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
+    return plain
 
 
 def average(boosters: Sequence[Any]) -> Any:

@@ -1,0 +1,139 @@
+"""Templates of feature sets, so that the features which a search engine logs are those of the model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from boostrank.inputs.checks import check_choice, did_you_mean
+from boostrank.serving.evaluators import FORMATS, is_vespa_name
+
+# Parameters of a request, in Mustache's templates.
+_PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
+
+
+def feature_set(
+    format: str,  # noqa: A002
+    names: Sequence[str],
+    *,
+    name: str | None = None,
+    queries: Mapping[str, Any] | None = None,
+    absent: str | None = None,
+) -> str:
+    """Write the template of a feature set with the features of a model, to be completed and uploaded.
+
+    A search engine computes each feature from a request: a query, a field, or an expression. If the same definitions
+    log the features for training and compute them for the model, both have the same values. Features without a request
+    get an example: a match of the parameter ``keywords`` in a field with the name of the feature. Put your own fields
+    and queries in its place.
+
+    Parameters
+    ----------
+    format : {"elasticsearch", "opensearch", "solr", "vespa"}
+    names : sequence of str
+        Names of the features in the engine, such as ``ranker.feature_names_in_``, in the sequence of the columns of X.
+    name : str, optional
+        The name of the set, which is Solr's feature store or Vespa's rank profile. By default "features"; with Solr
+        "_DEFAULT_", where models without a store look for their features.
+    queries : mapping of str, optional
+        What to compute, by the name of the feature. For Elasticsearch and OpenSearch a query as a dict, which may have
+        parameters such as ``{{keywords}}``. For Solr the text `q` of a ``SolrFeature``, or a dict with `class` and
+        `params`. For Vespa a ranking expression as text.
+    absent : "missing", optional
+        For Solr, and models that were exported with ``absent="missing"``: features that a document does not have are
+        NaN, and not 0.
+
+    Returns
+    -------
+    str
+        JSON, or the rank profile of a schema of Vespa.
+
+    Raises
+    ------
+    ValueError
+        If a name is there twice, `queries` has another name, Vespa cannot have such a feature, or `absent` is given for
+        another engine than Solr.
+
+    Examples
+    --------
+    >>> queries = {"title": {"match": {"title": "{{keywords}}"}}}
+    >>> print(feature_set("elasticsearch", ["title"], name="shop", queries=queries))
+    {
+      "featureset": {
+        "name": "shop",
+        "features": [
+          {
+            "name": "title",
+            "params": [
+              "keywords"
+            ],
+            "template_language": "mustache",
+            "template": {
+              "match": {
+                "title": "{{keywords}}"
+              }
+            }
+          }
+        ]
+      }
+    }
+    >>> print(feature_set("vespa", ["bm25(title)", "price"], queries={"price": "attribute(price)"}))
+    rank-profile features inherits default {
+        function price() {
+            expression: attribute(price)
+        }
+        match-features {
+            bm25(title)
+            price
+        }
+    }
+    """
+    check_choice("format", format, FORMATS)
+    queries = dict(queries or {})
+    names = [str(each) for each in names]
+    # Without quotes in a rank profile, only such names are read as one name.
+    is_valid = is_vespa_name if format == "vespa" else bool
+    faults = [each for i, each in enumerate(names) if each in names[:i] or not is_valid(each)]
+    if faults or not names:
+        raise ValueError(f"names must be different names of features, as {format} takes them; got {faults or names}")
+    # What has arguments or an output is a rank feature of Vespa, and no function of the profile.
+    own = [each for each in names if format != "vespa" or each.isidentifier()]
+    if unknown := [each for each in queries if each not in own]:
+        kind = "a function of the rank profile" if unknown[0] in names else "in names"
+        raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], own)}")
+    if absent not in (None, "missing") or (absent and format != "solr"):
+        raise ValueError(f"absent must be None, or 'missing' for Solr; got {absent!r} for {format}")
+    if format == "vespa":
+        return _rank_profile(names, name or "features", {each: f"attribute({each})" for each in own} | queries)
+    if format == "solr":
+        document: Any = [_solr_feature(each, name or "_DEFAULT_", queries.get(each), absent) for each in names]
+    else:
+        features = [_plugin_feature(each, queries.get(each, {"match": {each: "{{keywords}}"}})) for each in names]
+        document = {"featureset": {"name": name or "features", "features": features}}
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
+    """A feature of the plugins of Elasticsearch and OpenSearch; its parameters are those of the query."""
+    parameters = list(dict.fromkeys(_PARAMETERS.findall(json.dumps(query))))
+    return {"name": name, "params": parameters, "template_language": "mustache", "template": query}
+
+
+def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict[str, Any]:
+    """A feature of Solr; ``${keywords}`` is the parameter ``efi.keywords`` of the request."""
+    if not isinstance(query, Mapping):
+        text = query or f"{{!field f='{name}'}}${{keywords}}"
+        query = {"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": text}}
+    params = query.get("params", {}) | ({"defaultValue": "NaN"} if absent else {})
+    return {"store": store, "name": name, **query, "params": params}
+
+
+def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, str]) -> str:
+    """The rank profile that computes features, some of them by functions."""
+    written = "".join(
+        f"    function {key}() {{\n        expression: {text}\n    }}\n" for key, text in functions.items()
+    )
+    listed = "".join(f"        {each}\n" for each in names)
+    return f"rank-profile {profile} inherits default {{\n{written}    match-features {{\n{listed}    }}\n}}"

@@ -1,0 +1,168 @@
+"""The trees of a model, free of the boosting library and of the search engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from boostrank.backends.base import Backend
+from boostrank.inputs.arrays import Floats
+
+#: Levels of splits that a tree may have. The JSON parsers of the engines refuse documents that are nested 1,000 levels
+#: deep, and each level of splits nests two; others build trees by recursion.
+MAX_DEPTH = 300
+#: The largest finite number of float32.
+LARGEST = float(np.finfo(np.float32).max)
+#: The largest number that LightGBM takes for 0.
+ZERO = float(np.float32(1e-35))
+#: Half of the distance of 1 to the next number of float32, by which additions of numbers below 2 may be wrong.
+UNIT = 2.0**-24
+
+
+class Split(NamedTuple):
+    """A node with two children: rows whose value, in float32, is less than the threshold go left.
+
+    Attributes
+    ----------
+    feature : int
+    threshold : float
+        A finite number of float32.
+    default_left : bool
+        Whether rows without a value go left.
+    left, right : int
+        Indices of the children, which are greater than that of the split.
+    """
+
+    feature: int
+    threshold: float
+    default_left: bool
+    left: int
+    right: int
+
+
+#: The nodes of a tree: splits, and the outputs of leaves. The first one is the root.
+Tree = list[Split | float]
+
+
+class Forest(NamedTuple):
+    """The sum of trees.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        At least one.
+    knows_missing : bool
+        Whether the training data had missing values, so that the directions of rows without a value have a meaning.
+    """
+
+    trees: list[Tree]
+    knows_missing: bool
+
+    @classmethod
+    def of_booster(cls, library: Backend, booster: Any) -> Self:
+        """Read the trees of a model; the base score is part of the leaves of the first tree.
+
+        Raises
+        ------
+        ImportError
+            If treelite is not installed.
+        ValueError
+            For categorical splits, trees that are too deep, and models of which treelite would lose a part.
+        """
+        text = library.to_treelite(booster).dump_as_json(pretty_print=False)
+        # treelite leaves out the value of infinite thresholds, which separate missing values from all others. Neither
+        # library makes negative ones.
+        model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
+        trees: list[Tree] = [_read_tree(tree["nodes"]) for tree in model["trees"]]
+        forest = cls(trees or [[0.0]], False).plus(library.base_score(booster))
+        # XGBoost sends missing values the same way in all splits if the training had none.
+        is_constant = model["threshold_type"] == "float32" and len({each.default_left for each in forest.splits}) <= 1
+        return forest._replace(knows_missing=not is_constant and not forest.treats_missing_as_zero)
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits of all trees."""
+        return [node for tree in self.trees for node in tree if isinstance(node, Split)]
+
+    @property
+    def treats_missing_as_zero(self) -> bool:
+        """Whether rows without a value go where 0 goes, at every split."""
+        return all(split.default_left == (split.threshold > 0) for split in self.splits)
+
+    def with_missing_as_zero(self) -> Self:
+        """The same trees, in which rows without a value go where 0 goes."""
+        trees = [
+            [node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node for node in tree]
+            for tree in self.trees
+        ]
+        return self._replace(trees=trees)
+
+    def plus(self, constant: float) -> Self:
+        """The trees with a constant that is added to every score."""
+        first: Tree = [node if isinstance(node, Split) else node + constant for node in self.trees[0]]
+        return self._replace(trees=[first, *self.trees[1:]])
+
+    def least_shift(self) -> float:
+        """The least number of at least 0 with which no score is below 0, also if float32 numbers are added up."""
+        errors = UNIT * (len(self.trees) + 2)
+        lowest = sum(min(_leaves(tree)) for tree in self.trees)
+        # The constant itself makes the sums larger, and so their rounding.
+        return max(0.0, errors * self.size - lowest) * (1 + 2 * errors)
+
+    @property
+    def size(self) -> float:
+        """The sum of the largest outputs of the trees, which no score exceeds, by their absolute values."""
+        return sum(max(map(abs, _leaves(tree))) for tree in self.trees)
+
+
+def as_thresholds(limits: Floats) -> Floats:
+    """The thresholds `t` in float32 such that ``x < t`` if and only if LightGBM's ``x <= limit``, for `x` of float32.
+
+    LightGBM predicts as if numbers from -1e-35 to 1e-35 were 0. Infinity itself is no number of JSON; with the largest
+    finite number instead of it, only this number is on the wrong side.
+
+    Examples
+    --------
+    >>> as_thresholds(np.array([0.5, 0.1, 1e300])).tolist()
+    [0.5000000596046448, 0.10000000149011612, 3.4028234663852886e+38]
+    """
+    limits = np.where(np.abs(limits) > ZERO, limits, np.where(limits < 0, np.nextafter(-ZERO, -1.0), ZERO))
+    with np.errstate(over="ignore"):
+        below = limits.astype(np.float32)
+        below = np.where(below > limits, np.nextafter(below, np.float32(-np.inf)), below)
+        above = np.nextafter(below, np.float32(np.inf))
+    return np.clip(above.astype(np.float64), -LARGEST, LARGEST)
+
+
+def _leaves(tree: Tree) -> list[float]:
+    return [node for node in tree if not isinstance(node, Split)]
+
+
+def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
+    """The tree of treelite's nodes, the first of which is the root; children follow their parents."""
+    by_id = {node["node_id"]: node for node in nodes}
+    limits = np.array([node.get("threshold", 0.0) for node in nodes])
+    # XGBoost compares with "<", as trees do here, and LightGBM with "<=".
+    is_own = [node.get("comparison_op") == "<" for node in nodes]
+    found = np.where(is_own, np.clip(limits, -LARGEST, LARGEST), as_thresholds(limits)).tolist()
+    thresholds = dict(zip(by_id, found, strict=True))
+    level, n_nodes = [nodes[0]], 1
+    tree: Tree = []
+    for _ in range(MAX_DEPTH + 1):
+        children: list[dict[str, Any]] = []
+        for node in level:
+            if "leaf_value" in node:
+                tree.append(float(node["leaf_value"]))
+                continue
+            if node["node_type"] != "numerical_test_node":
+                fault = f"the model splits by categories of the feature {node['split_feature_id']}"
+                raise ValueError(f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)")
+            place, threshold = n_nodes + len(children), thresholds[node["node_id"]]
+            tree.append(Split(node["split_feature_id"], threshold, node["default_left"], place, place + 1))
+            children += [by_id[node["left_child"]], by_id[node["right_child"]]]
+        level, n_nodes = children, n_nodes + len(children)
+    if level:
+        raise ValueError(f"engines do not read trees of more than {MAX_DEPTH} levels: train with a smaller max_depth")
+    return tree

@@ -1,0 +1,218 @@
+"""`export`: names, missing values, the least score, thresholds, and what is refused."""
+
+import itertools
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+import boostrank as br
+from boostrank.serving import evaluate
+from boostrank.serving.forest import LARGEST, MAX_DEPTH, Forest, Split
+from boostrank.serving.writers import WRITERS, Target
+
+RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
+NAMES = ["price", "bm25(title)", "closeness(field,embedding)", "age", "clicks"]
+HOSTILE = ["a,b", 'say "price"', "back\\slash", "naïve €", "</script>\n"]
+SETTINGS = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, qid = br.make_ranking(n_queries=30, n_features=5, random_state=0)
+    return X.astype(np.float32), y, qid
+
+
+@pytest.fixture(scope="module")
+def rankers(data):
+    return {each: each(**SETTINGS).fit(*data) for each in RANKERS}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.json"
+
+
+def scores(engine, path, X, names=NAMES):
+    """The scores of the engine, from the file."""
+    return evaluate(engine, path.read_text(encoding="utf-8"), dict(zip(names, X.T, strict=True)))
+
+
+@pytest.mark.parametrize("engine", WRITERS)
+@pytest.mark.parametrize("ranker_class", RANKERS)
+def test_names(engine, ranker_class, rankers, data, path):
+    X, ranker, names = data[0], rankers[ranker_class], NAMES if engine == "vespa" else HOSTILE
+    for features in (X, X.astype(np.float64), csr_matrix(X), X.tolist()):
+        ranker.export(path, engine, features=names, check=features)
+        np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
+    own = [f"own {i}" for i in range(5)]
+    frame = pd.DataFrame(X, columns=own).assign(qid=data[2])
+    named = ranker_class(**SETTINGS).fit(frame, data[1])
+    named.export(path, engine, features=dict(zip(own, names, strict=True)), check=frame)
+    np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
+    with pytest.raises(ValueError, match=r"no feature of the model .did you mean 'own 3'"):
+        named.export(path, engine, features={"own3": "age"})
+    if engine != "vespa":
+        named.export(path, engine, features={"own 3": "age"})
+        assert np.ptp(scores(engine, path, X, [*own[:3], "age", own[4]]) - named.predict(frame)) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"format": "slor"}, r"format must be one of .*did you mean 'solr'"),
+        ({"features": None}, r"features must be 5 different names .*; the model has none"),
+        ({"features": NAMES[:4]}, "features must be 5 different names .*; got 4"),
+        ({"features": [*NAMES[:4], "age"]}, r"these are not: \['age'\]"),
+        ({"features": [*NAMES[:4], 5]}, r"these are not: \[5\]"),
+        ({"features": {"prise": "price"}}, "features has 'prise', which is no feature of the model; .* no names"),
+        ({"format": "vespa", "features": ["a-b", *NAMES[1:]]}, "'a-b'"),
+        ({"format": "vespa", "name": "shop"}, "name must be left out: vespa takes none; got 'shop'"),
+        ({"store": "shoes"}, "store must be left out: elasticsearch takes none; got 'shoes'"),
+        ({"name": "a/b"}, "name must be a text without '/', .*'a/b'"),
+        ({"absent": "nan"}, "absent must be one of missing, zero"),
+        ({"shift": "mni"}, "shift, if it is not 'min', must be None or a finite number; got 'mni'"),
+        ({"shift": 1e6}, r"shift=1e\+06 is more than 1,000 times the largest score"),
+    ],
+)
+def test_settings_without_a_meaning(settings, message, rankers, path):
+    for ranker in rankers.values():
+        with pytest.raises(ValueError, match=message):
+            ranker.export(path, **{"format": "elasticsearch", "features": NAMES, **settings})
+    assert not path.exists()
+
+
+def test_without_treelite(rankers, path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "treelite", None)
+    for ranker in rankers.values():
+        with pytest.raises(ImportError, match="pip install treelite"):
+            ranker.export(path, "solr", features=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "native", "message"),
+    [
+        (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
+        (br.LightGBMRanker, {"zero_as_missing": True}, "zero_as_missing"),
+        (br.LightGBMRanker, {"categorical_feature": [1]}, "categories of the feature 1.*get_dummies"),
+        (br.XGBoostRanker, {"feature_types": {1: "c"}}, "treelite takes no categories.*get_dummies"),
+        (br.XGBoostRanker, {"missing": 0}, "takes 0 as a missing value"),
+    ],
+)
+def test_models_that_no_engine_can_represent(ranker_class, native, message, data, path):
+    X, y, qid = data
+    ranker = ranker_class(**SETTINGS, **native).fit(np.column_stack([X[:, 0], y]), y, qid)
+    with pytest.raises(ValueError, match=message):
+        ranker.export(path, "vespa", features=["a", "b"])
+
+
+class Chain:
+    """A library with a model of one tree, whose left child is a split again and again."""
+
+    def __init__(self, depth):
+        test = {"split_feature_id": 0, "default_left": True, "node_type": "numerical_test_node", "comparison_op": "<"}
+        nodes = [{**test, "threshold": -i, "left_child": 2 * i + 2, "right_child": 2 * i + 1} for i in range(depth)]
+        tree = [{"node_id": 2 * i, **node} for i, node in enumerate(nodes)]
+        tree += [{"node_id": 2 * i + 1, "leaf_value": i} for i in range(depth)]
+        tree.append({"node_id": 2 * depth, "leaf_value": depth})
+        text = json.dumps({"threshold_type": "float32", "trees": [{"nodes": tree}]})
+        self.to_treelite = lambda _: SimpleNamespace(dump_as_json=lambda pretty_print: text)
+        self.base_score = lambda _: 0.0
+
+
+def test_deep_trees():
+    forest = Forest.of_booster(Chain(MAX_DEPTH), None)
+    X = np.arange(5, -MAX_DEPTH - 5, -1.0)
+    expected = (X[:, None] < -np.arange(MAX_DEPTH)).sum(axis=1)
+    for engine, write in WRITERS.items():
+        text = write(forest, Target(["x"], "deep", None))
+        np.testing.assert_array_equal(evaluate(engine, text, {"x": X}), expected)
+    with pytest.raises(ValueError, match=f"more than {MAX_DEPTH} levels"):
+        Forest.of_booster(Chain(MAX_DEPTH + 1), None)
+
+
+def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
+    thresholds = [-0.9999999, -1e-9, 1e-12, 0.1, 5.0, 31.9, LARGEST]
+    trees = [[Split(0, float(np.float32(t)), t > 0, 1, 2), 1.0, 0.0] for t in thresholds]
+    text = WRITERS["solr"](Forest(trees, False), Target(["x", "unused"], "m", None))
+    (feature,) = json.loads(text)["features"]
+    assert np.log2(float(feature["norm"]["params"]["std"])) % 1 == 0
+    at = np.float32(thresholds[:-1])
+    x = np.concatenate([at, np.nextafter(at, np.float32(-np.inf)), np.nextafter(at, np.float32(np.inf)), [0]])
+    expected = (x[:, None] < np.float32(thresholds)).sum(axis=1)
+    np.testing.assert_array_equal(evaluate("solr", text, {"x": x}), expected)
+    trees += [[Split(0, float(np.float32(1e37)), True, 1, 2), 1.0, 0.0]]
+    with pytest.raises(ValueError, match=r"those of 'x', from 1e-12 to 1e\+37: multiply this feature"):
+        WRITERS["solr"](Forest(trees, False), Target(["x"], "m", None))
+
+
+@pytest.mark.parametrize("engine", WRITERS)
+def test_missing_values(engine, data, path):
+    X, y, qid = data
+    rng = np.random.default_rng(0)
+    with_missing = np.where(rng.random(X.shape) < 0.3, np.float32(np.nan), X)
+    with_zeros = np.nan_to_num(with_missing)
+    for ranker_class in RANKERS:
+        trained = ranker_class(**SETTINGS).fit(with_missing, y, qid)
+        if engine == "vespa":
+            trained.export(path, engine, features=NAMES, check=with_missing)
+        else:
+            with pytest.warns(UserWarning, match=f"missing values, and {engine} knows them only with"):
+                trained.export(path, engine, features=NAMES, check=with_missing)
+        assert np.abs(trained.predict(with_missing) - trained.predict(with_zeros)).max() > 0.01
+        for absent, same in (("zero", with_zeros), ("missing", with_missing)):
+            trained.export(path, engine, features=NAMES, absent=absent, check=with_missing)
+            np.testing.assert_allclose(scores(engine, path, with_missing), trained.predict(same), atol=1e-5)
+        # A training without missing values: absent features count as 0, as in old versions of the engine.
+        plain = ranker_class(**SETTINGS).fit(with_zeros, y, qid)
+        plain.export(path, engine, features=NAMES, check=with_zeros)
+        assert "isNullSameAsZero" not in path.read_text()
+        np.testing.assert_allclose(scores(engine, path, with_missing), plain.predict(with_zeros), atol=1e-5)
+        if ranker_class is br.XGBoostRanker:
+            before = path.read_text()
+            with pytest.raises(ValueError, match=r"knows no missing values: replace them .* or see absent"):
+                plain.export(path, engine, features=NAMES, check=with_missing)
+            assert path.read_text() == before
+
+
+@pytest.mark.parametrize("engine", WRITERS)
+@pytest.mark.parametrize("ranker_class", RANKERS)
+def test_the_least_shift_makes_no_score_negative(engine, ranker_class, data, path):
+    X, y, qid = data
+    ranker = ranker_class(n_estimators=20, max_depth=2, n_jobs=1).fit(X[:, :2], y, qid)
+    ranker.export(path, engine, features=NAMES[:2], shift="min", check=X[:, :2])
+    # All cells of the grid of the thresholds.
+    forest = Forest.of_booster(ranker._library, ranker.booster_)
+    values = [[-1e9, *sorted({split.threshold for split in forest.splits if split.feature == i})] for i in (0, 1)]
+    grid = np.array(list(itertools.product(*values)), dtype=np.float32)
+    found, expected = scores(engine, path, grid, NAMES[:2]), ranker.predict(grid)
+    lowest = sum(min(node for node in tree if not isinstance(node, Split)) for tree in forest.trees)
+    assert lowest <= expected.min() < 0 <= found.min()
+    np.testing.assert_allclose(found - expected, -lowest, atol=1e-5)
+
+
+def test_check_refuses_float64_that_float32_does_not_have(data, path):
+    X, y, qid = data
+    # Seconds since 1970: numbers of float32 are 128 apart.
+    X = np.column_stack([X[:, :4].astype(np.float64), 1.7e9 + 10 * y])
+    ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"float32, which has no 17000000\d0.0 of 'clicks': train on float32"):
+        ranker.export(path, "solr", features=NAMES, check=X)
+    assert not path.exists()
+
+
+def test_check_refuses_a_document_that_is_wrong(rankers, data, path, monkeypatch):
+    write = WRITERS["vespa"]
+    monkeypatch.setitem(WRITERS, "vespa", lambda forest, target: write(forest.plus(1e-3), target))
+    for ranker in rankers.values():
+        with pytest.raises(ValueError, match=r"vespa would give (\d+) of \1 rows .* report this model as a fault"):
+            ranker.export(path, "vespa", features=NAMES, check=data[0])
+    tiny = data[0].copy()
+    tiny[:, 0] = np.where(data[1] > 0, 0, -1e-20)
+    ranker = br.LightGBMRanker(**SETTINGS).fit(tiny, *data[1:])
+    with pytest.raises(ValueError, match=r"Solr takes numbers from -1.1e-13 to 1e-35 for 0"):
+        ranker.export(path, "solr", features=NAMES, check=tiny)
