@@ -74,12 +74,7 @@ print(comparison.conclusion("ndcg@10"))
 groups = save(displays.QueryGroupDisplay.from_estimator(rankers, *test, by="difficulty", n_worst=6), "query_groups")
 print(f"The test query with the lowest NDCG@10 is {groups.worst.index[0]}, with {groups.worst['value'].iloc[0]:.4f}.")
 worst = groups.worst.index[0]
-save(displays.DCGBreakdownDisplay.from_estimator(rankers["softmax"], *test, query=worst, k=8), "dcg_breakdown")
-
-# How much NDCG says where scores are equal: here they are rounded.
-rounded = rankers["softmax"].predict(test.X).round()
-ties = save(displays.TieRangeDisplay.from_predictions(test.y, rounded, test.qid, k=10), "tie_range")
-print(f"With rounded scores, NDCG@10 is between {ties.worst.mean():.4f} and {ties.best.mean():.4f}, by the tie rule.")
+save(comparison.plot_queries(), "query_differences")
 
 # What would make the ranker better: more queries, another parameter, another feature, another loss.
 ranker = br.LightGBMRanker("softmax", **plain)

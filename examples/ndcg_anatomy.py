@@ -41,14 +41,21 @@ documents = list("ABCDEFGH")
 labels = [3, 2, 3, 0, 1, 2, 0, 1]
 scores = [0.60, 0.20, 0.80, 0.40, 0.10, 0.30, 0.05, 0.70]
 qid = np.zeros(8, dtype=int)
-one = displays.DCGBreakdownDisplay.from_predictions(labels, scores, qid, k=5, documents=documents, ax=panels[1, 0])
-table = one.table.assign(document=one.documents)[["rank", "document", "relevance", "gain", "discount", "contribution"]]
+found = metrics.dcg_breakdown(labels, scores, qid, k=5)
+found["document"] = [documents[row] for row in found["document"]]
+left = panels[1, 0]
+left.bar(found["rank"] - 0.2, found["contribution"], width=0.38, color=style.BLUE, label="ranked by score")
+look = {"facecolor": "none", "edgecolor": style.ORANGE, "hatch": "//"}
+left.bar(found["rank"] + 0.2, found["ideal_contribution"], width=0.38, label="ideal ranking", **look)
+left.set_xticks(found["rank"], [f"{rank}\n{name}" for rank, name in zip(found["rank"], found["document"], strict=True)])
+left.set(xlabel="rank, and document that the scores put at this rank", ylabel="gain × discount")
+left.legend(frameon=False)
+style.light_grid(left)
+dcg, ideal = found[["cumulative", "ideal_cumulative"]].iloc[-1]
+table = found[["rank", "document", "relevance", "gain", "discount", "contribution"]]
 print("One query of eight documents. Each of the first five ranks adds its gain times its discount to DCG@5:\n")
 print(table.astype({"relevance": int, "gain": int}).to_string(index=False, float_format="{:.4f}".format))
-print(
-    f"\nTheir sum is DCG@5 = {one.dcg:.4f}. The ideal ranking has {one.ideal_dcg:.4f}, so that NDCG@5 is "
-    f"{one.ndcg:.4f}."
-)
+print(f"\nTheir sum is DCG@5 = {dcg:.4f}. The ideal ranking has {ideal:.4f}, so that NDCG@5 is {dcg / ideal:.4f}.")
 values = [br.ndcg_score(labels, scores, qid, k=k) for k in range(1, 9)]
 print(f"By cutoff, from 1 to 8, its NDCG is {', '.join(f'{value:.2f}' for value in values)}.")
 lost = (table["gain"].to_numpy() < DCG().gains(np.sort(labels)[::-1][:5])).argmax() + 1
@@ -92,7 +99,14 @@ for name, mean in zip(curve.names, curve.mean, strict=True):
     print(f"  {name:23} {training.best[name]:3} rounds, NDCG@5 {mean[4]:.4f}")
 print(f"  {'random ranking':23} {'':10} NDCG@5 {br.ndcg_score(test.y, np.zeros(len(test.y)), test.qid, k=5):.4f}")
 scores = rankers["softmax"].predict(test.X)
-rounded = displays.TieRangeDisplay.from_predictions(test.y, scores.round(1), test.qid, k=5, ax=panels[1, 1])
+rounded = metrics.tie_range(test.y, scores.round(1), test.qid, k=5, per_query=True)
+right, order = panels[1, 1], np.argsort(rounded.average)
+rows = np.arange(len(order))
+right.hlines(rows, rounded.worst[order], rounded.best[order], color=style.SKY, label="worst to best ranking of ties")
+right.plot(rounded.average[order], rows, ".", color=style.BLACK, label="average over all permutations")
+right.set(xlabel="NDCG@5 of scores that are rounded to one decimal", ylabel="test query, sorted by the average")
+right.legend(frameon=False)
+style.light_grid(right, "x")
 spread = rounded.best.mean() - rounded.worst.mean()
 print(f"If scores of softmax are rounded to one decimal, the tie rule moves mean NDCG@5 by {spread:.4f}.")
 between = np.ptp(curve.mean[:, 4])

@@ -91,8 +91,8 @@ FIRST_USES = {
     ),
     "boostrank.XGBoostRanker()": (98, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
     "boostrank.compare": (108, ["cli", "displays", "theory", "metrics.runs.novelty", "clicks.simulation"]),
-    "boostrank.displays.TieRangeDisplay": (110, ["cli", "dask"]),
-    "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (135, ["cli", "dask"]),
+    "boostrank.displays.NDCGCurveDisplay": (110, ["cli", "dask"]),
+    "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (140, ["cli", "dask"]),
 }
 #: Libraries that none of these uses needs.
 HEAVY = {"lightgbm", "xgboost", "catboost", "cupy", "ranx", "pytrec_eval", "matplotlib", "dask", "typer", "onnxmltools"}

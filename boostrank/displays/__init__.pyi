@@ -1,3 +1,4 @@
+from .contributions import ContributionDisplay as ContributionDisplay
 from .curves import NDCGCurveDisplay as NDCGCurveDisplay
 from .curves import PropensityDisplay as PropensityDisplay
 from .curves import TrainingCurveDisplay as TrainingCurveDisplay
@@ -7,6 +8,3 @@ from .differences import QueryDifferencesDisplay as QueryDifferencesDisplay
 from .folds import FeatureImportanceDisplay as FeatureImportanceDisplay
 from .folds import LearningCurveDisplay as LearningCurveDisplay
 from .groups import QueryGroupDisplay as QueryGroupDisplay
-from .rankings import ContributionDisplay as ContributionDisplay
-from .rankings import DCGBreakdownDisplay as DCGBreakdownDisplay
-from .rankings import TieRangeDisplay as TieRangeDisplay

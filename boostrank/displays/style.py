@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.names import printed_name
 
@@ -32,8 +31,6 @@ WIDTH, HEIGHT = 7.0, 4.0
 MAX_MARKERS = 25
 # Height of the tick labels and the label of an x axis, in inches.
 LABELS_HEIGHT = 0.5
-# Height of a character of a text that is slanted as by :func:`slanted`, in inches.
-SLANTED_CHARACTER = 0.05
 # Height of a row of a legend, in inches.
 LEGEND_ROW = 0.21
 # About as many characters are as wide as a figure, and as the symbol of a legend with its gaps.
@@ -90,11 +87,6 @@ def few_ticks(ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
-
-
-def slanted() -> dict[str, Any]:
-    """Properties of tick labels of the x axis that would overlap if they were horizontal."""
-    return {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
 
 
 def light_grid(ax: Any, axis: str = "y") -> None:
@@ -210,11 +202,6 @@ def wrapped(name: Any, n_characters: int = 76) -> str:
     'softmax,\n60 rounds'
     """
     return "\n".join(textwrap.wrap(str(name), n_characters)) or str(name)
-
-
-def ndcg_name(k: Any) -> str:
-    """Name of NDCG with cutoff `k` in a plot, such as "NDCG@10"."""
-    return measure_name(str(DCG(k)))
 
 
 def measure_name(measure: str) -> str:

@@ -19,7 +19,6 @@ DISPLAYS = {
     "ContributionDisplay": lambda show, get, ax: show.from_estimator(
         get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
     ),
-    "DCGBreakdownDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), query=1, ax=ax),
     "FeatureImportanceDisplay": lambda show, get, ax: show.from_estimator(
         RANKER, *get("data"), cv=2, n_repeats=1, ax=ax
     ),
@@ -30,7 +29,6 @@ DISPLAYS = {
     "PropensityDisplay": lambda show, get, ax: show.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
     "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),
-    "TieRangeDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
 }
 
@@ -103,4 +101,4 @@ def test_lines_differ_without_colour_and_colours_are_safe():
 def test_missing_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
-        displays.TieRangeDisplay.from_predictions([1, 0], [1, 1], [7, 7])
+        displays.NDCGCurveDisplay.from_predictions([1, 0], [1, 1], [7, 7])
