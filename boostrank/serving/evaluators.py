@@ -51,7 +51,7 @@ def evaluate(format: str, document: Any, features: Mapping[str, ArrayLike]) -> N
         only the definition, which is the list of trees.
     features : mapping of str to array-like, each of shape (n_documents,)
         The values of each feature, by its name in the engine; NaN where a document does not have it. NaN goes where the
-        node says, as in the plugins of Elasticsearch from 1.5.9 and of OpenSearch from the middle of 2026. Before,
+        node says, as in the plugins of Elasticsearch since 2024 and of OpenSearch since the middle of 2026. Before,
         these take 0, except that of OpenSearch from 3.3, which goes right at every node. Solr takes 0, unless
         ``isNullSameAsZero`` is false, which it has from 9.2.
 

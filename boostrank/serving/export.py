@@ -24,8 +24,8 @@ FilePath = str | os.PathLike[str]
 MAX_SHIFT = 1000
 # What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
 _NEEDED = {
-    "elasticsearch": "the plugin 1.5.9 or newer",
-    "opensearch": "the plugin of the middle of 2026 or newer",
+    "elasticsearch": "a plugin of 2024 or newer",
+    "opensearch": "a plugin of the middle of 2026 or newer",
     "solr": 'Solr 9.2 or newer, and features whose "defaultValue" is "NaN"',
 }
 
