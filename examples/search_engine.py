@@ -102,4 +102,4 @@ print(
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
-    comparison.plot("ndcg@10").figure_.savefig(arguments.output / "search_engine.png", dpi=80)
+    comparison.plot("ndcg@10").figure_.savefig(arguments.output / "search_engine.png", dpi=160)

@@ -1,4 +1,4 @@
-"""The command line: ``boostrank fit | predict | export | evaluate | compare | explain | check``, a module a command."""
+"""The command line: ``boostrank fit | predict | export | evaluate | compare | check``, a module a command."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ COMMANDS = {
     "export": "Write a saved model as a search engine takes it.",
     "evaluate": "Compute NDCG and other measures of scores or TREC runs.",
     "compare": "Train several rankers on the same folds, and compare them.",
-    "explain": "Show why a model ranks one document above another.",
     "check": "Check whether a loss is consistent with NDCG.",
 }
 

@@ -1,4 +1,4 @@
-"""Differences to a baseline: of rankers or runs in a comparison, and of the candidates of ``objective="auto"``."""
+"""Differences to a baseline of rankers or runs in a comparison, in the mean and query by query."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from boostrank.displays.base import Display
 from boostrank.displays.style import (
@@ -16,7 +15,6 @@ from boostrank.displays.style import (
     ORANGE,
     axes,
     few_ticks,
-    legend_below,
     light_grid,
     measure_name,
     shortened,
@@ -155,93 +153,6 @@ class QueryDifferencesDisplay(Display):
         ax.set_ylabel(f"difference in {measure}")
         ax.set_title(wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium")
         light_grid(ax)
-        return ax
-
-
-@dataclass
-class CandidatesDisplay(Display):
-    """Differences of candidates to the default, with their standard errors.
-
-    Created by :meth:`from_estimator`. A candidate replaces the default if its interval, one standard error to both
-    sides of its difference, is right of 0; the best one is chosen.
-
-    Attributes
-    ----------
-    table : DataFrame
-        Columns name, mean_test_score, n_rounds, difference, standard_error, dropped and chosen: those of `cv_results_`
-        of the ranker, sorted by difference, and names of the candidates, made of their parameters.
-    measure : str
-        Name of the metric that decided.
-    figure_, ax_ : matplotlib Figure and Axes
-        Of the last call of :meth:`plot`.
-
-    Examples
-    --------
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = LightGBMRanker("auto", n_estimators=10, n_jobs=1, random_state=0).fit(X, y, qid)
-    >>> from matplotlib.figure import Figure
-    >>> display = CandidatesDisplay.from_estimator(ranker, ax=Figure().subplots())
-    >>> display.measure, int(display.table["chosen"].sum())
-    ('ndcg@10', 1)
-    """
-
-    table: pd.DataFrame
-    measure: str
-
-    @classmethod
-    def from_estimator(cls, ranker: Any, ax: Any = None) -> CandidatesDisplay:
-        """Plot the candidates of a fitted ranker.
-
-        Parameters
-        ----------
-        ranker : LightGBMRanker or XGBoostRanker
-            Fitted with ``objective="auto"``.
-        ax : matplotlib axes, optional
-
-        Raises
-        ------
-        ValueError
-            If the ranker chose among no candidates.
-        NotFittedError
-            If the ranker is not fitted.
-        """
-        import pandas as pd
-
-        check_is_fitted(ranker)
-        results = getattr(ranker, "cv_results_", None)
-        if results is None or len(results["params"]) < 2:
-            raise ValueError("the ranker chose among no candidates: fit it with objective='auto'")
-        columns = ["name", "mean_test_score", "n_rounds", "difference", "standard_error", "dropped", "chosen"]
-        table = pd.DataFrame({name: results[name] for name in columns})
-        table = table.sort_values("difference", kind="stable").reset_index(drop=True)
-        return cls(table, str(results["metric"][0])).plot(ax)
-
-    def _draw(self, ax: Any) -> Any:
-        table, measure = self.table, measure_name(self.measure)
-        labels = [f"{wrapped(row.name, 32)}  ({row.mean_test_score:.4f})" for row in table.itertuples(index=False)]
-        ax = axes(ax, 2.2 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
-        rows, chosen, dropped = np.arange(len(table)), table["chosen"].to_numpy(), table["dropped"].to_numpy()
-        ax.axvline(0.0, color=GREY, linewidth=1)
-        kinds = [
-            (chosen, "chosen", {"fmt": "D", "color": ORANGE}),
-            (~chosen & ~dropped, "not chosen", {"fmt": "o", "color": BLUE}),
-            (dropped, "dropped early", {"fmt": "o", "color": BLUE, "markerfacecolor": "white"}),
-        ]
-        for mask, label, style in kinds:
-            if mask.any():
-                one = table[mask]
-                ax.errorbar(one["difference"], rows[mask], xerr=one["standard_error"], capsize=3, label=label, **style)
-        few_ticks(ax)
-        ax.set_yticks(rows, labels)
-        ax.set_ylim(-0.6, len(table) - 0.4)
-        # Short lines, because the names of candidates take much of the width; above, because the legend is below.
-        ax.set_xlabel(
-            f"{measure} (mean in brackets):\ndifference to the default,\nmean over queries ± 1 standard error"
-        )
-        ax.xaxis.set_label_position("top")
-        light_grid(ax, "x")
-        legend_below(ax, labels_height=0.25)
         return ax
 
 

@@ -1,4 +1,4 @@
-"""Scores and importances over folds: means with intervals, by number of training queries and by feature."""
+"""Scores by number of training queries: means over folds, with intervals."""
 
 from __future__ import annotations
 
@@ -13,21 +13,16 @@ from boostrank.core.weights import weighted_means
 from boostrank.displays.base import Display, named_estimators
 from boostrank.displays.style import (
     DARK,
-    GREY,
     HEIGHT,
     axes,
-    interval_rows,
     legend_below,
     legend_height,
     light_grid,
     measure_name,
-    shortened,
     styles,
     wrapped,
 )
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_count, is_count
-from boostrank.inspection import feature_importance
 from boostrank.metrics import RankingScorer, get_measure
 from boostrank.metrics.query_groups import mean_margin
 from boostrank.model_selection import learning_curve
@@ -121,103 +116,6 @@ class LearningCurveDisplay(Display):
         draw_curves(ax, self.means, self.score, self.table["fold"].nunique())
         ax.set_xlim(left=0)
         ax.set_xlabel("training queries")
-        return ax
-
-
-@dataclass
-class FeatureImportanceDisplay(Display):
-    """Mean importance of features over folds, with 95% intervals.
-
-    Created by :meth:`from_estimator`. Importances are those of
-    :func:`boostrank.inspection.feature_importance`. An interval is ``mean -+ t s / sqrt(n)``, with the standard
-    deviation ``s`` over the ``n`` folds and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of
-    freedom. It shows how much the importance depends on the queries that are trained and tested on. Because the
-    training data of folds overlap, it is approximate, and rather too narrow.
-
-    Attributes
-    ----------
-    table : DataFrame
-        Columns feature, mean, low and high, the largest mean first.
-    folds : DataFrame, shape (n_folds, n_features)
-        Importance in each fold.
-    measure : str
-        The measure that decreases.
-    n_features : int
-        Number of features that are drawn.
-    figure_, ax_ : matplotlib Figure and Axes
-        Of the last call of :meth:`plot`.
-
-    Examples
-    --------
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> from matplotlib.figure import Figure
-    >>> data = make_ranking(n_queries=40, random_state=0)
-    >>> ranker, ax = LightGBMRanker(n_estimators=5, n_jobs=1), Figure().subplots()
-    >>> display = FeatureImportanceDisplay.from_estimator(ranker, *data, cv=3, n_features=5, ax=ax)
-    >>> len(display.table), display.table["feature"][0]
-    (10, 0)
-    """
-
-    table: pd.DataFrame
-    folds: pd.DataFrame
-    measure: str
-    n_features: int
-
-    @classmethod
-    def from_estimator(
-        cls,
-        ranker: Any,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        measure: Any = "ndcg@10",
-        n_features: int = 15,
-        ax: Any = None,
-        **settings: Any,
-    ) -> FeatureImportanceDisplay:
-        """Train a ranker on folds, compute the importance of features, and plot it.
-
-        Parameters
-        ----------
-        ranker, X, y, qid, measure
-            As in :func:`boostrank.inspection.feature_importance`. The ranker need not be fitted.
-        n_features : int, default 15
-            Number of features to draw, those with the largest means.
-        ax : matplotlib axes, optional
-        **settings
-            The other parameters of that function, such as `cv` and `n_repeats`.
-
-        Raises
-        ------
-        ValueError
-            As that function, and if `n_features` is not an integer of at least 1.
-        """
-        check_count("n_features", n_features)
-        chosen = get_measure(measure)
-        folds = feature_importance(ranker, X, y, qid, measure=chosen, **settings)
-        values = folds.to_numpy()
-        means = fold_means(values.ravel(), np.tile(np.arange(values.shape[1]), len(values)))
-        table = means.assign(feature=folds.columns.to_numpy(dtype=object))[["feature", "mean", "low", "high"]]
-        table = table.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
-        return cls(table, folds, str(chosen), n_features).plot(ax)
-
-    def _draw(self, ax: Any) -> Any:
-        shown = self.table[: self.n_features]
-        ax = axes(ax, 1.3 + 0.25 * len(shown))
-        ax.axvline(0.0, color=GREY, linewidth=1)
-        interval_rows(ax, {"importance": shown[["mean", "low", "high"]].to_numpy()})
-        # Features without names have numbers.
-        names = [f"feature {feature}" if is_count(feature) else shortened(feature) for feature in shown["feature"]]
-        ax.set_yticks(range(len(shown)), names)
-        label = f"decrease of {measure_name(self.measure)} when the feature is permuted within queries"
-        ax.set_xlabel(f"{label},\nmean over {len(self.folds)} folds with 95% interval")
-        n_others = len(self.table) - len(shown)
-        if n_others:
-            largest = self.table["mean"][len(shown)]
-            others = "the other one is" if n_others == 1 else f"the other {n_others} are at most"
-            ax.set_title(f"the {len(shown)} largest of {len(self.table)}; {others} {largest:.2g}", fontsize="medium")
-        light_grid(ax, "x")
         return ax
 
 

@@ -133,7 +133,7 @@ class BoostedRanker(TrainedModel):
         objective.
     cv_results_ : dict of str to ndarray of shape (n_candidates,)
         With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
-        :class:`boostrank.displays.CandidatesDisplay` plots them. Without `objective="auto"` there is one candidate.
+        Without `objective="auto"` there is one candidate.
 
         name
             Its name in tables.

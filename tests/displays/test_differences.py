@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from artists import error_bars, legend_texts, overlapping_texts, tick_texts
-from sklearn.exceptions import NotFittedError
+from artists import error_bars, overlapping_texts, tick_texts
 
 import boostrank as br
 from boostrank import displays
@@ -129,33 +128,3 @@ def test_long_names_do_not_overlap():
     assert not overlapping_texts(display.figure_)
     texts = [text.rpartition("  ")[0].replace("\n", " ") for text in tick_texts(display.ax_.yaxis)]
     assert sorted(texts) == names
-
-
-def test_intervals_and_names_are_those_of_the_results(chooser):
-    display, results = displays.CandidatesDisplay.from_estimator(chooser), chooser.cv_results_
-    order = np.argsort(results["difference"], kind="stable")
-    for name in ("difference", "standard_error", "n_rounds", "mean_test_score", "dropped", "chosen"):
-        assert display.table[name].tolist() == results[name][order].tolist()
-    default = "default (consistent-lambdarank)"
-    assert legend_texts(display.ax_) == ["chosen", "not chosen", "dropped early"]
-    names = np.array([default, "softmax", "min_child_weight=1000000000.0, k=10", "lambdarank"])
-    assert display.table["name"].tolist() == names[order].tolist()
-    labels = [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()]
-    assert labels == [f"{row.name}  ({row.mean_test_score:.4f})" for row in display.table.itertuples(index=False)]
-    drawn = {}
-    for bars in display.ax_.containers:
-        for x, y, segment in zip(*bars.lines[0].get_data(), bars.lines[2][0].get_segments(), strict=True):
-            drawn[int(y)] = (x, *segment[:, 0])
-    for i, row in enumerate(display.table.itertuples()):
-        low, high = row.difference - row.standard_error, row.difference + row.standard_error
-        np.testing.assert_allclose(drawn[i], (row.difference, low, high))
-    assert "NDCG@10" in display.ax_.get_xlabel()
-
-
-def test_rankers_without_candidates(chooser, rankers, data):
-    ranker = br.LightGBMRanker(n_estimators="auto", early_stopping_rounds=1, cv=2, n_jobs=1).fit(*data)
-    for one in (rankers["a"], ranker):
-        with pytest.raises(ValueError, match="the ranker chose among no candidates"):
-            displays.CandidatesDisplay.from_estimator(one)
-    with pytest.raises(NotFittedError):
-        displays.CandidatesDisplay.from_estimator(br.LightGBMRanker("auto"))

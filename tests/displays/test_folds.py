@@ -1,13 +1,12 @@
-"""Displays of values over folds: importances and learning curves."""
+"""Displays of values over folds: learning curves."""
 
 import numpy as np
 import pytest
-from artists import error_bars, legend_texts, line, overlapping_texts, tick_texts
+from artists import error_bars, legend_texts, line, overlapping_texts
 from scipy import stats
 
 import boostrank as br
 from boostrank import displays
-from boostrank.inspection import feature_importance
 from boostrank.model_selection import learning_curve
 
 SETTINGS = {"n_estimators": 4, "n_jobs": 1, "random_state": 0}
@@ -72,35 +71,6 @@ def test_rankers_have_the_same_folds_of_a_random_splitter(data):
     learning = displays.LearningCurveDisplay.from_estimator(same, *data, train_sizes=[1.0], cv=random)
     first, second = (learning.table["test_score"][learning.table["ranker"] == name].tolist() for name in "ab")
     assert first == second
-
-
-def test_importances_are_means_with_intervals_over_folds(data):
-    settings = {"cv": 3, "n_repeats": 2}
-    display = displays.FeatureImportanceDisplay.from_estimator(RANKERS["softmax"], *data, **settings, n_features=4)
-    folds = feature_importance(RANKERS["softmax"], *data, **settings)
-    assert (display.folds == folds).all(axis=None)
-    means = folds.mean().sort_values(ascending=False, kind="stable")
-    assert display.table["feature"].tolist() == means.index.tolist()
-    for row in display.table.itertuples():
-        values = folds[row.feature].to_numpy()
-        margin = stats.t.ppf(0.975, 2) * values.std(ddof=1) / np.sqrt(3)
-        expected = [values.mean(), values.mean() - margin, values.mean() + margin]
-        np.testing.assert_allclose([row.mean, row.low, row.high], expected, atol=1e-12)
-    points, segments = error_bars(display.ax_)
-    np.testing.assert_allclose(points, np.c_[display.table["mean"][:4], range(4)])
-    np.testing.assert_allclose(np.array(segments)[..., 0], display.table[["low", "high"]][:4], atol=1e-12)
-    assert tick_texts(display.ax_.yaxis) == [f"feature {feature}" for feature in means.index[:4]]
-    assert display.ax_.get_title() == f"the 4 largest of 10; the other 6 are at most {means.iloc[4]:.2g}"
-    label = "decrease of NDCG@10 when the feature is permuted within queries,\nmean over 3 folds with 95% interval"
-    assert display.ax_.get_xlabel() == label
-    assert not overlapping_texts(display.figure_)
-
-
-def test_titles_of_importances_say_what_is_left_out(data):
-    make = displays.FeatureImportanceDisplay.from_estimator
-    assert make(RANKERS["softmax"], *data, n_repeats=1, cv=2).ax_.get_title() == ""
-    nine = make(RANKERS["softmax"], *data, n_repeats=1, cv=2, n_features=9)
-    assert "; the other one is " in nine.ax_.get_title()
 
 
 def test_a_plot_has_one_score_and_one_name_for_each_ranker(data):

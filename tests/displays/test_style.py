@@ -14,13 +14,9 @@ from boostrank.displays import style
 RANKER = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)
 # How each display is made, from the fixtures that it needs.
 DISPLAYS = {
-    "CandidatesDisplay": lambda show, get, ax: show.from_estimator(get("chooser"), ax=ax),
     "ComparisonDisplay": lambda show, get, ax: get("comparison").plot("ndcg@1", ax=ax),
     "ContributionDisplay": lambda show, get, ax: show.from_estimator(
         get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
-    ),
-    "FeatureImportanceDisplay": lambda show, get, ax: show.from_estimator(
-        RANKER, *get("data"), cv=2, n_repeats=1, ax=ax
     ),
     "LearningCurveDisplay": lambda show, get, ax: show.from_estimator(
         RANKER, *get("data"), train_sizes=[1.0], cv=2, ax=ax

@@ -63,7 +63,7 @@ def random_model(rng, tmp_path):
             ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=seed)
         elif kind == 3:
             booster = {"boosting": "gbdt"} if is_lightgbm else {"booster": "gbtree"}
-            ranker.set_params(ensemble="folds", early_stopping_rounds=2, cv=2, **booster)
+            ranker.set_params(early_stopping_rounds=2, validation_fraction=0.3, **booster)
         return ranker.fit(X, y, qid), X
     parameters, path = (
         {"seed": seed, **rng.choice(OWN_LIGHTGBM if is_lightgbm else OWN_XGBOOST)},
