@@ -28,6 +28,7 @@ from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds
 from boostrank.model_selection.splits import QueryKFold
 from boostrank.objectives.labels import as_labels
 from boostrank.preferences import PreferenceGraph
+from boostrank.tables.html import html_table
 
 
 class Folds(list[tuple[Ints, Ints]]):
@@ -35,6 +36,20 @@ class Folds(list[tuple[Ints, Ints]]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} folds of queries>"
+
+
+class CrossValidationResults(dict[str, Any]):
+    """The dict of :func:`cross_validate`; notebooks show a table of its scores, with a row for each fold."""
+
+    def _repr_html_(self) -> str:
+        """The scores of the folds and their means as an HTML table, for notebooks."""
+        scores = {name: values for name, values in self.items() if name.startswith(("test_", "train_"))}
+        rows = [
+            [f"fold {i}", *(f"{value:.4f}" for value in row)]
+            for i, row in enumerate(zip(*scores.values(), strict=True))
+        ]
+        means = ["mean", *(f"{np.mean(values):.4f}" for values in scores.values())]
+        return html_table([["", *scores], *rows, means])
 
 
 class QueryGridSearchCV(GridSearchCV):
@@ -135,7 +150,7 @@ def cross_validate(
     Returns
     -------
     dict of ndarray, each of shape (n_folds,)
-        The result of scikit-learn's function. The scores are ``"test_score"``, or ``"test_NAME"`` for each name if
+        The result of scikit-learn's function, which notebooks show as a table. The scores are ``"test_score"``, or ``"test_NAME"`` for each name if
         `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of boosting rounds that the predictions of
         each model use, which early stopping may have reduced.
 
@@ -159,7 +174,7 @@ def cross_validate(
         result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
     if "estimator" in result:
         result["estimator"] = [unwrap(fitted) for fitted in result["estimator"]]
-    return result
+    return CrossValidationResults(result)
 
 
 def grid_search(

@@ -91,6 +91,17 @@ def test_comparisons_of_runs_by_group():
     assert tables.tables[1] == next(one.rows for one in found.text_tables() if "by group" in one.title)
 
 
+def test_cross_validation():
+    results = br.cross_validate(br.LightGBMRanker(n_estimators=3, n_jobs=1), *br.make_ranking(20, random_state=0), cv=2)
+    (table,) = Tables(results._repr_html_()).tables
+    scores, rounds = results["test_score"], "3.0000"
+    assert table[0] == ["", "test_score", "test_n_estimators"]
+    assert table[1:] == [
+        [name, f"{score:.4f}", rounds]
+        for name, score in zip(("fold 0", "fold 1", "mean"), (*scores, scores.mean()), strict=True)
+    ]
+
+
 def test_paired_tests():
     tables = Tables(PairedTest(0.0111, 0.00023, 20, 1, 9)._repr_html_())
     head, row = ["difference", "p-value", "wins", "ties", "losses"], ["+0.0111", "<0.001", "20", "1", "9"]
