@@ -24,12 +24,14 @@ from boostrank.clicks.relevance import (
     entry_weights,
     estimate_relevance,
     require_shown,
+    row_sums,
     warn_of_excess,
 )
-from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets
+from boostrank.clicks.shrinkage import expected_clicks, mean_log_positions, mean_relevance, predict_relevance, shrink
+from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets, targets_of_relevance
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice
 
 #: The record of a document: its number in the data set, a hash of its query id, and the numbers of ClickLabels.
@@ -86,6 +88,14 @@ class ClickLabels:
         Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
         evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
         position.
+    shrink : "auto", None, or array-like, shape (n_documents,), default "auto"
+        Whether the estimates of relevance are shrunk towards a prediction, in the training only. Documents with few
+        clicks are then judged by their features and by the positions where they were shown, and those with many clicks
+        by the clicks (:mod:`boostrank.clicks.shrinkage`). ``"auto"``: rankers make the prediction when they are
+        trained, from the clicks on other queries; the targets of ``normalize="sessions"`` are not shrunk. An array has
+        the predicted probability of relevance of each row in (0, 1], which must not come from the clicks on its own
+        query, such as that of ``sklearn.model_selection.cross_val_predict`` with the queries as groups. None: no
+        shrinkage, so that the estimates have no bias.
 
     Raises
     ------
@@ -112,6 +122,7 @@ class ClickLabels:
     clip: float = 0.0
     not_shown: NotShownOrDrop = "error"
     average: Unit = "sessions"
+    shrink: Any = "auto"
 
     def __post_init__(self) -> None:
         check_log(self.log)
@@ -121,6 +132,10 @@ class ClickLabels:
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions":
             require_absolute(self.model)
+        if isinstance(self.shrink, str):
+            check_choice("shrink", self.shrink, ("auto",))
+        elif self.shrink is not None:
+            object.__setattr__(self, "shrink", self._checked_prior())
         # This checks the other settings, and whether the model fits the log.
         entry_weights(self.log, self.model, self.method, self.clip)
 
@@ -144,12 +159,18 @@ class ClickLabels:
 
     def __repr__(self) -> str:
         defaults = {name: field.default for name, field in self.__dataclass_fields__.items()}
-        changed = [f"{name}={getattr(self, name)!r}" for name in defaults if getattr(self, name) != defaults[name]]
+        values = {name: getattr(self, name) for name in defaults}
+        if self._has_prior:
+            values["shrink"] = "array"
+        changed = [f"{name}={values[name]!r}" for name in defaults if values[name] != defaults[name]]
         return f"ClickLabels({', '.join([repr(self.log), repr(self.model), *changed[2:]])})"
 
     def __getitem__(self, rows: Any) -> ClickLabels:
         """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
-        return replace(self, log=self.log[rows])
+        log = self.log[rows]
+        if not self._has_prior:
+            return replace(self, log=log)
+        return replace(self, log=log, shrink=self.shrink[rows[0] if isinstance(rows, tuple) else rows])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
@@ -167,6 +188,37 @@ class ClickLabels:
     def relevance(self) -> Floats:
         """Estimated probability of relevance of each row, shape (n_documents,); see :attr:`estimates`."""
         return self.estimates.relevance
+
+    @property
+    def needs_prediction(self) -> bool:
+        """Whether a ranker is to call :meth:`with_prediction` before it is trained on the targets."""
+        return isinstance(self.shrink, str) and self.normalize != "sessions" and self.has_clicks
+
+    @cached_property
+    def evidence(self) -> Floats:
+        """Number of clicks that each row would get if it were always relevant, shape (n_documents,)."""
+        return self._evidence(np.full(len(self), self._mean))
+
+    def with_prediction(self, logs: ArrayLike) -> ClickLabels:
+        """The same clicks, shrunk towards the relevance that is predicted by features and by positions.
+
+        Parameters
+        ----------
+        logs : array-like, shape (n_documents,)
+            Logarithm of the relevance of each row, up to a constant, as predicted from the features by models that were
+            fitted to the clicks on other queries. The regression of :mod:`boostrank.clicks.shrinkage` calibrates it,
+            and adds the mean positions. Scores of the ranker that made the lists may take its place.
+
+        Examples
+        --------
+        >>> log = ClickLog([1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9])
+        >>> labels = ClickLabels(log, ("power", 1.0), normalize="none")
+        >>> labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(), labels.targets().round(2).tolist()
+        ([0.5, 0.25, 0.27], [0.56, 0.22, 0.33])
+        """
+        predicted = finite_numbers(logs, "logs", log=len(self))
+        prior = predict_relevance(self.relevance, self.evidence, predicted, mean_log_positions(self.log))
+        return replace(self, shrink=prior)
 
     @property
     def has_clicks(self) -> bool:
@@ -202,7 +254,8 @@ class ClickLabels:
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
         targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback`, section 6).
-        Those of rows that ``not_shown="drop"`` leaves out are 0.
+        Those of rows that ``not_shown="drop"`` leaves out are 0. With ``shrink="auto"`` they are not shrunk, because a
+        ranker makes the prediction from its features: it calls :meth:`with_prediction` first.
 
         Parameters
         ----------
@@ -231,8 +284,34 @@ class ClickLabels:
             require_shown(self.log, ~self.lacks_support, "or pass not_shown='drop' or not_shown='irrelevant'")
         elif self.not_shown != "irrelevant":
             settings["not_shown"] = "error"
+        if self._has_prior:
+            shrunk = np.where(
+                self.estimates.shown, shrink(self.relevance, self._evidence(self.shrink), self.shrink), 0.0
+            )
+            return targets_of_relevance(self.queries, shrunk, self.normalize, DCG() if dcg is None else dcg)
         targets = click_targets(self.log, self.model, normalize=self.normalize, dcg=dcg, **settings)
         return np.maximum(targets, 0.0)
+
+    @property
+    def _has_prior(self) -> bool:
+        return isinstance(self.shrink, np.ndarray)
+
+    @property
+    def _mean(self) -> float:
+        return mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
+
+    def _evidence(self, prior: Floats) -> Floats:
+        """``E`` of :mod:`boostrank.clicks.shrinkage` of each row."""
+        return expected_clicks(row_sums(self.log, self.model, self.method, self.clip)[1], prior)
+
+    def _checked_prior(self) -> Floats:
+        prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
+        if self.normalize == "sessions" or not ((prior > 0.0) & (prior <= 1.0)).all():
+            raise ValueError(
+                "shrink must be predicted probabilities of relevance in (0, 1], for normalize='independent' or 'none'; "
+                f"got numbers from {prior.min():g} to {prior.max():g} and normalize={self.normalize!r}"
+            )
+        return prior
 
     def name_of_row(self, row: int) -> str:
         """A row of `X` as messages name it, with its document and its query."""

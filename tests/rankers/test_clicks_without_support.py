@@ -31,12 +31,13 @@ def data():
 
 
 def dropped():
-    return br.ClickLabels(data()[2], MODEL, not_shown="drop")
+    # The parts of the queries for a prediction would be others for fewer rows, as samples of queries are.
+    return br.ClickLabels(data()[2], MODEL, not_shown="drop", shrink=None)
 
 
 def of_shown_rows():
     log = data()[2]
-    return br.ClickLabels(log[log.shown], MODEL)
+    return br.ClickLabels(log[log.shown], MODEL, shrink=None)
 
 
 @by_ranker
