@@ -24,10 +24,9 @@ from boostrank.clicks.relevance import (
     entry_weights,
     estimate_relevance,
     require_shown,
-    row_sums,
     warn_of_excess,
 )
-from boostrank.clicks.shrinkage import expected_clicks, mean_log_positions, mean_relevance, predict_relevance, shrink
+from boostrank.clicks.shrinkage import expected_clicks, mean_log_positions, mean_relevance, predict_relevance, shrunk
 from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets, targets_of_relevance
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
@@ -104,6 +103,19 @@ class ClickLabels:
         (0, 1], or if it is relative to position 1 and `normalize` is ``"sessions"``. Rows
         without support are found by :meth:`targets`, so by ``fit``.
 
+    References
+    ----------
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017, divide clicks by
+    propensities; Agarwal, Takatsu, Zaitsev and Joachims, "A general framework for counterfactual learning-to-rank",
+    SIGIR 2019, for DCG. Oosterhuis and de Rijke, "Policy-aware unbiased learning to rank for top-k rankings", SIGIR
+    2020, on documents that a log does not show; Oosterhuis, "Doubly robust estimation for correcting position bias in
+    click feedback for unbiased learning to rank", ACM TOIS 2023. Other ways learn propensities and the ranker together:
+    Ai et al., "Unbiased learning to rank with unbiased propensity estimation", SIGIR 2018; Hu et al., "Unbiased
+    LambdaMART", WWW 2019, which LightGBM's `position` and XGBoost's `lambdarank_unbiased` follow; Yan et al.,
+    "Revisiting two-tower models for unbiased learning to rank", SIGIR 2022. Or they let examination depend on what else
+    is shown: Chen et al., "Adapting interactional observation embedding for counterfactual learning to rank", SIGIR
+    2021.
+
     Examples
     --------
     >>> import boostrank as br
@@ -159,18 +171,17 @@ class ClickLabels:
 
     def __repr__(self) -> str:
         defaults = {name: field.default for name, field in self.__dataclass_fields__.items()}
-        values = {name: getattr(self, name) for name in defaults}
-        if self._has_prior:
-            values["shrink"] = "array"
+        values = {
+            **{name: getattr(self, name) for name in defaults},
+            **({"shrink": "array"} if self._has_prior else {}),
+        }
         changed = [f"{name}={values[name]!r}" for name in defaults if values[name] != defaults[name]]
         return f"ClickLabels({', '.join([repr(self.log), repr(self.model), *changed[2:]])})"
 
     def __getitem__(self, rows: Any) -> ClickLabels:
         """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
-        log = self.log[rows]
-        if not self._has_prior:
-            return replace(self, log=log)
-        return replace(self, log=log, shrink=self.shrink[rows[0] if isinstance(rows, tuple) else rows])
+        shrink = self.shrink[rows[0] if isinstance(rows, tuple) else rows] if self._has_prior else self.shrink
+        return replace(self, log=self.log[rows], shrink=shrink)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
@@ -197,7 +208,8 @@ class ClickLabels:
     @cached_property
     def evidence(self) -> Floats:
         """Number of clicks that each row would get if it were always relevant, shape (n_documents,)."""
-        return self._evidence(np.full(len(self), self._mean))
+        mean = mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
+        return self._evidence(np.full(len(self), mean))
 
     def with_prediction(self, logs: ArrayLike) -> ClickLabels:
         """The same clicks, shrunk towards the relevance that is predicted by features and by positions.
@@ -214,11 +226,10 @@ class ClickLabels:
         >>> log = ClickLog([1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9])
         >>> labels = ClickLabels(log, ("power", 1.0), normalize="none")
         >>> labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(), labels.targets().round(2).tolist()
-        ([0.5, 0.25, 0.27], [0.56, 0.22, 0.33])
+        ([0.56, 0.25, 0.26], [0.56, 0.22, 0.33])
         """
-        predicted = finite_numbers(logs, "logs", log=len(self))
-        prior = predict_relevance(self.relevance, self.evidence, predicted, mean_log_positions(self.log))
-        return replace(self, shrink=prior)
+        sources = finite_numbers(logs, "logs", log=len(self)), mean_log_positions(self.log)
+        return replace(self, shrink=predict_relevance(self.relevance, self.evidence, *sources))
 
     @property
     def has_clicks(self) -> bool:
@@ -285,10 +296,8 @@ class ClickLabels:
         elif self.not_shown != "irrelevant":
             settings["not_shown"] = "error"
         if self._has_prior:
-            shrunk = np.where(
-                self.estimates.shown, shrink(self.relevance, self._evidence(self.shrink), self.shrink), 0.0
-            )
-            return targets_of_relevance(self.queries, shrunk, self.normalize, DCG() if dcg is None else dcg)
+            relevance = self.estimates.shown * shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
+            return targets_of_relevance(self.queries, relevance, self.normalize, DCG() if dcg is None else dcg)
         targets = click_targets(self.log, self.model, normalize=self.normalize, dcg=dcg, **settings)
         return np.maximum(targets, 0.0)
 
@@ -296,13 +305,9 @@ class ClickLabels:
     def _has_prior(self) -> bool:
         return isinstance(self.shrink, np.ndarray)
 
-    @property
-    def _mean(self) -> float:
-        return mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
-
     def _evidence(self, prior: Floats) -> Floats:
         """``E`` of :mod:`boostrank.clicks.shrinkage` of each row."""
-        return expected_clicks(row_sums(self.log, self.model, self.method, self.clip)[1], prior)
+        return expected_clicks(self.log, entry_weights(self.log, self.model, self.method, self.clip), prior)
 
     def _checked_prior(self) -> Floats:
         prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
@@ -334,6 +339,14 @@ class DocumentClicks:
     records : ndarray of dtype RECORD, shape (n_documents,)
     queries : Queries
         The queries of the rows.
+
+    Examples
+    --------
+    >>> log = ClickLog([7, 7], row=[0, 1], position=[1, 2], clicks=[6, 1], impressions=[10, 10])
+    >>> labels = ClickLabels(log, ("power", 1.0), normalize="none")
+    >>> records = DocumentClicks.of(labels, hashes=np.array([7, 7], dtype=np.uint64), dcg=DCG())
+    >>> records[[1]].targets().tolist(), records[[1]].query_weights.tolist()
+    ([0.2], [1.0])
     """
 
     records: NDArray[Any]

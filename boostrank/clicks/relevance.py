@@ -108,6 +108,13 @@ class RelevanceEstimates(NamedTuple):
     shown : ndarray of bool, shape (n_documents,)
         Whether a row had an impression that may be examined. A row that had none has no support: nothing is known about
         its relevance.
+
+    Examples
+    --------
+    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[3, 1], impressions=[10, 10])
+    >>> found = estimate_relevance(log, [1.0, 0.5])
+    >>> found.relevance.round(2).tolist(), found.variance.round(3).tolist(), found.impressions.tolist()
+    ([0.3, 0.2], [0.022, 0.044], [10, 10])
     """
 
     relevance: Floats
@@ -167,73 +174,34 @@ def estimate_relevance(
     check_choice("not_shown", not_shown, NOT_SHOWN)
     check_flag("bounded", bounded)
     chosen = get_click_model(model)
-    log = _enough_for(log, chosen)
-    entry, sums = row_sums(log, chosen, method, clip)
-    weights, a, b, _ = entry
+    if _by_position(chosen):
+        # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
+        log = log.aggregate()
+    weights, a, b, clipped = entry_weights(log, chosen, method, clip)
 
-    shown = sums.impressions > 0
+    def total(per_entry: Floats) -> Floats:
+        return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
+
+    impressions = total(np.where(a > 0.0, log.impressions, 0.0))
+    shown = impressions > 0
     if not_shown == "error":
         require_shown(log, shown)
-    estimate = _ratio(sums.numerator, sums.divisor, 0.0)
+    numerator = total(weights * (log.clicks - b * log.impressions))
+    exposure = total(weights * a * log.impressions)
+    divisor = total(weights * clipped * log.impressions)
+    estimate = _ratio(numerator, divisor, 0.0)
     # How many impressions that are examined for sure would give, if clicks are rare, the same variance.
-    effective = _ratio(sums.exposure**2, sums.squares, 0.0)
+    effective = _ratio(exposure**2, total(weights**2 * a * log.impressions), 0.0)
     smoothed = np.clip((estimate * effective + 0.5) / (effective + 1.0), 0.0, 1.0)
     probability = np.clip(a * smoothed[log.row] + b, 0.0, 1.0)
-    spread = _total(log, weights**2 * log.impressions * probability * (1.0 - probability))
+    spread = total(weights**2 * log.impressions * probability * (1.0 - probability))
     return RelevanceEstimates(
         np.clip(estimate, 0.0, 1.0) if bounded else estimate,
-        _ratio(spread, sums.divisor**2, np.inf),
-        sums.impressions.astype(np.int64),
-        _ratio(sums.exposure, sums.divisor, np.nan),
+        _ratio(spread, divisor**2, np.inf),
+        impressions.astype(np.int64),
+        _ratio(exposure, divisor, np.nan),
         shown,
     )
-
-
-class RowSums(NamedTuple):
-    """Sums over the entries of each row, each of shape (n_documents,).
-
-    Attributes
-    ----------
-    impressions : ndarray
-        ``N``, without impressions that are known not to be examined.
-    numerator, exposure, divisor : ndarray
-        ``w (C - b N)``, ``w a N``, and ``w max(a, tau) N``.
-    squares, squares_of_noise : ndarray
-        ``w^2 a N`` and ``w^2 b N``.
-    """
-
-    impressions: Floats
-    numerator: Floats
-    exposure: Floats
-    divisor: Floats
-    squares: Floats
-    squares_of_noise: Floats
-
-
-def row_sums(log: ClickLog, model: ClickModel, method: Method, clip: float) -> tuple[EntryWeights, RowSums]:
-    """The numbers of each entry, and their sums; parameters and errors are those of :func:`estimate_relevance`."""
-    log = _enough_for(log, model)
-    entry = entry_weights(log, model, method, clip)
-    weights, a, b, clipped = entry
-    terms = (
-        np.where(a > 0.0, log.impressions, 0.0),
-        weights * (log.clicks - b * log.impressions),
-        weights * a * log.impressions,
-        weights * clipped * log.impressions,
-        weights**2 * a * log.impressions,
-        weights**2 * b * log.impressions,
-    )
-    return entry, RowSums(*(_total(log, term) for term in terms))
-
-
-def _enough_for(log: ClickLog, model: ClickModel) -> ClickLog:
-    """The log, as counts if that is enough: for corrections by position, sums are the same as over sessions."""
-    return log.aggregate() if _by_position(model) else log
-
-
-def _total(log: ClickLog, per_entry: Floats) -> Floats:
-    """Sum over the entries of each row."""
-    return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
 
 
 class EntryWeights(NamedTuple):

@@ -63,28 +63,31 @@ import numpy as np
 from scipy import optimize
 
 from boostrank.clicks.log import ClickLog
-from boostrank.clicks.relevance import RowSums
+from boostrank.clicks.relevance import EntryWeights
 from boostrank.inputs.arrays import Floats
 
 # The smallest prior, relative to the mean relevance: no document is predicted to be irrelevant for sure.
 MIN_PRIOR = 0.02
-# Limits of the strength, in examined impressions.
-MIN_STRENGTH, MAX_STRENGTH = 1e-3, 1e6
+# Limits of the logarithm of the strength, which is a number of examined impressions.
+LOG_STRENGTHS = (-7.0, 14.0)
+# The smallest sum of weights that divides.
+MIN_WEIGHT = 1e-3
 # Limits of Newton's method for the regression, which needs fewer steps.
 NEWTON_STEPS, TOLERANCE = 50, 1e-9
 # The largest change of a coefficient in a step, and the largest logarithm of a relevance.
 MAX_STEP, MAX_LOG = 1.0, 3.0
 
 
-def expected_clicks(sums: RowSums, prior: Floats) -> Floats:
+def expected_clicks(log: ClickLog, entry: EntryWeights, prior: Floats) -> Floats:
     """``E`` of the module's text for each row, shape (n_documents,); 0 for rows without examined impressions."""
-    noise = sums.squares + sums.squares_of_noise / prior
-    return np.divide(sums.exposure**2, noise, out=np.zeros_like(noise), where=noise > 0.0)
+    terms = (entry.weights * entry.a, entry.weights**2 * (entry.a + entry.b / prior[log.row]))
+    exposure, noise = (np.bincount(log.row, weights=term * log.impressions, minlength=len(log)) for term in terms)
+    return np.divide(exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0)
 
 
 def mean_relevance(estimates: Floats, weights: Floats) -> float:
     """The mean of the estimates, in (0, 1]."""
-    return float(np.clip((weights @ estimates) / max(weights.sum(), MIN_STRENGTH), 1e-6, 1.0))
+    return float(np.clip((weights @ estimates) / max(weights.sum(), MIN_WEIGHT), 1e-6, 1.0))
 
 
 def mean_log_positions(log: ClickLog) -> Floats:
@@ -104,9 +107,8 @@ def predict_relevance(estimates: Floats, weights: Floats, logs: Floats, log_posi
         ``f``, predicted from the features, and ``l``.
     """
     mean = mean_relevance(estimates, weights)
-    total = max(weights.sum(), MIN_STRENGTH)
-    columns = np.stack([np.ones_like(logs), logs - weights @ logs / total, log_positions])
-    columns[2] -= weights @ log_positions / total
+    columns = np.stack([np.ones_like(logs), logs, log_positions])
+    columns[1:] -= columns[1:] @ weights[:, None] / max(weights.sum(), MIN_WEIGHT)
     start = np.array([np.log(mean), 1.0, 0.0])
     penalty, coefficients = np.array([0.0, 1.0, 1.0]), start.copy()
     for _ in range(NEWTON_STEPS):
@@ -128,7 +130,7 @@ def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
     >>> random = np.random.default_rng(0)
     >>> relevance = random.gamma(8.0 * 0.3, 1 / 8.0, 5000)
     >>> round(prior_strength(random.poisson(20 * relevance) / 20, np.full(5000, 20.0), np.full(5000, 0.3)), 1)
-    8.1
+    7.6
     """
     known = weights > 0.0
     x, e, g = estimates[known], weights[known], prior[known]
@@ -138,11 +140,10 @@ def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
         spread = 1.0 / e + np.exp(-log_strength)
         return float((np.log(spread) + squares / spread).mean())
 
-    limits = (float(np.log(MIN_STRENGTH)), float(np.log(MAX_STRENGTH)))
-    return float(np.exp(optimize.minimize_scalar(loss, bounds=limits, method="bounded").x))
+    return float(np.exp(optimize.minimize_scalar(loss, bounds=LOG_STRENGTHS, method="bounded").x))
 
 
-def shrink(estimates: Floats, weights: Floats, prior: Floats) -> Floats:
+def shrunk(estimates: Floats, weights: Floats, prior: Floats) -> Floats:
     """The shrunk estimates with the strength that the estimates themselves say, in [0, 1], shape (n_documents,)."""
     strength = prior_strength(estimates, weights, prior)
     return np.clip((weights * estimates + strength * prior) / (weights + strength), 0.0, 1.0)

@@ -6,7 +6,7 @@ from scipy import optimize
 
 import boostrank as br
 from boostrank.clicks import ClickLog, TrustBias, get_click_model
-from boostrank.clicks.shrinkage import mean_log_positions, predict_relevance, prior_strength, shrink
+from boostrank.clicks.shrinkage import mean_log_positions, predict_relevance, prior_strength, shrunk
 from boostrank.clicks.targets import targets_of_relevance
 from boostrank.core.dcg import DCG
 
@@ -95,11 +95,6 @@ def test_the_regression_minimizes_its_loss():
     assert far[-1] == pytest.approx(0.02 * mean)
 
 
-def test_positions_are_means_over_impressions():
-    log = ClickLog([1, 1, 1], row=[0, 0, 1], position=[1, 4, 3], clicks=[1, 0, 0], impressions=[1, 3, 2])
-    np.testing.assert_allclose(mean_log_positions(log), [0.75 * np.log(4), np.log(3), 0.0])
-
-
 def test_many_clicks_outweigh_any_prior():
     model, prior = (1.0, 0.8, 0.6, 0.5), np.linspace(0.9, 0.1, 12)
     errors = []
@@ -127,6 +122,9 @@ def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
     assert repr(labels).endswith("not_shown='irrelevant', shrink='array')")
     assert labels.needs_prediction is False
     assert br.ClickLabels(log, 1.0, not_shown="irrelevant").needs_prediction
+    np.testing.assert_allclose(mean_log_positions(log)[[1, 4, 11]], [np.log(2), 0.0, 0.0])
+    both = ClickLog(["a"], row=[0, 0], position=[1, 4], clicks=[1, 0], impressions=[1, 3])
+    np.testing.assert_allclose(mean_log_positions(both), [0.75 * np.log(4)])
     predicted = br.ClickLabels(log, ("power", 1.0), **settings).with_prediction(np.zeros(12))
     assert predicted.shrink[0] > predicted.shrink[1]  # The first position has more of the clicks that are expected.
 
@@ -147,5 +145,5 @@ def test_bad_priors(settings, message):
 
 
 def test_shrunk_estimates_stay_probabilities():
-    found = shrink(np.array([3.0, -2.0, 0.5]), np.array([5.0, 5.0, 0.0]), np.array([0.5, 0.5, 0.7]))
+    found = shrunk(np.array([3.0, -2.0, 0.5]), np.array([5.0, 5.0, 0.0]), np.array([0.5, 0.5, 0.7]))
     assert found.tolist() == [1.0, 0.0, pytest.approx(0.7)]
