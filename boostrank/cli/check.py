@@ -86,7 +86,8 @@ def check(
     document, position, click, session. The exit code is 1 if a check fails.
     """
     if clicks not in (None, "naive", "corrected"):
-        refuse_unused("a loss, and no click log", surrogate=surrogate, normalize=normalize, click_model=click_model)
+        given_too = {"surrogate": surrogate, "normalize": normalize, "click_model": click_model, "k": k, "gain": gain}
+        refuse_unused("a loss, and no click log", **given_too)
         _check_log(Path(str(clicks)))
         return
     if surrogate is None:

@@ -144,9 +144,7 @@ class ClickLabels:
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions":
             require_absolute(self.model)
-        if isinstance(self.shrink, str):
-            check_choice("shrink", self.shrink, ("auto",))
-        elif self.shrink is not None:
+        if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
             object.__setattr__(self, "shrink", self._checked_prior())
         # This checks the other settings, and whether the model fits the log.
         entry_weights(self.log, self.model, self.method, self.clip)

@@ -70,10 +70,10 @@ from boostrank.inputs.arrays import Floats
 MIN_PRIOR = 0.02
 # Limits of the logarithm of the strength, which is a number of examined impressions.
 LOG_STRENGTHS = (-7.0, 14.0)
-# The smallest sum of weights that divides.
-MIN_WEIGHT = 1e-3
-# Limits of Newton's method for the regression, which needs fewer steps.
-NEWTON_STEPS, TOLERANCE = 50, 1e-9
+# The smallest sum of weights that divides, so that there is a prior without clicks too.
+MIN_WEIGHT = 1e-6
+# Steps of Newton's method for the regression, which needs fewer.
+NEWTON_STEPS = 50
 # The largest change of a coefficient in a step, and the largest logarithm of a relevance.
 MAX_STEP, MAX_LOG = 1.0, 3.0
 
@@ -110,15 +110,12 @@ def predict_relevance(estimates: Floats, weights: Floats, logs: Floats, log_posi
     columns = np.stack([np.ones_like(logs), logs, log_positions])
     columns[1:] -= columns[1:] @ weights[:, None] / max(weights.sum(), MIN_WEIGHT)
     start = np.array([np.log(mean), 1.0, 0.0])
-    penalty, coefficients = np.array([0.0, 1.0, 1.0]), start.copy()
+    penalty, coefficients = np.array([MIN_WEIGHT, 1.0, 1.0]), start.copy()
     for _ in range(NEWTON_STEPS):
         expected = weights * np.exp(np.minimum(coefficients @ columns, MAX_LOG))
         gradient = columns @ (weights * estimates - expected) - penalty * (coefficients - start)
-        hessian = (columns * expected) @ columns.T + np.diag(penalty + TOLERANCE)
-        step = np.clip(np.linalg.solve(hessian, gradient), -MAX_STEP, MAX_STEP)
-        coefficients += step
-        if np.abs(step).max() < TOLERANCE:
-            break
+        hessian = (columns * expected) @ columns.T + np.diag(penalty)
+        coefficients += np.clip(np.linalg.solve(hessian, gradient), -MAX_STEP, MAX_STEP)
     return np.clip(np.exp(np.minimum(coefficients @ columns, MAX_LOG)), MIN_PRIOR * mean, 1.0)
 
 

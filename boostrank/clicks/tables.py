@@ -76,11 +76,10 @@ def from_table(
     >>> log = from_table({"q": [1, 1], "url": ["b", "a"], "rank": [1, 2], "click": [1, 0]},
     ...                  columns={"qid": "q", "document": "url", "position": "rank"})
     """
-    frame, names = as_frame(table, "the table", *(columns or {}).values()), {}
-    for name, own in (columns or {}).items():
+    for name in columns or {}:
         check_choice("names in columns", name, COLUMNS)
-        names[own] = name
-    frame = as_frame(frame.rename(columns=names), "the table", "position")
+    names = {own: name for name, own in (columns or {}).items()}
+    frame = as_frame(as_frame(table, "the table", *names).rename(columns=names), "the table", "position")
     clicks = "click" if "click" in frame else "clicks"
     if clicks == "click" and "clicks" in frame:
         raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")

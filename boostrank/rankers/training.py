@@ -42,7 +42,7 @@ def bind_training(
     """Check the categorical features, bind the loss to the data, and shrink the targets of clicks that ask for it."""
     for one in (data, *(part.data for part in validation)):
         backend.check_categories(one.X, specification.parameters)
-    data = with_predicted_relevance(backend, specification, data)
+    data = with_prior(backend, specification, data)
     return Training(specification, data, specification.bind(data), validation)
 
 
@@ -101,7 +101,7 @@ def make_folds(queries: Queries, n_folds: int, random_state: np.random.RandomSta
     return [np.isin(numbers, held_out) for _, held_out in splitter.split(numbers, groups=numbers)]
 
 
-def with_predicted_relevance(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> GroupedData:
+def with_prior(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> GroupedData:
     """Return the data with clicks that are shrunk towards predicted relevance, if they ask for it, or unchanged.
 
     The text of the module :mod:`boostrank.clicks.shrinkage` has the formulas. The trees have the parameters of the

@@ -39,15 +39,13 @@ def test_invalid_click_settings(run):
 
 
 def test_a_click_log_is_examined(run, tmp_path):
-    log = br.simulate_clicks([1, 0, 0] * 30, np.arange(90), np.repeat(np.arange(30), 3), random_state=0, noise=0.1).log
-    path = tmp_path / "log.csv"
+    data, path = ([1, 0, 0] * 30, np.arange(90), np.repeat(np.arange(30), 3)), tmp_path / "log.csv"
+    log = br.simulate_clicks(*data, random_state=0, noise=0.1).log
     log.to_frame().rename(columns={"row": "document"}).to_csv(path, index=False)
     out = run("check", "--clicks", path, code=1)
     assert "positions compared with position 1      bad        0.000" in out
     assert "Use regression_em_propensities(log, X, classifier)" in out
-    swapped = br.simulate_clicks(
-        [1, 0, 0] * 30, np.arange(90), np.repeat(np.arange(30), 3), random_state=0, noise=0.1, policy=("swap", 0.5)
-    ).log
+    swapped = br.simulate_clicks(*data, random_state=0, noise=0.1, policy=("swap", 0.5)).log
     swapped.to_frame().assign(document=lambda table: table["row"]).to_csv(path, index=False)
     assert "Use harvest_propensities(log): documents were shown" in run("check", "--clicks", path)
     assert "--surrogate needs a loss" in run("check", "softmax", "--clicks", path, code=2)

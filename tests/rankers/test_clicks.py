@@ -82,10 +82,8 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     (logs,) = found
     relevance, weights, queries = np.maximum(labels.relevance, 0), labels.evidence, labels.queries
     by_rounds = np.full((120, len(X)), np.nan)
-    regression = clone(ranker).set_params(
-        objective="poisson", normalize="none", gain="linear", n_estimators=120, learning_rate=fitted.learning_rate_,
-        reg_lambda=1.0,
-    )  # fmt: skip
+    settings = {"n_estimators": 120, "learning_rate": fitted.learning_rate_, "reg_lambda": 1.0, "gain": "linear"}
+    regression = clone(ranker).set_params(objective="poisson", normalize="none", **settings)
     is_clicked, order = queries.sum(relevance) > 0, np.random.default_rng((0, 0)).permutation(40)
     order = np.append(order[is_clicked[order]], order[~is_clicked[order]])
     for number in range(3):
@@ -100,12 +98,8 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     assert 0 < best < 99  # Otherwise the number of rounds is not tested.
     np.testing.assert_allclose(logs, by_rounds[best], atol=1e-5)
     # The whole training is that with the prior of these predictions.
-    prior = labels.with_prediction(by_rounds[best])
-    np.testing.assert_allclose(
-        clone(ranker).fit(X, labels).predict(X), clone(ranker).fit(X, prior).predict(X), atol=1e-5
-    )
-    auto = clone(ranker).set_params(n_estimators="auto", early_stopping_rounds=3, cv=3)
-    assert np.ptp(auto.fit(X, labels).predict(X)) > 0
+    expected = clone(ranker).fit(X, labels.with_prediction(by_rounds[best])).predict(X)
+    np.testing.assert_allclose(clone(ranker).fit(X, labels).predict(X), expected, atol=1e-5)
 
 
 @by_ranker
