@@ -82,7 +82,9 @@ class ClickLabels:
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
         them; leave them out, so that rankers are trained and evaluated on the documents that were shown; or count them
         as not relevant. In an evaluation, only documents at ranks that count matter. With ``"drop"`` rankers copy the
-        rows of `X` that are left, and an evaluation says nothing about where the scores rank the other documents.
+        rows of `X` that are left, and an evaluation says nothing about where the scores rank the other documents. If a
+        good ranker made the lists, most of the others are not relevant, and ``"irrelevant"`` may be much better: a
+        ranker that was trained on the best ten documents of each query does not know the others.
     average : {"sessions", "queries"}, default "sessions"
         Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
         evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a

@@ -51,7 +51,6 @@ def test_shrunk_targets_are_those_of_a_loop(model, method):
     of_ndcg = br.ClickLabels(log, model, method=method, shrink=prior).targets(DCG(2))
     by_hand = targets_of_relevance(log.queries, labels.targets(), "independent", DCG(2))
     np.testing.assert_array_equal(of_ndcg, by_hand)
-    # The evaluation is not shrunk.
     np.testing.assert_array_equal(labels.relevance, br.ClickLabels(log, model, method=method).relevance)
 
 
