@@ -12,7 +12,7 @@ the libraries 100 rounds and the learning rate 0.1; nothing is tuned. They are m
 queries.
 
 click rates                click-through rates as labels
-no shrinkage, ours         ClickLabels with the true click model, with shrink=None and with the default
+no shrinkage, ours         ClickLabels with the true click model, with shrink=None and shrink="auto"
 ours, estimated ...        with propensities of the same log (intervention harvesting)
 ours, logger as feature    the mean scores of the logging rankers are one more feature
 ours, starting at ...      they are the scores where boosting starts (init_score)

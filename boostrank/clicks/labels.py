@@ -89,14 +89,14 @@ class ClickLabels:
         Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
         evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
         position.
-    shrink : "auto", None, or array-like, shape (n_documents,), default "auto"
+    shrink : None, "auto", or array-like, shape (n_documents,), default None
         Whether the estimates of relevance are shrunk towards a prediction, in the training only. Documents with few
         clicks are then judged by their features and by the positions where they were shown, and those with many clicks
-        by the clicks (:mod:`boostrank.clicks.shrinkage`). ``"auto"``: rankers make the prediction when they are
-        trained, from the clicks on other queries; the targets of ``normalize="sessions"`` are not shrunk. An array has
-        the predicted probability of relevance of each row in (0, 1], which must not come from the clicks on its own
-        query, such as that of ``sklearn.model_selection.cross_val_predict`` with the queries as groups. None: no
-        shrinkage, so that the estimates have no bias.
+        by the clicks (:mod:`boostrank.clicks.shrinkage`). None: no shrinkage, so that the estimates have no bias.
+        ``"auto"``: rankers make the prediction when they are trained, from the clicks on other queries. That gains much
+        where documents have few clicks; the targets of ``normalize="sessions"`` are not shrunk. An array has the
+        predicted probability of relevance of each row in (0, 1], which must not come from the clicks on its own query,
+        such as that of ``sklearn.model_selection.cross_val_predict`` with the queries as groups.
 
     Raises
     ------
@@ -136,7 +136,7 @@ class ClickLabels:
     clip: float = 0.0
     not_shown: NotShownOrDrop = "error"
     average: Unit = "sessions"
-    shrink: Any = "auto"
+    shrink: Any = None
 
     def __post_init__(self) -> None:
         check_log(self.log)

@@ -52,6 +52,11 @@ formula above with ``lambda_i = max(0, T_i - E_i)`` in place of ``lambda``, whic
 the paper's limit, ``10 / sqrt(N)`` for ``N`` sessions of all queries, it was worse than the estimated ``lambda`` in our
 simulations with 5,000 sessions, by 0.01 to 0.04 of NDCG@10, and not better from 20,000 on, where it hardly shrinks.
 
+**When to use it.** In simulations on the lists of weak rankers, on three data sets with 480 to 850 queries, shrinkage
+gained 0.00 to 0.03 of NDCG@10 with 5,000 sessions, and next to nothing with 100,000. On the lists of good rankers it
+was neutral if the documents that were never shown counted as not relevant. If they were left out, it gained with 5,000
+sessions on two of the data sets, and lost 0.01 with 100,000 on two. Therefore it is not the default.
+
 References: Robbins, "An empirical Bayes approach to statistics", 1956. Buehlmann and Straub, "Glaubwuerdigkeit fuer
 Schadensaetze", 1970. Oosterhuis, "Doubly robust estimation for correcting position bias in click feedback for
 unbiased learning to rank", ACM TOIS 2023 (arXiv:2203.17118).

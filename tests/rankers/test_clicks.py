@@ -57,7 +57,7 @@ def clicks(seed=0, **settings):
 )
 def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objective, normalize):
     X, _, qid, _ = data()
-    labels, ranker = clicks(normalize=normalize, shrink=None), clone(ranker).set_params(objective=objective, k=3)
+    labels, ranker = clicks(normalize=normalize), clone(ranker).set_params(objective=objective, k=3)
     scores = clone(ranker).fit(X, labels).predict(X)
     # Of targets as labels with a linear gain, the targets without a normalization are these labels.
     by_hand = clone(ranker).set_params(normalize="none", gain="linear")
@@ -71,7 +71,7 @@ def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objectiv
 def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     X, _, qid, _ = data()
     rows = np.argsort(qid, kind="stable")
-    X, qid, labels = X[rows], qid[rows], clicks()[rows]
+    X, qid, labels = X[rows], qid[rows], clicks(shrink="auto")[rows]
     # Without samples of queries, and so that the folds are known: of the 38 queries with clicks, and then the others.
     ranker = clone(ranker).set_params(objective="softmax", **PLAIN_TREES)
     found = []

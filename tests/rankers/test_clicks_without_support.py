@@ -31,13 +31,12 @@ def data():
 
 
 def dropped():
-    # The parts of the queries for a prediction would be others for fewer rows, as samples of queries are.
-    return br.ClickLabels(data()[2], MODEL, not_shown="drop", shrink=None)
+    return br.ClickLabels(data()[2], MODEL, not_shown="drop")
 
 
 def of_shown_rows():
     log = data()[2]
-    return br.ClickLabels(log[log.shown], MODEL, shrink=None)
+    return br.ClickLabels(log[log.shown], MODEL)
 
 
 @by_ranker
