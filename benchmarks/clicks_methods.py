@@ -13,25 +13,16 @@ import xgboost
 from workloads import SYNTHETIC, read_folds, training_queries
 
 import boostrank as br
-from boostrank.clicks import (
-    Cascade,
-    ClickLog,
-    PositionBased,
-    estimate_relevance,
-    get_click_model,
-    harvest_propensities,
-    regression_em_propensities,
-)
+from boostrank.clicks import Cascade, ClickLog, get_click_model, harvest_propensities
 from boostrank.model_selection import with_validation
 
 #: Documents of a result list, and the probability that an irrelevant document is relevant to a user.
 DEPTH, NOISE = 10, 0.1
-POLICIES = ("random", "weak", "good")
+POLICIES = ("weak", "good")
 CLICK_MODELS = ("position-based", "cascade", "trust-bias")
 SYNTHETIC_QUERIES = 600
+#: Rounds of the libraries' own rankers.
 ROUNDS = 100
-#: Trees of the classifier of regression EM.
-N_TREES = 50
 
 
 @lru_cache(maxsize=2)
@@ -59,21 +50,18 @@ def ndcg(test, scores):
 
 def fit_on_labels(dataset, seed):
     """Our ranker with its default parameters on true labels."""
-    return br.LightGBMRanker(n_estimators=ROUNDS, random_state=seed, n_jobs=1, verbosity=-1).fit(*dataset)
+    return br.LightGBMRanker(random_state=seed, n_jobs=1, verbosity=-1).fit(*dataset)
 
 
 @lru_cache(maxsize=4)
 def logging_policy(data, number, policy, seed):
-    """Scores of the training queries by both rankers of a policy, and the mean NDCG@10 of both on the test queries.
+    """Both rankers of a policy: their scores of the training queries, mean NDCG@10 and mean scores of the test queries.
 
     The rankers of "weak" learn from the labels of one training query in a hundred. Those of "good" learn from the
-    labels of half of the training queries, and rank the other half. "random" is a random ranking for each session.
+    labels of half of the training queries, and rank the other half.
     """
     train, test = read_part(data, number)
-    if policy == "random":
-        constant = np.zeros(len(test.y))
-        return [np.zeros(len(train.y))] * 2, float(br.ndcg_score(test.y, constant, test.qid, k=10, empty="skip"))
-    all_scores, values = [], []
+    all_scores, values, of_test = [], [], []
     for one in range(2):
         random = np.random.default_rng([seed, number, one])
         queries = random.permutation(np.unique(train.qid[train.y > 0]))
@@ -87,35 +75,33 @@ def logging_policy(data, number, policy, seed):
         for learned, ranked in parts:
             ranker = fit_on_labels(take(train, learned), seed)
             scores[ranked] = ranker.predict(train.X[ranked])
-            values.append(ndcg(test, ranker.predict(test.X)))
+            of_test.append(ranker.predict(test.X))
+            values.append(ndcg(test, of_test[-1]))
         # Trees give equal scores to many documents, which each ranker sorts at random, the same way in each session.
         all_scores.append(scores + 1e-9 * random.standard_normal(len(scores)))
-    return all_scores, float(np.mean(values))
+    return all_scores, float(np.mean(values)), np.mean(of_test, axis=0)
 
 
-def simulate(data, number, policy, model, n_clicks, seed):
-    """A log of sessions with about `n_clicks` clicks, half of the sessions by each ranker of the policy."""
+def simulate(data, number, policy, model, n_sessions, seed):
+    """A log of sessions, half of them by each ranker of the policy."""
     train, _ = read_part(data, number)
-    scores, _ = logging_policy(data, number, policy, seed)
-    random = np.random.default_rng([seed, number, n_clicks])
-    settings = {"model": model, "depth": DEPTH, "noise": NOISE, "random_state": random}
-    settings["policy"] = ("plackett-luce", 1.0) if policy == "random" else "deterministic"
-
-    def draw(n_sessions):
-        logs = [br.simulate_clicks(train.y, own, train.qid, n_sessions=n_sessions, **settings).log for own in scores]
-        return ClickLog.concatenate(logs)
-
-    trial = draw(10_000)
-    return draw(max(1, round(n_clicks * trial.n_sessions / trial.n_clicks / 2)))
+    random = np.random.default_rng([seed, number, n_sessions])
+    settings = {"model": model, "depth": DEPTH, "noise": NOISE, "n_sessions": n_sessions // 2, "random_state": random}
+    logs = [
+        br.simulate_clicks(train.y, own, train.qid, **settings).log
+        for own in logging_policy(data, number, policy, seed)[0]
+    ]
+    return ClickLog.concatenate(logs)
 
 
 class Experiment:
     """A log, and what the methods learn from it."""
 
-    def __init__(self, data, number, policy, model, n_clicks, seed, max_sessions):
+    def __init__(self, data, number, policy, model, n_sessions, seed, max_sessions):
         self.max_sessions = max_sessions
         self.train, self.test = read_part(data, number)
-        self.log = simulate(data, number, policy, model, n_clicks, seed)
+        self.log = simulate(data, number, policy, model, n_sessions, seed)
+        self.logger = logging_policy(data, number, policy, seed)
         self.model, self.seed = get_click_model(model), seed
 
     @cached_property
@@ -131,17 +117,7 @@ class Experiment:
     @property
     def shown_features(self):
         """The features of the rows that were shown."""
-        return self.train.X[self.log.shown]
-
-    def estimated(self, name):
-        """A click model that is estimated from the log, by its name in `ESTIMATES`.
-
-        Without evidence in the log it is the model without a correction.
-        """
-        try:
-            return ESTIMATES[name](self)
-        except ValueError:
-            return PositionBased(1.0)
+        return dense(self.train.X[self.log.shown])
 
     @cached_property
     def with_clicks(self):
@@ -182,31 +158,64 @@ class Experiment:
         return log.row[entries], log.position[entries], log.clicks[entries], sessions.sizes[mask]
 
 
-def ours(experiment, model, targets="independent", make=br.LightGBMRanker):
-    """Our ranker on the rows that were shown; about others, the log says nothing.
+def dense(X):
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+def labels_of(experiment, model, **settings):
+    """ClickLabels of the rows that were shown, with the "true" click model, with that which is "estimated", or another.
 
     A row that was shown only where the cascade model knows that it was not examined counts as irrelevant.
-
-    `targets` is the parameter `normalize` of :class:`boostrank.ClickLabels`; or "grades" for NDCG in which the
-    estimated relevance of a document is its grade: gains are divided by the ideal DCG of the estimates.
     """
-    if model == "true":
-        model = experiment.model
-    elif model in ESTIMATES:
-        model = experiment.estimated(model)
-    else:
-        model = PositionBased(model)
+    if model == "estimated":
+        try:
+            model = harvest_propensities(experiment.shown_counts).extended(DEPTH)
+        except ValueError:
+            # Without evidence in the log, positions are not corrected.
+            model = 1.0
+    model = get_click_model(experiment.model if model == "true" else model)
     log = experiment.shown_sessions if isinstance(model, Cascade) else experiment.shown_counts
-    X = experiment.shown_features
-    settings = {"n_estimators": ROUNDS, "random_state": experiment.seed, "n_jobs": 1}
-    if make is br.LightGBMRanker:
-        settings["verbosity"] = -1
-    if targets == "grades":
-        relevance = estimate_relevance(log, model, not_shown="irrelevant").relevance
-        return make(gain="linear", **settings).fit(X, relevance, log.qid).predict(experiment.test.X)
-    return (
-        make(**settings).fit(X, br.ClickLabels(log, model, targets, not_shown="irrelevant")).predict(experiment.test.X)
-    )
+    return br.ClickLabels(log, model, not_shown="irrelevant", **settings)
+
+
+def make(experiment, **settings):
+    return br.LightGBMRanker(random_state=experiment.seed, n_jobs=1, verbosity=-1, **settings)
+
+
+def ours(experiment, model, shrink="auto", use=None):
+    """Our ranker on the rows that were shown; about others, the log says nothing.
+
+    `use` says what the scores of the logging rankers are: a "feature", the scores where boosting starts ("start"), or
+    None.
+    """
+    labels, X = labels_of(experiment, model, shrink=shrink), experiment.shown_features
+    own, X_test, start = np.mean(experiment.logger[0], axis=0)[experiment.log.shown], dense(experiment.test.X), None
+    if use == "feature":
+        X, X_test = np.column_stack([X, own]), np.column_stack([X_test, experiment.logger[2]])
+    if use == "start":
+        start = own
+    scores = make(experiment).fit(X, labels, init_score=start).predict(X_test)
+    return scores + experiment.logger[2] if use == "start" else scores
+
+
+def for_dcg(experiment, doubly_robust):
+    """Targets for DCG, with the same prior: shrunk as ClickLabels do it, or the doubly robust ones of Oosterhuis."""
+    labels, X = labels_of(experiment, "true", normalize="none"), experiment.shown_features
+    relevance, weights, logs = np.maximum(labels.relevance, 0.0), labels.evidence, np.empty(len(labels))
+    for fit_on, predict_for in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=labels.qid):
+        trees = make(experiment, objective="poisson", normalize="none", gain="linear", reg_lambda=1.0, n_estimators=100)
+        trees.fit(X[fit_on], relevance[fit_on], labels.qid[fit_on], sample_weight=weights[fit_on])
+        logs[predict_for] = trees.predict(X[predict_for])
+    shrunk = labels.with_prediction(logs)
+    targets, prior = shrunk.targets(), shrunk.shrink
+    if doubly_robust:
+        log, queries = experiment.shown_sessions, labels.queries
+        of_query = np.bincount(log.query[log.sessions.starts], minlength=queries.n_queries)
+        sessions = queries.ungroup(queries.repeat(of_query))
+        least = np.maximum(weights, np.minimum(1.0, 10.0 / np.sqrt(log.n_sessions)) * sessions)
+        targets = np.clip(prior + weights * (labels.relevance - prior) / least, 0.0, 1.0)
+    ranker = make(experiment, normalize="none", gain="linear")
+    return ranker.fit(X, targets, labels.qid, sample_weight=labels.query_weights).predict(dense(experiment.test.X))
 
 
 def lightgbm_lambdarank(experiment, *, with_positions):
@@ -236,35 +245,26 @@ def xgboost_unbiased(experiment):
     return ranker.predict(experiment.test.X)
 
 
-def regression_em(experiment):
-    """The propensities of regression EM with small trees."""
-    trees = lightgbm.LGBMClassifier(n_estimators=N_TREES, num_leaves=8, n_jobs=1, random_state=0, verbosity=-1)
-    log, X = experiment.shown_counts, experiment.shown_features
-    return regression_em_propensities(log, X, trees, tolerance=0.01, random_state=0)
-
-
-#: Functions of an experiment that estimate a click model.
-ESTIMATES = {
-    "harvested": lambda experiment: harvest_propensities(experiment.shown_counts).extended(DEPTH).click_model(),
-    "regression EM": lambda experiment: regression_em(experiment).extended(DEPTH).click_model(),
-}
 #: Functions of an experiment that return scores of the test queries, by group: each group of a log is one job.
 METHODS = {
     "ours": {
-        "naive clicks": partial(ours, model=1.0),
-        "ours, true": partial(ours, model="true"),
-        "ours, estimated": partial(ours, model="harvested"),
-        "ours, exponent 0.5": partial(ours, model=("power", 0.5)),
-        "ours, exponent 2": partial(ours, model=("power", 2.0)),
-        "ours, true, for DCG": partial(ours, model="true", targets="none"),
-        "ours, true, for NDCG of grades": partial(ours, model="true", targets="grades"),
-        "ours, estimated, on XGBoost": partial(ours, model="harvested", make=br.XGBoostRanker),
+        "click rates": partial(ours, model=1.0, shrink=None),
+        "no shrinkage": partial(ours, model="true", shrink=None),
+        "ours": partial(ours, model="true"),
+        "ours, estimated propensities": partial(ours, model="estimated"),
+        "ours, logger as feature": partial(ours, model="true", use="feature"),
+        "ours, starting at the logger": partial(ours, model="true", use="start"),
     },
-    "estimates": {
-        "ours, regression EM": partial(ours, model="regression EM"),
+    "for DCG": {
+        "ours, for DCG": partial(for_dcg, doubly_robust=False),
+        "doubly robust, for DCG": partial(for_dcg, doubly_robust=True),
+    },
+    "models": {
+        "click rates": partial(ours, model=1.0, shrink=None),
+        "ours, by position": partial(ours, model="position-based"),
+        "ours": partial(ours, model="true"),
     },
     "libraries": {
-        "LightGBM lambdarank": partial(lightgbm_lambdarank, with_positions=False),
         "LightGBM position": partial(lightgbm_lambdarank, with_positions=True),
         "XGBoost unbiased": xgboost_unbiased,
     },

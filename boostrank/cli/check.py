@@ -1,4 +1,4 @@
-"""``boostrank check``: whether a loss is consistent with NDCG."""
+"""``boostrank check``: whether a loss is consistent with NDCG, and what a click log can tell."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import typer
 
 from boostrank.cli.options import MEASURING, RUNNING, GainOption, SeedOption, console, given, option, refuse_unused
 from boostrank.cli.python_files import load_surrogate
+from boostrank.cli.tables import open_table
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
+from boostrank.tables.text import text_lines
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
 LAMBDAMART = "lambdarank"
@@ -21,18 +23,23 @@ LOSS = "Loss"
 
 def check(
     surrogate: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="SURROGATE",
+            metavar="[SURROGATE]",
             help="Name of a surrogate (softmax), lambdarank for LambdaMART as LightGBM computes it, or FILE.py:NAME "
             "for a class or an instance of your own; the file is executed. /NORMALIZE after it gives it other targets, "
             f"{', '.join(NORMALIZATIONS)} (by default dcg), or with --clicks corrected sessions (the default there): "
-            "softmax/softmax is ListNet.",
+            "softmax/softmax is ListNet. Left out with --clicks FILE.",
         ),
-    ],
+    ] = None,
     clicks: Annotated[
-        Literal["naive", "corrected"] | None,
-        option(LOSS, "naive|corrected", "Targets from clicks: as if they were labels, or divided by propensities."),
+        str | None,
+        option(
+            LOSS,
+            "naive|corrected|FILE",
+            "Targets from clicks: as if they were labels, or divided by propensities; or a CSV, TSV or Parquet file: a "
+            "click log, which is examined in place of a loss.",
+        ),
     ] = None,
     click_model: Annotated[
         str | None,
@@ -56,15 +63,27 @@ def check(
     ] = 1600,
     seed: SeedOption = 0,
 ) -> None:
-    """Search for label distributions on which a loss is not consistent with NDCG.
+    """Check whether a loss is consistent with NDCG, or what a click log can tell.
 
+    A loss is checked by a search for label distributions on which it is not.
     On such a distribution the scores that minimize the expected loss do not
     maximize the expected NDCG. The worst one that is found is printed. The
     exit code is 0 if none is found, 1 if one is found, and 2 after an error,
     as where the loss has no minimum. With --clicks, labels are 0 and 1, the
     relevances of a session, and the loss gets targets that are made from the
     clicks on the documents, which are shown in the sequence of the columns.
+
+    --clicks FILE says what a click log can tell, and which estimator of
+    propensities to use. A line of FILE is a document that was shown: qid,
+    document, position, click, session. The exit code is 1 if a check fails.
     """
+    if clicks not in (None, "naive", "corrected"):
+        given_too = {"surrogate": surrogate, "click_model": click_model, "k": k, "gain": gain}
+        refuse_unused("a loss, and no click log", **given_too)
+        _check_log(Path(str(clicks)))
+        return
+    if surrogate is None:
+        raise ValueError("give the name of a SURROGATE, such as softmax, or a click log as --clicks FILE")
     chosen: Any
     found, chosen = _parse(surrogate)
     if clicks is None:
@@ -82,6 +101,24 @@ def check(
     report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), soft_wrap=True)
     if not report.consistent:
+        raise typer.Exit(1)
+
+
+def _check_log(path: Path) -> None:
+    """Print what a click log can tell; exit with 1 if a check fails."""
+    from boostrank.clicks import diagnose, from_table
+
+    table = open_table(path)
+    if table is None:
+        raise ValueError(f"--clicks needs naive, corrected, or a click log as .csv, .tsv or .parquet file; got {path}")
+    frame = table.read(table.names)
+    log = from_table(frame.drop(columns="row", errors="ignore") if "document" in frame else frame)
+    found = diagnose(log)
+    rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in found.table.to_numpy()]
+    lines = text_lines([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
+    last = f"Use {found.estimator}: {found.reason}" if found.estimator else found.reason
+    console.print("\n".join([repr(log), "", *lines, "", last]), soft_wrap=True)
+    if (found.table["verdict"] == "bad").any():
         raise typer.Exit(1)
 
 

@@ -14,6 +14,8 @@ from .propensities import Propensities as Propensities
 from .regression_em import regression_em_propensities as regression_em_propensities
 from .relevance import RelevanceEstimates as RelevanceEstimates
 from .relevance import estimate_relevance as estimate_relevance
+from .reports import ClickDiagnosis as ClickDiagnosis
+from .reports import diagnose as diagnose
 from .simulation import SimulatedClicks as SimulatedClicks
 from .simulation import simulate_clicks as simulate_clicks
 from .tables import from_table as from_table

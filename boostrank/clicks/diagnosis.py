@@ -35,15 +35,20 @@ def require_impressions_without_click(log: ClickLog) -> None:
         )
 
 
-def warn_of_cut_lists(log: ClickLog) -> None:
-    """Warn if the lists of nearly all sessions with a click end with a click: what was shown below is missing.
+def ending_with_click(log: ClickLog) -> tuple[int, int]:
+    """Number of the sessions with a click whose list ends with one, and of all of these.
 
-    Lists of one document do not count. A log of counts does not have the lists, so that nothing is known.
+    Lists of one document do not count. A log of counts does not have the lists, so that both are 0.
     """
     if log.sessions is None:
-        return
+        return 0, 0
     chosen = (log.sessions.sizes > 1) & (log.sessions.sum(log.clicks) > 0)
-    n_sessions, n_ending = int(chosen.sum()), int(log.clicks[log.sessions.ends - 1][chosen].sum())
+    return int(log.clicks[log.sessions.ends - 1][chosen].sum()), int(chosen.sum())
+
+
+def warn_of_cut_lists(log: ClickLog) -> None:
+    """Warn if the lists of nearly all sessions with a click end with a click: what was shown below is missing."""
+    n_ending, n_sessions = ending_with_click(log)
     if n_sessions >= MIN_SESSIONS and n_ending > MAX_ENDING_WITH_CLICK * n_sessions:
         warn(
             f"{n_ending} of {n_sessions} sessions with a click end with a click: the lists seem to be cut there, which "
@@ -62,8 +67,8 @@ def warn_of_values_above_one(values: Floats, standard_errors: Floats) -> None:
         )
 
 
-def warn_of_predicted_positions(shown: Shown, predict: Callable[[Floats, Floats], Floats]) -> None:
-    """Warn if features predict positions, so that the log hardly tells propensity from relevance.
+def explained_share(shown: Shown, predict: Callable[[Floats, Floats], Floats]) -> float:
+    """Share of the variance of positions that features explain.
 
     The measure is the squared correlation, over impressions, of whether the position is one of the first, and the
     prediction of that from features.
@@ -80,7 +85,12 @@ def warn_of_predicted_positions(shown: Shown, predict: Callable[[Floats, Floats]
     counts = [shown.rows.sum(n.astype(np.float64)) for n in (shown.impressions * is_first, shown.impressions)]
     predicted = shown.rows.repeat(predict(*counts))
     covariance = np.cov(is_first, predicted, fweights=shown.impressions)
-    share = covariance[0, 1] ** 2 / max(covariance[0, 0] * covariance[1, 1], MIN_VARIANCE)
+    return float(covariance[0, 1] ** 2 / max(covariance[0, 0] * covariance[1, 1], MIN_VARIANCE))
+
+
+def warn_of_predicted_positions(shown: Shown, predict: Callable[[Floats, Floats], Floats]) -> None:
+    """Warn if features predict positions, so that the log hardly tells propensity from relevance."""
+    share = explained_share(shown, predict)
     if share > MAX_EXPLAINED:
         warn(
             f"X explains {share:.0%} of the variance of positions, so that errors of the classifier become errors of "

@@ -26,10 +26,11 @@ from boostrank.clicks.relevance import (
     require_shown,
     warn_of_excess,
 )
-from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets
+from boostrank.clicks.shrinkage import expected_clicks, mean_log_positions, mean_relevance, predict_relevance, shrunk
+from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets, targets_of_relevance
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice
 
 #: The record of a document: its number in the data set, a hash of its query id, and the numbers of ClickLabels.
@@ -81,11 +82,21 @@ class ClickLabels:
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
         them; leave them out, so that rankers are trained and evaluated on the documents that were shown; or count them
         as not relevant. In an evaluation, only documents at ranks that count matter. With ``"drop"`` rankers copy the
-        rows of `X` that are left, and an evaluation says nothing about where the scores rank the other documents.
+        rows of `X` that are left, and an evaluation says nothing about where the scores rank the other documents. If a
+        good ranker made the lists, most of the others are not relevant, and ``"irrelevant"`` may be much better: a
+        ranker that was trained on the best ten documents of each query does not know the others.
     average : {"sessions", "queries"}, default "sessions"
         Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
         evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
         position.
+    shrink : None, "auto", or array-like, shape (n_documents,), default None
+        Whether the estimates of relevance are shrunk towards a prediction, in the training only. Documents with few
+        clicks are then judged by their features and by the positions where they were shown, and those with many clicks
+        by the clicks (:mod:`boostrank.clicks.shrinkage`). None: no shrinkage, so that the estimates have no bias.
+        ``"auto"``: rankers make the prediction when they are trained, from the clicks on other queries. That gains much
+        where documents have few clicks; the targets of ``normalize="sessions"`` are not shrunk. An array has the
+        predicted probability of relevance of each row in (0, 1], which must not come from the clicks on its own query,
+        such as that of ``sklearn.model_selection.cross_val_predict`` with the queries as groups.
 
     Raises
     ------
@@ -93,6 +104,19 @@ class ClickLabels:
         If an argument is invalid, if the model has no propensity for a position of the log, if a propensity is not in
         (0, 1], or if it is relative to position 1 and `normalize` is ``"sessions"``. Rows
         without support are found by :meth:`targets`, so by ``fit``.
+
+    References
+    ----------
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017, divide clicks by
+    propensities; Agarwal, Takatsu, Zaitsev and Joachims, "A general framework for counterfactual learning-to-rank",
+    SIGIR 2019, for DCG. Oosterhuis and de Rijke, "Policy-aware unbiased learning to rank for top-k rankings", SIGIR
+    2020, on documents that a log does not show; Oosterhuis, "Doubly robust estimation for correcting position bias in
+    click feedback for unbiased learning to rank", ACM TOIS 2023. Other ways learn propensities and the ranker together:
+    Ai et al., "Unbiased learning to rank with unbiased propensity estimation", SIGIR 2018; Hu et al., "Unbiased
+    LambdaMART", WWW 2019, which LightGBM's `position` and XGBoost's `lambdarank_unbiased` follow; Yan et al.,
+    "Revisiting two-tower models for unbiased learning to rank", SIGIR 2022. Or they let examination depend on what else
+    is shown: Chen et al., "Adapting interactional observation embedding for counterfactual learning to rank", SIGIR
+    2021.
 
     Examples
     --------
@@ -112,6 +136,7 @@ class ClickLabels:
     clip: float = 0.0
     not_shown: NotShownOrDrop = "error"
     average: Unit = "sessions"
+    shrink: Any = None
 
     def __post_init__(self) -> None:
         check_log(self.log)
@@ -121,6 +146,8 @@ class ClickLabels:
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions":
             require_absolute(self.model)
+        if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
+            object.__setattr__(self, "shrink", self._checked_prior())
         # This checks the other settings, and whether the model fits the log.
         entry_weights(self.log, self.model, self.method, self.clip)
 
@@ -144,12 +171,17 @@ class ClickLabels:
 
     def __repr__(self) -> str:
         defaults = {name: field.default for name, field in self.__dataclass_fields__.items()}
-        changed = [f"{name}={getattr(self, name)!r}" for name in defaults if getattr(self, name) != defaults[name]]
+        values = {
+            **{name: getattr(self, name) for name in defaults},
+            **({"shrink": "array"} if self._has_prior else {}),
+        }
+        changed = [f"{name}={values[name]!r}" for name in defaults if values[name] != defaults[name]]
         return f"ClickLabels({', '.join([repr(self.log), repr(self.model), *changed[2:]])})"
 
     def __getitem__(self, rows: Any) -> ClickLabels:
         """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
-        return replace(self, log=self.log[rows])
+        shrink = self.shrink[rows[0] if isinstance(rows, tuple) else rows] if self._has_prior else self.shrink
+        return replace(self, log=self.log[rows], shrink=shrink)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
@@ -167,6 +199,37 @@ class ClickLabels:
     def relevance(self) -> Floats:
         """Estimated probability of relevance of each row, shape (n_documents,); see :attr:`estimates`."""
         return self.estimates.relevance
+
+    @property
+    def needs_prediction(self) -> bool:
+        """Whether a ranker is to call :meth:`with_prediction` before it is trained on the targets."""
+        return isinstance(self.shrink, str) and self.normalize != "sessions" and self.has_clicks
+
+    @cached_property
+    def evidence(self) -> Floats:
+        """Number of clicks that each row would get if it were always relevant, shape (n_documents,)."""
+        mean = mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
+        return self._evidence(np.full(len(self), mean))
+
+    def with_prediction(self, logs: ArrayLike) -> ClickLabels:
+        """The same clicks, shrunk towards the relevance that is predicted by features and by positions.
+
+        Parameters
+        ----------
+        logs : array-like, shape (n_documents,)
+            Logarithm of the relevance of each row, up to a constant, as predicted from the features by models that were
+            fitted to the clicks on other queries. The regression of :mod:`boostrank.clicks.shrinkage` calibrates it,
+            and adds the mean positions. Scores of the ranker that made the lists may take its place.
+
+        Examples
+        --------
+        >>> log = ClickLog([1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9])
+        >>> labels = ClickLabels(log, ("power", 1.0), normalize="none")
+        >>> labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(), labels.targets().round(2).tolist()
+        ([0.56, 0.25, 0.26], [0.56, 0.22, 0.33])
+        """
+        sources = finite_numbers(logs, "logs", log=len(self)), mean_log_positions(self.log)
+        return replace(self, shrink=predict_relevance(self.relevance, self.evidence, *sources))
 
     @property
     def has_clicks(self) -> bool:
@@ -202,7 +265,8 @@ class ClickLabels:
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
         targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback`, section 6).
-        Those of rows that ``not_shown="drop"`` leaves out are 0.
+        Those of rows that ``not_shown="drop"`` leaves out are 0. With ``shrink="auto"`` they are not shrunk, because a
+        ranker makes the prediction from its features: it calls :meth:`with_prediction` first.
 
         Parameters
         ----------
@@ -231,8 +295,28 @@ class ClickLabels:
             require_shown(self.log, ~self.lacks_support, "or pass not_shown='drop' or not_shown='irrelevant'")
         elif self.not_shown != "irrelevant":
             settings["not_shown"] = "error"
+        if self._has_prior:
+            relevance = self.estimates.shown * shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
+            return targets_of_relevance(self.queries, relevance, self.normalize, DCG() if dcg is None else dcg)
         targets = click_targets(self.log, self.model, normalize=self.normalize, dcg=dcg, **settings)
         return np.maximum(targets, 0.0)
+
+    @property
+    def _has_prior(self) -> bool:
+        return isinstance(self.shrink, np.ndarray)
+
+    def _evidence(self, prior: Floats) -> Floats:
+        """``E`` of :mod:`boostrank.clicks.shrinkage` of each row."""
+        return expected_clicks(self.log, entry_weights(self.log, self.model, self.method, self.clip), prior)
+
+    def _checked_prior(self) -> Floats:
+        prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
+        if self.normalize == "sessions" or not ((prior > 0.0) & (prior <= 1.0)).all():
+            raise ValueError(
+                "shrink must be predicted probabilities of relevance in (0, 1], for normalize='independent' or 'none'; "
+                f"got numbers from {prior.min():g} to {prior.max():g} and normalize={self.normalize!r}"
+            )
+        return prior
 
     def name_of_row(self, row: int) -> str:
         """A row of `X` as messages name it, with its document and its query."""
@@ -255,6 +339,14 @@ class DocumentClicks:
     records : ndarray of dtype RECORD, shape (n_documents,)
     queries : Queries
         The queries of the rows.
+
+    Examples
+    --------
+    >>> log = ClickLog([7, 7], row=[0, 1], position=[1, 2], clicks=[6, 1], impressions=[10, 10])
+    >>> labels = ClickLabels(log, ("power", 1.0), normalize="none")
+    >>> records = DocumentClicks.of(labels, hashes=np.array([7, 7], dtype=np.uint64), dcg=DCG())
+    >>> records[[1]].targets().tolist(), records[[1]].query_weights.tolist()
+    ([0.2], [1.0])
     """
 
     records: NDArray[Any]

@@ -283,6 +283,51 @@ class ClickLog:
         sessions, ids = Segments.from_sizes(sizes[sizes > 0]), self.session_ids[sizes > 0]
         return self._of(queries, new_row[row], position, clicks, impressions, sessions, ids, documents)
 
+    def select(self, sessions: Any) -> ClickLog:
+        """The log of some sessions, for the same rows of `X`.
+
+        Sessions keep the sequence in which they first appeared, so that slices split a log by time: the propensities
+        and the ranker may come from ``log.select(slice(0, n))``, and their evaluation from ``log.select(slice(n,
+        None))``.
+
+        Parameters
+        ----------
+        sessions : slice, ndarray of bool, or array-like of int
+            Which of the sessions, of which there are `n_sessions`.
+
+        Raises
+        ------
+        ValueError
+            If the log has counts, or if no session is selected.
+
+        Examples
+        --------
+        >>> log = ClickLog([1, 1], row=[0, 1, 1], position=[1, 2, 1], clicks=[1, 0, 1], session=["x", "x", "y"])
+        >>> log.select(log.session_ids == "y").to_frame()
+           qid  row  position  clicks  impressions session
+        0    1    1         1       1            1       y
+        """
+        mask = np.zeros(self.n_sessions or 0, dtype=bool)
+        if self.sessions is not None:
+            mask[np.asarray(sessions) if isinstance(sessions, list) else sessions] = True
+        if self.sessions is None or self.session_ids is None or not mask.any():
+            raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
+        chosen = self.sessions.repeat(mask)
+        columns = [column[chosen] for column in self.columns]
+        sessions = Segments.from_sizes(self.sessions.sizes[mask])
+        return self._of(self.queries, *columns, sessions, self.session_ids[mask], self.documents)
+
+    def weighted(self, counts: Ints) -> ClickLog:
+        """The log of counts in which the clicks and impressions of each query are multiplied with its number.
+
+        Estimates of propensities from it are those from a log that has each query as often as `counts` says, which
+        has shape (n_queries,).
+        """
+        log = self.aggregate()
+        factor = counts[log.query]
+        columns = [column[factor > 0] for column in (log.row, log.position, log.clicks * factor)]
+        return self._of(self.queries, *columns, (log.impressions * factor)[factor > 0], None, None, self.documents)
+
     def aggregate(self) -> ClickLog:
         """The log of counts: impressions and clicks of each row at each position, summed over sessions.
 

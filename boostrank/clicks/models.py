@@ -32,7 +32,19 @@ from boostrank.inputs.checks import check_choice, check_number, is_number
 
 
 class ClickModel:
-    """How position and relevance determine the probability of a click. Models with equal settings are equal."""
+    """How position and relevance determine the probability of a click. Models with equal settings are equal.
+
+    A subclass defines :meth:`affine`; or :meth:`draw` and :meth:`corrections`, if clicks depend on those above.
+
+    Examples
+    --------
+    >>> class Halved(ClickModel):
+    ...     def affine(self, n_positions):
+    ...         return 0.5 ** np.arange(n_positions), np.zeros(n_positions)
+    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[4, 3], impressions=[10, 10])
+    >>> Halved().corrections(log)[0].tolist()
+    [1.0, 0.5]
+    """
 
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks, shape (n_entries,).

@@ -108,6 +108,13 @@ class RelevanceEstimates(NamedTuple):
     shown : ndarray of bool, shape (n_documents,)
         Whether a row had an impression that may be examined. A row that had none has no support: nothing is known about
         its relevance.
+
+    Examples
+    --------
+    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[3, 1], impressions=[10, 10])
+    >>> found = estimate_relevance(log, [1.0, 0.5])
+    >>> found.relevance.round(2).tolist(), found.variance.round(3).tolist(), found.impressions.tolist()
+    ([0.3, 0.2], [0.022, 0.044], [10, 10])
     """
 
     relevance: Floats

@@ -32,6 +32,12 @@ class SimulatedClicks(NamedTuple):
     relevance : ndarray of float64, shape (n_documents,)
         Probability ``gamma`` that each row of `X` is relevant.
     model : ClickModel
+
+    Examples
+    --------
+    >>> found = simulate_clicks([2, 0], scores=[0.9, 0.1], qid=[7, 7], n_sessions=100, random_state=0)
+    >>> found.log.n_sessions, found.relevance.tolist(), found.model
+    (100, [1.0, 0.0], PositionBased(propensities=('power', 1.0)))
     """
 
     log: ClickLog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.clicks.log import ClickLog
 from boostrank.core.queries import other_type, rows_with_ids
 from boostrank.inputs.arrays import as_array
+from boostrank.inputs.checks import check_choice
 from boostrank.inputs.frames import as_frame
 
+#: Names of the columns of a table.
+COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session")
 
-def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None) -> ClickLog:
+
+def from_table(
+    table: Any,
+    qid: ArrayLike | None = None,
+    documents: ArrayLike | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> ClickLog:
     """Make a click log from a table with one line for each impression, or for the counts of several impressions.
 
     Parameters
@@ -38,6 +49,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         pairs of qid and document, numbered by first appearance and grouped by query; or, if the table has the columns
         row and qid, the row numbers that it contains, which must be all of 0, 1, ..., with their documents if it has
         that column too.
+    columns : mapping of str to str, optional
+        Names of columns of the table by the names above, such as ``{"qid": "query", "position": "rank"}``.
 
     Returns
     -------
@@ -60,8 +73,13 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     3    1    1        a         2       0            1
     >>> from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
     [True, True, False]
+    >>> log = from_table({"q": [1, 1], "url": ["b", "a"], "rank": [1, 2], "click": [1, 0]},
+    ...                  columns={"qid": "q", "document": "url", "position": "rank"})
     """
-    frame = as_frame(table, "the table", "position")
+    for name in columns or {}:
+        check_choice("names in columns", name, COLUMNS)
+    names = {own: name for name, own in (columns or {}).items()}
+    frame = as_frame(as_frame(table, "the table", *names).rename(columns=names), "the table", "position")
     clicks = "click" if "click" in frame else "clicks"
     if clicks == "click" and "clicks" in frame:
         raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")
@@ -85,8 +103,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     else:
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
     impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
-    columns: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
-    return ClickLog(qid, rows, *columns, documents=documents)
+    entries: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
+    return ClickLog(qid, rows, *entries, documents=documents)
 
 
 def _ids_by_row(frame: Any, qid: ArrayLike | None, documents: ArrayLike | None) -> tuple[Any, Any]:

@@ -144,6 +144,7 @@ from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import Cascade, get_click_model, require_absolute
 from boostrank.clicks.relevance import NOT_SHOWN, Method, NotShown, estimate_relevance
 from boostrank.core.dcg import DCG
+from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number
@@ -220,6 +221,11 @@ def click_targets(
         return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
     settings: dict[str, Any] = {"method": method, "clip": clip, "not_shown": not_shown}
     relevance = estimate_relevance(log, model, **settings).relevance
+    return targets_of_relevance(queries, relevance, normalize, dcg)
+
+
+def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNormalize, dcg: DCG) -> Floats:
+    """The targets of ``"none"`` or ``"independent"`` from probabilities of relevance, shape (n_documents,)."""
     if normalize == "none":
         return relevance
     grouped = queries.group(relevance)

@@ -141,7 +141,10 @@ class DaskRanker(BaseEstimator):
             Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
             rechunked where they are not. ClickLabels are no collection: this process holds them. Their rows are those
             of X, one partition after another. This process computes targets, estimates and weights from the log, and
-            each worker gets those of its documents, and not the log.
+            each worker gets those of its documents, and not the log. It does not have the features that
+            ``shrink="auto"`` needs, so that targets are not shrunk unless the prediction is given, in two lines:
+            ``logs = np.log(prediction)``, of relevance as predicted from clicks on other queries (or scores of the
+            ranker that made the lists), and ``y = y.with_prediction(logs)``.
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid", or when y is ClickLabels.

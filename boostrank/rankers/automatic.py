@@ -20,7 +20,7 @@ from boostrank.objectives.labels import Clicks, Labels, Relevance
 from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
-from boostrank.rankers.training import FoldTrainings, is_caused_by_data, make_folds, train, train_on_kept
+from boostrank.rankers.training import FoldTrainings, is_caused_by_data, make_folds, train, train_on_kept, with_prior
 from boostrank.significance.differences import paired_differences
 from boostrank.tables.text import text_lines
 
@@ -352,6 +352,8 @@ def _start(
     for i, held_out in enumerate(folds):
         with named_part(f"{fold_name(i)} of cv={len(folds)}"):
             kept, tested = data.take(~held_out), data.take(held_out)
+            # All candidates have the targets that the trees of the first one give.
+            kept = with_prior(backend, candidates[0].fold_specification, kept)
         binned: BinnedData = {}
         for one in list(remaining):
             try:

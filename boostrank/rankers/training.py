@@ -19,20 +19,30 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.progress import History
+from boostrank.clicks import ClickLabels
+from boostrank.clicks.shrinkage import MAX_LOG
+from boostrank.core.dcg import DCG
 from boostrank.core.interrupts import defer_interrupts
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
+from boostrank.objectives.labels import Clicks, Relevance
+from boostrank.objectives.losses import get_loss
+
+#: Parts of the queries whose relevance is predicted by trainings on the others, the largest number of rounds of these,
+#: and the rounds without an improvement after which they end.
+PREDICTION_FOLDS, PREDICTION_ROUNDS, PREDICTION_PATIENCE = 3, 1000, 20
 
 
 def bind_training(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: list[ValidationSet]
 ) -> Training:
-    """Check the categorical features, and bind the loss to the data."""
+    """Check the categorical features, bind the loss to the data, and shrink the targets of clicks that ask for it."""
     for one in (data, *(part.data for part in validation)):
         backend.check_categories(one.X, specification.parameters)
+    data = with_prior(backend, specification, data)
     return Training(specification, data, specification.bind(data), validation)
 
 
@@ -89,6 +99,61 @@ def make_folds(queries: Queries, n_folds: int, random_state: np.random.RandomSta
     numbers = np.arange(queries.n_queries)
     splitter = QueryKFold(n_folds, shuffle=True, random_state=random_state)
     return [np.isin(numbers, held_out) for _, held_out in splitter.split(numbers, groups=numbers)]
+
+
+def with_prior(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> GroupedData:
+    """Return the data with clicks that are shrunk towards predicted relevance, if they ask for it, or unchanged.
+
+    The text of the module :mod:`boostrank.clicks.shrinkage` has the formulas. The trees have the parameters of the
+    specification, except for the number of rounds and a penalty of their own.
+    """
+    clicks = data.labels.values if isinstance(data.labels, Clicks) else None
+    if not isinstance(clicks, ClickLabels) or not clicks.needs_prediction or specification.native_objective is not None:
+        return data
+    relevance = np.maximum(clicks.relevance, 0.0)
+    is_clicked = data.queries.sum(relevance) > 0.0
+    logs: Floats = np.zeros(len(relevance))
+    n_folds = min(PREDICTION_FOLDS, int(is_clicked.sum()))
+    if n_folds > 1:
+        chosen = specification.for_refit(backend, PREDICTION_ROUNDS)
+        parameters = {**chosen.parameters, backend.PARAMETERS["reg_lambda"]: 1.0}
+        chosen = replace(chosen, loss=get_loss("poisson"), dcg=DCG(gain="linear"), normalize="none", init_model=None)
+        chosen = replace(chosen, parameters=parameters, callbacks=(), metrics=(), verbose=False)
+        # Each part has as many queries with clicks as the others.
+        order = np.random.default_rng(specification.seed).permutation(len(is_clicked))
+        part = np.empty(len(order), dtype=np.int64)
+        part[order[np.argsort(~is_clicked[order], kind="stable")]] = np.arange(len(order)) % n_folds
+        rows = GroupedData(data.X, Relevance(relevance), data.queries, clicks.evidence)
+        logs = _cross_fitted_logs(backend, chosen, rows, [part == i for i in range(n_folds)])
+    return replace(data, labels=Clicks(clicks.with_prediction(logs)))
+
+
+def _cross_fitted_logs(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, folds: list[Bools]
+) -> Floats:
+    """Logarithm of the relevance of each document, predicted by trainings without its fold.
+
+    All trainings have the number of rounds with the least Poisson loss on the folds that they leave out.
+    """
+    relevance, weights, runs = data.labels.per_document, data.weights, []
+    for held_out in folds:
+        kept, tested = data.take(~held_out), data.take(held_out)
+        training = bind_training(backend, specification, kept, [ValidationSet("", tested, [])])
+        with defer_interrupts():
+            run = backend.start(training)
+        runs.append((data.queries.repeat(held_out), getattr(training.objective, "offset", 0.0), run))
+    logs: Floats = np.zeros(len(relevance))
+    best, least, best_round = logs.copy(), np.inf, 0
+    for number in range(specification.n_rounds):
+        for rows, offset, run in runs:
+            with defer_interrupts():
+                logs[rows] = offset + run.next_round()
+        loss = float(np.average(np.exp(np.minimum(logs, MAX_LOG)) - relevance * logs, weights=weights))
+        if loss < least:
+            best, least, best_round = logs.copy(), loss, number
+        if number - best_round >= PREDICTION_PATIENCE:
+            break
+    return best
 
 
 class FoldTrainings:

@@ -129,8 +129,10 @@ THEORY = {
         "clicks.models",
         "clicks.relevance",
         "clicks.targets",
+        "clicks.shrinkage",
         "clicks.interventions",
         "clicks.counterfactual",
+        "clicks.reports",
     ],
     "Long lists": ["theory.long_lists.limits", "theory.long_lists.decay"],
 }

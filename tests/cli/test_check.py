@@ -1,5 +1,6 @@
 """The command `check`: its exit code and its report."""
 
+import numpy as np
 import pytest
 
 import boostrank as br
@@ -35,3 +36,18 @@ def test_invalid_click_settings(run):
     assert "normalize must be one of" in run("check", "softmax/softmax", "--clicks", "naive", code=2)
     out = run("check", "softmax", "--clicks", "corrected", "--click-model", "cascade", code=2)
     assert "every click ends a session" in out
+
+
+def test_a_click_log_is_examined(run, tmp_path):
+    data, path = ([1, 0, 0] * 30, np.arange(90), np.repeat(np.arange(30), 3)), tmp_path / "log.csv"
+    log = br.simulate_clicks(*data, random_state=0, noise=0.1).log
+    log.to_frame().rename(columns={"row": "document"}).to_csv(path, index=False)
+    out = run("check", "--clicks", path, code=1)
+    assert "positions compared with position 1      bad        0.000" in out
+    assert "Use regression_em_propensities(log, X, classifier)" in out
+    swapped = br.simulate_clicks(*data, random_state=0, noise=0.1, policy=("swap", 0.5)).log
+    swapped.to_frame().assign(document=lambda table: table["row"]).to_csv(path, index=False)
+    assert "Use harvest_propensities(log): documents were shown" in run("check", "--clicks", path)
+    assert "--surrogate needs a loss" in run("check", "softmax", "--clicks", path, code=2)
+    assert "give the name of a SURROGATE" in run("check", code=2)
+    assert "--clicks needs naive, corrected, or a click log" in run("check", "--clicks", __file__, code=2)

@@ -3,9 +3,12 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from clicks.enumeration import independent_clicks, normalized
+from scipy import special
 
+import boostrank as br
 from boostrank.clicks import (
     Cascade,
     ClickLog,
@@ -234,3 +237,51 @@ def test_invalid_arguments_are_named():
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0], session=[1, 2])
     with pytest.raises(ValueError, match="estimated share of sessions with a relevant document of ClickLog"):
         evaluate(silent, [0, 0], "position-based", measure="ndcg")
+
+
+def harvested(log):
+    return br.clicks.harvest_propensities(log).extended(4)
+
+
+def log_of_many_queries():
+    qid, scores = np.repeat(np.arange(30), 4), np.random.default_rng(0).standard_normal(120)
+    settings = {"policy": ("plackett-luce", 1.0), "relevance": lambda y: 0.2 + 0.1 * y, "random_state": 0}
+    return br.simulate_clicks(np.tile(np.arange(4), 30), scores, qid, n_sessions=1500, **settings).log, scores
+
+
+@pytest.mark.parametrize("self_normalized", [True, False])
+def test_bootstrap_estimates_from_copies_of_queries(self_normalized):
+    log, scores = log_of_many_queries()
+    settings = {"measure": "dcg@3", "self_normalized": self_normalized}
+    found = br.clicks.evaluate(log, scores, harvested, n_bootstrap=20, random_state=0, **settings)
+    random, values = np.random.default_rng(0), []
+    frame = log.to_frame()
+    for _ in range(20):
+        # A log in which a query that is drawn twice is two queries.
+        parts = []
+        for copy, query in enumerate(random.choice(np.arange(30), 30)):
+            part = frame[frame["qid"] == query]
+            parts.append(part.assign(qid=copy, session=part["session"] + 10_000 * copy, row=part["row"] + 1000 * copy))
+        drawn = pd.concat(parts).rename(columns={"row": "document"})
+        copied = br.clicks.from_table(drawn)
+        of_copy = scores[copied.documents % 1000]
+        values.append(br.clicks.evaluate(copied, of_copy, harvested(copied), not_shown="irrelevant", **settings).value)
+    assert found.value == br.clicks.evaluate(log, scores, harvested(log), **settings).value
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1), rel=1e-6)
+    assert found.high - found.value == pytest.approx(special.stdtrit(29, 0.975) * found.standard_error)
+
+
+@pytest.mark.parametrize("settings", [{"by": "sessions"}, {"measure": "ndcg@3"}, {"model": [1.0, 0.5, 0.3, 0.2]}])
+def test_bootstrap_needs_queries_dcg_and_a_function(settings):
+    log, scores = log_of_many_queries()
+    with pytest.raises(ValueError, match="n_bootstrap draws queries and estimates the click model from each sample"):
+        br.clicks.evaluate(**{"log": log, "scores": scores, "model": harvested, "n_bootstrap": 20, **settings})
+
+
+def test_click_labels_bring_their_settings():
+    log, scores = log_of_many_queries()
+    few = br.ClickLog(np.append(log.qid, 0), *log.columns[:3], session=log.sessions.repeat(log.session_ids))
+    settings = {"method": "inverse-propensity", "clip": 0.3, "not_shown": "drop", "average": "queries"}
+    labels = br.ClickLabels(few, [1.0, 0.5, 0.3, 0.2], **settings)
+    expected = br.clicks.evaluate(few, np.append(scores, 0), [1.0, 0.5, 0.3, 0.2], **settings)
+    assert br.clicks.evaluate(labels, np.append(scores, 0)) == expected

@@ -201,3 +201,18 @@ def test_logs_of_the_same_documents_are_concatenated(session):
         assert twice.sessions.sizes.tolist() == [2, 2]
     with pytest.raises(ValueError, match=r"logs\[2\] belongs to other rows than logs\[0\]: its document ids are diff"):
         ClickLog.concatenate([unknown, known, other])
+
+
+def test_sessions_are_selected():
+    log = ClickLog([1, 1, 2], [0, 1, 1, 2, 0], [1, 2, 1, 1, 1], clicks=[1, 0, 1, 0, 0], session=[7, 7, 3, 9, 5])
+    for sessions in (slice(1, 3), [1, 2], np.array([False, True, True, False])):
+        part = log.select(sessions)
+        assert part.session_ids.tolist() == [3, 9]
+        assert part.to_frame()[["row", "position", "clicks"]].to_numpy().tolist() == [[1, 1, 1], [2, 1, 0]]
+        assert (len(part), part.sessions.sizes.tolist()) == (3, [1, 1])
+    # Copies of the first query, and none of the second.
+    weighted = np.stack(log.weighted(np.array([3, 0])).columns).T
+    assert weighted.tolist() == [[0, 1, 3, 6], [1, 1, 3, 3], [1, 2, 0, 3]]
+    for nothing in (log.aggregate(), log):
+        with pytest.raises(ValueError, match=r"no session of ClickLog.* is selected; a log of counts"):
+            nothing.select(slice(9, None))

@@ -159,3 +159,14 @@ def test_levels_of_the_index_are_columns():
     # An index of the same name as a column is not read.
     named = table.set_axis(pd.Index(range(len(table)), name="qid"))
     pd.testing.assert_frame_equal(from_table(named).to_frame(), expected.to_frame())
+
+
+def test_columns_may_have_other_names():
+    table = {"q": [1, 1], "url": ["b", "a"], "rank": [1, 2], "click": [1, 0]}
+    names = {"qid": "q", "document": "url", "position": "rank"}
+    plain = {"qid": [1, 1], "document": ["b", "a"], "position": [1, 2], "click": [1, 0]}
+    assert from_table(table, columns=names).to_frame().equals(from_table(plain).to_frame())
+    with pytest.raises(ValueError, match="the table has no column 'place'"):
+        from_table(table, columns={"position": "place"})
+    with pytest.raises(ValueError, match="names in columns must be one of row, qid"):
+        from_table(table, columns={"rank": "rank"})

@@ -2,11 +2,13 @@
 
 import functools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from bound_losses import bind_loss
+from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
@@ -63,6 +65,41 @@ def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objectiv
     np.testing.assert_array_equal(by_hand.predict(X), scores)
     np.testing.assert_array_equal(clone(ranker).fit(X, labels, qid).predict(X), scores)
     assert len(np.unique(scores)) > 5
+
+
+@by_ranker
+def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
+    X, _, qid, _ = data()
+    rows = np.argsort(qid, kind="stable")
+    X, qid, labels = X[rows], qid[rows], clicks(shrink="auto")[rows]
+    # Without samples of queries, and so that the folds are known: of the 38 queries with clicks, and then the others.
+    ranker = clone(ranker).set_params(objective="softmax", **PLAIN_TREES)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(br.ClickLabels, "with_prediction", lambda self, logs: found.append(logs) or self)
+        fitted = clone(ranker).fit(X, labels)
+    np.testing.assert_array_equal(fitted.predict(X), clone(ranker).fit(X, replace(labels, shrink=None)).predict(X))
+    (logs,) = found
+    relevance, weights, queries = np.maximum(labels.relevance, 0), labels.evidence, labels.queries
+    by_rounds = np.full((120, len(X)), np.nan)
+    settings = {"n_estimators": 120, "learning_rate": fitted.learning_rate_, "reg_lambda": 1.0, "gain": "linear"}
+    regression = clone(ranker).set_params(objective="poisson", normalize="none", **settings)
+    is_clicked, order = queries.sum(relevance) > 0, np.random.default_rng((0, 0)).permutation(40)
+    order = np.append(order[is_clicked[order]], order[~is_clicked[order]])
+    for number in range(3):
+        part = np.isin(np.arange(40), order[number::3])
+        rest = ~queries.repeat(part)
+        trained = clone(regression).fit(X[rest], relevance[rest], qid[rest], sample_weight=weights[rest])
+        start = np.log(np.average(relevance[rest], weights=weights[rest]))
+        for number, scores in enumerate(trained.staged_predict(X[~rest])):
+            by_rounds[number, ~rest] = start + scores
+    losses = (np.exp(by_rounds) - relevance * by_rounds) @ weights
+    best = int(np.argmin(losses))
+    assert 0 < best < 99  # Otherwise the number of rounds is not tested.
+    np.testing.assert_allclose(logs, by_rounds[best], atol=1e-5)
+    # The whole training is that with the prior of these predictions.
+    expected = clone(ranker).fit(X, labels.with_prediction(by_rounds[best])).predict(X)
+    np.testing.assert_allclose(clone(ranker).fit(X, labels).predict(X), expected, atol=1e-5)
 
 
 @by_ranker

@@ -1,0 +1,205 @@
+"""Reports of what a click log can tell, and which estimator of its click model to use.
+
+**Below a click.** In the position-based model, whether a document is clicked at a position does not depend on the
+clicks above it. Users who stop after a click make it less likely. The ratio compares the click rates of the same
+document at the same position in sessions with a click above and without one. It is Mantel and Haenszel's ratio over
+documents and positions, with the standard error of counts with Poisson distributions. If sessions end with the
+probability `satisfaction` after a click, and few have two clicks above, it is about ``1 - satisfaction``.
+
+**Trust.** In the position-based model, the propensities of documents that users like and of those that they do not like
+are the same. Trust bias makes the click rates of documents that are not relevant fall faster with the position
+(:class:`boostrank.clicks.TrustBias`). Documents of about the same mean position are divided at the median of their
+relevance, estimated from a random half of the sessions, and the propensities of both parts are harvested from the other
+half, so that the division does not depend on the clicks that are compared.
+
+**Features and positions.** Where features predict positions, as those of a good ranker do, estimates that use features
+cannot tell propensity from relevance. Zhang et al., "Towards disentangling relevance and bias in unbiased learning to
+rank", KDD 2023, examine this confounding, and Hager et al., "Unbiased learning to rank meets reality: lessons from
+Baidu's large-scale search dataset", SIGIR 2024, how little corrections help on a real log.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from boostrank.clicks.diagnosis import (
+    MAX_ENDING_WITH_CLICK,
+    MAX_EXPLAINED,
+    MIN_SESSIONS,
+    ending_with_click,
+    explained_share,
+)
+from boostrank.clicks.interventions import harvest_propensities
+from boostrank.clicks.log import ClickLog, check_log
+from boostrank.clicks.propensities import Propensities, Shown
+from boostrank.clicks.relevance import estimate_relevance
+from boostrank.clicks.shrinkage import mean_log_positions
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import as_generator
+
+# A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.
+MAX_RATIO, MIN_ERRORS = 0.8, 4.0
+#: Penalty of the linear regression of positions on standardized features, in impressions.
+RIDGE, TINY = 1.0, 1e-12
+
+
+class ClickDiagnosis(NamedTuple):
+    """The result of :func:`diagnose`: checks of a click log, and the estimator to use.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A line for each check: check, value, verdict ("good", "bad" or "not known") and meaning.
+    estimator : str
+        Python text that makes the click model, such as "harvest_propensities(log)"; "" if the log is not usable.
+    reason : str
+    propensities : Propensities or None
+        The harvested propensities, which :class:`boostrank.displays.PropensityDisplay` draws; None if there are none.
+    """
+
+    table: pd.DataFrame
+    estimator: str
+    reason: str
+    propensities: Propensities | None
+
+
+def diagnose(log: ClickLog, X: Any = None, *, random_state: Any = 0) -> ClickDiagnosis:
+    """Check what a click log can tell, and say which estimator of its click model to use.
+
+    The text of the module :mod:`boostrank.clicks.reports` explains the checks.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Some checks need sessions.
+    X : array-like, shape (n_documents, n_features), optional
+        Features of all rows of the log, without missing values, to see how well they predict positions.
+    random_state : int, Generator or None
+        For the halves of the sessions.
+
+    Returns
+    -------
+    ClickDiagnosis
+
+    Raises
+    ------
+    ValueError
+        If `log` is no click log, or if `X` has another number of rows.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> policy = ("plackett-luce", 1.0)
+    >>> log = br.simulate_clicks(y, X[:, 0], qid, n_sessions=5000, policy=policy, noise=0.1, random_state=0).log
+    >>> found = diagnose(log)
+    >>> found.estimator
+    'harvest_propensities(log)'
+    >>> found.table["verdict"].tolist()
+    ['good', 'good', 'good', 'not known', 'good', 'good']
+    """
+    check_log(log)
+    n_ending, n_sessions = ending_with_click(log)
+    ending = n_ending / n_sessions if n_sessions >= MIN_SESSIONS else np.nan
+    found, why = None, ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = harvest_propensities(log)
+        except ValueError as error:
+            why = str(error)
+        trust = _of_trust(log, found, random_state)
+    below, explained = _below_clicks(log), np.nan if X is None else _explained(log.aggregate(), X)
+    compared = 0.0 if found is None else 1.0 - len(found.not_estimated) / found.n_positions
+    clicked = log.n_clicks / log.n_impressions
+    rows = [
+        ("impressions that were clicked", clicked, clicked < 1.0, "1: impressions without a click are missing"),
+        ("sessions with a click that end with it", ending, ending <= MAX_ENDING_WITH_CLICK, "1: lists are cut there"),
+        ("positions compared with position 1", compared, compared > 0.0, "by documents shown at several positions"),
+        ("positions explained by X", explained, explained <= MAX_EXPLAINED, "much: X hides what the position does"),
+        ("clicks below a click, ratio", *below, "below 1: users stop after a click"),
+        ("trust, ratio", *trust, "below 1: irrelevant documents are clicked too"),
+    ]
+    table = pd.DataFrame(rows, columns=["check", "value", "verdict", "meaning"])
+    table["verdict"] = np.where(table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad"))
+    return ClickDiagnosis(table, *_choose(table["verdict"].tolist(), below[0], found, why), found)
+
+
+def _choose(verdicts: list[str], below: float, found: Propensities | None, why: str) -> tuple[str, str]:
+    """The estimator, and the reason for it."""
+    if "bad" in verdicts[:2]:
+        return "", "documents that were shown are missing in the log: log all of them, with 0 clicks"
+    if verdicts[4] == "bad":
+        return f"Cascade(satisfaction={1.0 - below:.2f})", "clicks are rarer below a click than without one above"
+    if verdicts[5] == "bad":
+        return "TrustBias(...)", "clicks alone do not give the numbers of the model: they must come from an experiment"
+    if found is not None:
+        rest = f".extended({found.n_positions})" * bool(found.not_estimated)
+        return "harvest_propensities(log)" + rest, "documents were shown at several positions for the same query"
+    if verdicts[3] == "bad":
+        return "1.0", f"X predicts positions, so that their effect is not known: swap documents at random ({why})"
+    return "regression_em_propensities(log, X, classifier)", f"it is right if X does not predict positions ({why})"
+
+
+def _below_clicks(log: ClickLog) -> tuple[float, bool]:
+    """Mantel and Haenszel's ratio of click rates below a click, and whether it is good; NaN if it is not known."""
+    if log.sessions is None:
+        return np.nan, True
+    below = log.sessions.sum_before(log.clicks) > 0
+    cell = np.unique(log.row * (log.n_positions + 1) + log.position, return_inverse=True)[1]
+    columns = (below, ~below, below * log.clicks, ~below * log.clicks)
+    n1, n0, c1, c0 = (np.bincount(cell, weights=values) for values in columns)
+    n = n1 + n0
+    first, second = float((c1 * n0 / n).sum()), float((c0 * n1 / n).sum())
+    if not first + second > 0.0:
+        return np.nan, True
+    # Half a click more on both sides, as documents may have none below a click.
+    ratio, error = (first + 0.5) / (second + 0.5), np.sqrt(1.0 / (first + 0.5) + 1.0 / (second + 0.5))
+    return ratio, _is_good(np.log(ratio), error)
+
+
+def _is_good(log_ratio: float, error: float) -> bool:
+    return bool(log_ratio > np.log(MAX_RATIO) or log_ratio > -MIN_ERRORS * error)
+
+
+def _of_trust(log: ClickLog, found: Propensities | None, random_state: Any) -> tuple[float, bool]:
+    """The mean ratio of the propensities of documents of small and of large relevance, and whether it is good."""
+    if found is None or log.n_sessions is None or log.n_sessions < MIN_SESSIONS:
+        return np.nan, True
+    half = as_generator(random_state).permutation(log.n_sessions) % 2 == 0
+    one, other = log.select(half), log.select(~half)
+    relevance = pd.Series(estimate_relevance(one, found.extended(log.n_positions), not_shown="irrelevant").relevance)
+    by_position = relevance.groupby(np.rint(np.exp(mean_log_positions(one))))
+    is_large, known = (relevance > by_position.transform("median")).to_numpy(), one.shown & other.shown
+    try:
+        small, large = (harvest_propensities(other[rows & known]) for rows in (~is_large, is_large))
+    except ValueError:
+        return np.nan, True
+    n = min(small.n_positions, large.n_positions)
+    logs = np.log(small.values[1:n] / large.values[1:n])
+    errors = np.array([each.standard_errors[1:n] / each.values[1:n] for each in (small, large)])
+    # A position that one of them lacks has the weight 0.
+    weights, logs = np.nan_to_num(1.0 / (errors**2).sum(axis=0)), np.nan_to_num(logs)
+    if not weights.any():
+        return np.nan, True
+    mean = float(np.average(logs, weights=weights))
+    # Position 1 makes the errors of all positions similar, so that their mean is about as certain as the best of them.
+    return float(np.exp(mean)), _is_good(mean, float(weights.max() ** -0.5))
+
+
+def _explained(log: ClickLog, X: Any) -> float:
+    """The share of positions that a linear regression on the features of a log of counts explains."""
+    shown = log[log.shown]
+    features = np.asarray(X, dtype=np.float64)[log.shown]
+    features = (features - features.mean(axis=0)) / (features.std(axis=0) + TINY)
+    columns = np.column_stack([np.ones(len(features)), features])
+
+    def predict(first: Floats, impressions: Floats) -> Floats:
+        squares = columns.T @ (columns * impressions[:, None]) + RIDGE * np.eye(columns.shape[1])
+        return columns @ np.linalg.solve(squares, columns.T @ first)
+
+    return explained_share(Shown(shown.query, *shown.columns, shown.n_positions), predict)

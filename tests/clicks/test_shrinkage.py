@@ -1,0 +1,128 @@
+"""Shrinkage of relevance: against loops over entries, a grid of strengths, and another solver; what must not change."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import boostrank as br
+from boostrank.clicks import ClickLog, TrustBias, get_click_model
+from boostrank.clicks.shrinkage import mean_log_positions, predict_relevance, prior_strength
+from boostrank.clicks.targets import targets_of_relevance
+from boostrank.core.dcg import DCG
+
+TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
+QID = np.repeat(["a", "b", "c"], 4)
+
+
+def simulated(model, n_sessions=300):
+    relevance = np.random.default_rng(1).uniform(0.05, 0.9, 12)
+    settings = {"policy": ("swap", 0.7), "relevance": lambda y: y, "random_state": 0, "n_sessions": n_sessions}
+    return br.simulate_clicks(relevance, np.arange(12.0), QID, model=model, **settings).log
+
+
+def shrunk_by_loop(log, model, method, prior):
+    """The shrunk estimates, with the strength that is best of a fine grid."""
+    a, b = get_click_model(model).affine(4)
+    estimates, evidence = np.zeros(12), np.zeros(12)
+    for i in range(12):
+        entries = [(k - 1, c, n) for row, k, c, n in zip(*log.columns, strict=True) if row == i]
+        weight = [1 / a[k] if method == "inverse-propensity" else 1.0 for k, _, _ in entries]
+        exposure = sum(w * a[k] * n for w, (k, _, n) in zip(weight, entries, strict=True))
+        estimates[i] = sum(w * (c - b[k] * n) for w, (k, c, n) in zip(weight, entries, strict=True)) / exposure
+        variance = sum(w**2 * n * (a[k] * prior[i] + b[k]) for w, (k, _, n) in zip(weight, entries, strict=True))
+        evidence[i] = prior[i] * exposure**2 / variance
+
+    def likelihood(strength):
+        variance = prior / evidence + prior / strength
+        return -(np.log(variance) + (estimates - prior) ** 2 / variance).sum()
+
+    strength = max(np.geomspace(1e-3, 1e6, 40_001), key=likelihood)
+    return (evidence * estimates + strength * prior) / (evidence + strength), strength
+
+
+@pytest.mark.parametrize("method", ["expected-clicks", "inverse-propensity"])
+@pytest.mark.parametrize("model", [(1.0, 0.8, 0.6, 0.5), TRUST], ids=["positions", "trust"])
+def test_shrunk_targets_are_those_of_a_loop(model, method):
+    log, prior = simulated(model), np.random.default_rng(2).uniform(0.3, 0.6, 12)
+    labels = br.ClickLabels(log, model, method=method, normalize="none", shrink=prior)
+    expected, strength = shrunk_by_loop(log.aggregate(), model, method, prior)
+    assert 1 < strength < 100  # Otherwise nothing is tested.
+    np.testing.assert_allclose(labels.targets(), np.clip(expected, 0, 1), rtol=1e-3)
+    of_ndcg = br.ClickLabels(log, model, method=method, shrink=prior).targets(DCG(2))
+    by_hand = targets_of_relevance(log.queries, labels.targets(), "independent", DCG(2))
+    np.testing.assert_array_equal(of_ndcg, by_hand)
+    np.testing.assert_array_equal(labels.relevance, br.ClickLabels(log, model, method=method).relevance)
+
+
+def test_the_strength_is_that_of_the_relevances():
+    random = np.random.default_rng(0)
+    prior, evidence = random.uniform(0.05, 0.5, 20_000), random.integers(1, 60, 20_000).astype(float)
+    for strength in (0.5, 20.0):
+        relevance = random.gamma(strength * prior, 1 / strength)
+        found = prior_strength(random.poisson(evidence * relevance) / evidence, evidence, prior)
+        assert found == pytest.approx(strength, rel=0.1)
+    # A prior that is right counts more than any evidence, and one that is wrong counts nothing.
+    assert prior_strength(random.poisson(evidence * prior) / evidence, evidence, prior) > 1e3
+    assert prior_strength(random.permutation(prior) * 2, np.full(20_000, 1e6), prior) < 10
+
+
+def test_the_regression_minimizes_its_loss():
+    random = np.random.default_rng(3)
+    logs, positions, weights = random.standard_normal(50), random.uniform(0, 2, 50), random.uniform(0, 9, 50)
+    estimates = 0.1 * np.exp(0.8 * logs - positions) * random.uniform(0.5, 1.5, 50)
+    estimates[0] = -0.1  # With trust bias.
+    centered = [values - np.average(values, weights=weights) for values in (logs, positions)]
+
+    def loss(c):
+        predicted = c[0] + c[1] * centered[0] + c[2] * centered[1]
+        return weights @ (np.exp(predicted) - estimates * predicted) + ((c[1] - 1) ** 2 + c[2] ** 2) / 2
+
+    c = optimize.minimize(loss, [-2.0, 1.0, 0.0], options={"gtol": 1e-9}).x
+    expected = np.exp(c[0] + c[1] * centered[0] + c[2] * centered[1])
+    mean = np.average(estimates, weights=weights)
+    assert 0.02 * mean < expected.min() < expected.max() < 1  # Limits are tested below.
+    found = predict_relevance(estimates, weights, logs, positions)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_many_clicks_outweigh_any_prior():
+    model, prior = (1.0, 0.8, 0.6, 0.5), np.linspace(0.9, 0.1, 12)
+    errors = []
+    for n_sessions in (30, 300_000):
+        log = simulated(model, n_sessions).aggregate()
+        labels = br.ClickLabels(log, model, normalize="none", shrink=prior, not_shown="irrelevant")
+        plain = br.ClickLabels(log, model, normalize="none", shrink=None, not_shown="irrelevant")
+        errors.append(np.abs(labels.targets() - plain.targets()).max())
+    assert errors[0] > 0.05
+    assert errors[1] < 1e-3
+
+
+def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
+    log = ClickLog(QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9])
+    prior = np.linspace(0.1, 0.9, 12)
+    settings = {"normalize": "none", "not_shown": "irrelevant"}
+    labels = br.ClickLabels(log, ("power", 1.0), shrink=prior, **settings)
+    assert np.flatnonzero(labels.targets()).tolist() == [0, 1, 4, 5]
+    rows = np.array([5, 4, 0])
+    for chosen, plain in ((rows, rows), ((rows, ...), rows), (slice(0, 6, 2), slice(0, 6, 2))):
+        np.testing.assert_array_equal(labels[chosen].shrink, prior[plain])
+    assert repr(labels).endswith("not_shown='irrelevant', shrink='array')")
+    np.testing.assert_allclose(mean_log_positions(log)[[1, 4, 11]], [np.log(2), 0.0, 0.0])
+    both = ClickLog(["a"], row=[0, 0], position=[1, 4], clicks=[1, 0], impressions=[1, 3])
+    np.testing.assert_allclose(mean_log_positions(both), [0.75 * np.log(4)])
+    predicted = br.ClickLabels(log, ("power", 1.0), **settings).with_prediction(np.zeros(12))
+    assert predicted.shrink[0] > predicted.shrink[1]  # The first position has more of the clicks that are expected.
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"shrink": "yes"}, "shrink must be"),
+        ({"shrink": [0.5] * 11}, "11 values"),
+        ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\].*from 0.5 to 1.5"),
+        ({"shrink": [0.5] * 12, "normalize": "sessions"}, "got numbers from 0.5 to 0.5 and normalize='sessions'"),
+    ],
+)
+def test_bad_priors(settings, message):
+    with pytest.raises(ValueError, match=message):
+        br.ClickLabels(simulated((1.0, 0.8, 0.6, 0.5)), ("power", 1.0), **settings)
