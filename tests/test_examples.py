@@ -180,7 +180,7 @@ def test_the_gallery_draws_every_display():
     source = (FOLDER / "gallery.py").read_text(encoding="utf-8")
     names = [name for name in br.displays.__all__ if name.endswith("Display")]
     assert len(names) >= 7
-    drawn = {"ComparisonDisplay": "comparison.plot()"}
+    drawn = {"ComparisonDisplay": "comparison.plot()", "QueryDifferencesDisplay": "comparison.plot_queries()"}
     assert [name for name in names if drawn.get(name, f"displays.{name}") not in source] == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +22,6 @@ from boostrank.displays.style import (
 )
 from boostrank.inputs.checks import check_count
 from boostrank.inspection.explanations import Explanation, explain, feature_text, number_format, value_text
-
-if TYPE_CHECKING:
-    pass
 
 # Longer names and values of features are shortened.
 MAX_NAME, MAX_VALUE = 24, 10

@@ -150,9 +150,9 @@ def cross_validate(
     Returns
     -------
     dict of ndarray, each of shape (n_folds,)
-        The result of scikit-learn's function, which notebooks show as a table. The scores are ``"test_score"``, or ``"test_NAME"`` for each name if
-        `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of boosting rounds that the predictions of
-        each model use, which early stopping may have reduced.
+        The result of scikit-learn's function, which notebooks show as a table. The scores are ``"test_score"``, or
+        ``"test_NAME"`` for each name if `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of
+        boosting rounds that the predictions of each model use, which early stopping may have reduced.
 
     Raises
     ------

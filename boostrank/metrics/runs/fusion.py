@@ -199,12 +199,8 @@ def fusion_weights(
     from scipy.optimize import minimize
 
     n = x.shape[1]
-    found = (
-        minimize(
-            value_and_gradient, np.ones(n), jac=True, bounds=[(0.0, None)] * n, options={"maxiter": _MAX_ITERATIONS}
-        ).x
-        / sizes
-    )
+    settings: dict[str, Any] = {"bounds": [(0.0, None)] * n, "options": {"maxiter": _MAX_ITERATIONS}}
+    found = minimize(value_and_gradient, np.ones(n), jac=True, **settings).x / sizes
     # If no run helps, they have equal weights.
     weights = found / found.sum() if found.sum() > 0.0 else np.full(n, 1.0 / n)
     return dict(zip(parts.columns.tolist(), weights.tolist(), strict=True))
