@@ -71,7 +71,7 @@ def main():
         truth = None if y is None else TRUTH
         display = PropensityDisplay.from_propensities(propensities, truth=truth, name="estimated from the log")
         arguments.output.mkdir(parents=True, exist_ok=True)
-        display.figure_.savefig(arguments.output / "clicks.png", dpi=80)
+        display.figure_.savefig(arguments.output / "clicks.png", dpi=160)
 
     # 3. Two rankers: one on relevance as estimated with the propensities, one on click-through rates.
     train, test = br.split_queries(qid, 0.3, random_state=0)
