@@ -91,7 +91,7 @@ FIRST_USES = {
     ),
     "boostrank.XGBoostRanker()": (98, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
     "boostrank.compare": (108, ["cli", "displays", "theory", "metrics.runs.novelty", "clicks.simulation"]),
-    "boostrank.displays.NDCGCurveDisplay": (110, ["cli", "dask"]),
+    "boostrank.displays.NDCGCurveDisplay": (112, ["cli", "dask"]),
     "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (140, ["cli", "dask"]),
 }
 #: Libraries that none of these uses needs.

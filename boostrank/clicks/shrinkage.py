@@ -65,7 +65,6 @@ unbiased learning to rank", ACM TOIS 2023 (arXiv:2203.17118).
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize
 
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.relevance import EntryWeights
@@ -134,6 +133,9 @@ def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
     >>> round(prior_strength(random.poisson(20 * relevance) / 20, np.full(5000, 20.0), np.full(5000, 0.3)), 1)
     7.6
     """
+    # Imported on use, because importing it takes time.
+    from scipy import optimize
+
     known = weights > 0.0
     x, e, g = estimates[known], weights[known], prior[known]
     squares = (x - g) ** 2 / g
