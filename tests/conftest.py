@@ -35,6 +35,19 @@ settings.register_profile(
 settings.load_profile("boostrank")
 
 
+#: The tests that take longest begin first, so that no process waits for one of them at the end.
+LONGEST = (
+    "test_nothing_is_cut_and_search_finds",
+    "test_scores_are_those_of_predict[slow]",
+    "test_a_strict_type_checker_accepts_typical_use_and_finds_errors",
+    "test_example_prints_sentences_and_what_was_learned[why_lambdamart_fails]",
+)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.name not in LONGEST)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Folder of real data sets beside the repository; BOOSTRANK_REQUIRE_DATA makes its absence a failure."""
