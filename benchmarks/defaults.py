@@ -28,8 +28,8 @@ from reporting import make_parser, publish
 from workloads import SYNTHETIC, data_name, read_folds, training_queries
 
 import boostrank as br
+from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.model_selection.estimators import accept_qid
-from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 
 HELD_OUT = 0.25

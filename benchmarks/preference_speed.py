@@ -16,8 +16,8 @@ from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
 from boostrank import Queries
-from boostrank.objectives.labels import as_labels
-from boostrank.objectives.objective import EdgeObjective, Objective
+from boostrank.backends.objectives.labels import as_labels
+from boostrank.backends.objectives.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES
 from boostrank.surrogates import SURROGATES
 

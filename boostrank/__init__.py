@@ -17,8 +17,7 @@ Modules and packages, from the lowest layer to the highest. Each imports only fr
 that share a line do not import each other. A test reads this list and checks it.
 
     inputs                   arrays, DataFrames, settings, random states and files that users give
-    tables                   tables for the terminal, in Markdown, in LaTeX and in HTML
-    core                     segments, queries, rankings, gains, discounts, targets, weights, threads, compiled code
+    core                     segments, queries, rankings, gains, discounts, targets, threads, compiled code, tables
     surrogates               surrogate losses of NDCG
     preferences              labels that are preferences between documents, and losses of their edges
     datasets                 data sets, LETOR and TREC files, features in files, and synthetic data
@@ -26,12 +25,10 @@ that share a line do not import each other. A test reads this list and checks it
     metrics                  measures of rankings and runs, scorers, and the conventions of other libraries
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
     theory                   consistency of losses, and NDCG on long lists
-    objectives               labels, losses, and a loss bound to data: gradient and Hessian of every boosting round
-    backends                 LightGBM and XGBoost, the only modules that import these libraries
+    backends                 losses bound to data, and LightGBM and XGBoost: the only modules that import these
     serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
-    inspection               why a document is ranked above another one, and importances of features
-    rankers                  estimators in the style of scikit-learn
+    rankers                  estimators in the style of scikit-learn, and explanations of their scores
     displays, dask           pictures with matplotlib; rankers on a Dask cluster
     comparison               comparison of rankers and of runs by paired tests over queries
     cli                      the command line

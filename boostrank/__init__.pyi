@@ -2,7 +2,6 @@ from . import clicks as clicks
 from . import dask as dask
 from . import datasets as datasets
 from . import displays as displays
-from . import inspection as inspection
 from . import metrics as metrics
 from . import model_selection as model_selection
 from . import preferences as preferences
@@ -32,7 +31,6 @@ from .datasets import read_qrels as read_qrels
 from .datasets import read_run as read_run
 from .datasets import write_letor as write_letor
 from .datasets import write_run as write_run
-from .inspection import explain as explain
 from .metrics import evaluate as evaluate
 from .metrics import get_measure as get_measure
 from .metrics import make_scorer as make_scorer
@@ -45,6 +43,7 @@ from .metrics.runs import fuse as fuse
 from .metrics.runs import fusion_weights as fusion_weights
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import cross_validate as cross_validate
+from .model_selection import feature_importance as feature_importance
 from .model_selection import grid_search as grid_search
 from .model_selection import query_folds as query_folds
 from .model_selection import split_queries as split_queries
@@ -52,6 +51,7 @@ from .preferences import PreferenceGraph as PreferenceGraph
 from .rankers import BaggedRanker as BaggedRanker
 from .rankers import LightGBMRanker as LightGBMRanker
 from .rankers import XGBoostRanker as XGBoostRanker
+from .rankers import explain as explain
 from .significance import permutation_test as permutation_test
 
 __version__: str

@@ -85,7 +85,7 @@ print(
     f"NDCG@10 is {fewest['mean']:.4f} with {fewest['n_queries']:.0f} training queries, "
     f"and {most_queries['mean']:.4f} with {most_queries['n_queries']:.0f}."
 )
-importance = br.inspection.feature_importance(ranker, X, y, qid, cv=4, n_repeats=3).mean().sort_values(ascending=False)
+importance = br.feature_importance(ranker, X, y, qid, cv=4, n_repeats=3).mean().sort_values(ascending=False)
 most, decrease = importance.index[0], importance.iloc[0]
 print(f"Feature {most} counts most: NDCG@10 decreases by {decrease:.4f} if it is permuted.")
 why = br.explain(rankers["softmax"], test.X, test.qid, query=worst)

@@ -1,7 +1,7 @@
 """Losses bound to labels that are given as arrays, preferences or clicks, as users give them."""
 
-from boostrank.objectives.labels import as_labels
-from boostrank.objectives.objective import Objective, bind
+from boostrank.backends.objectives.labels import as_labels
+from boostrank.backends.objectives.objective import Objective, bind
 
 
 def make_objective(surrogate, labels, *arguments, **settings):

@@ -16,6 +16,9 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.backends.custom_functions import BoundMetric, CustomMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
+from boostrank.backends.objectives.labels import Labels
+from boostrank.backends.objectives.losses import Loss
+from boostrank.backends.objectives.objective import BoostingFunction, BoundLoss, QuerySample, bind, with_reused_buffers
 from boostrank.core.dcg import DCG
 from boostrank.core.interrupts import interruptible
 from boostrank.core.queries import Queries
@@ -23,9 +26,6 @@ from boostrank.core.targets import Normalize
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import did_you_mean
-from boostrank.objectives.labels import Labels
-from boostrank.objectives.losses import Loss
-from boostrank.objectives.objective import BoostingFunction, BoundLoss, QuerySample, bind, with_reused_buffers
 
 #: Binned data to train on and binned validation data, by the parameters on which they depend.
 BinnedData = dict[str, tuple[Any, list[Any]]]
@@ -162,9 +162,9 @@ class TrainingSpecification:
         Raises
         ------
         ValueError
-            As :func:`boostrank.objectives.objective.bind`. For an objective of the library also if weights differ
-            within a query: XGBoost would take the weight of the first document, and LightGBM's objectives are no sums
-            over documents. For an objective of a user also if the labels are preferences.
+            As :func:`boostrank.backends.objectives.objective.bind`. For an objective of the library also if weights
+            differ within a query: XGBoost would take the weight of the first document, and LightGBM's objectives are no
+            sums over documents. For an objective of a user also if the labels are preferences.
         """
         if isinstance(self.loss, str):
             if data.weights is not None:

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.backends.objectives.objective import Float32s
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import BoundMeasure, Measure, get_measure
-from boostrank.objectives.objective import Float32s
 from boostrank.preferences import PreferenceGraph
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.

@@ -13,6 +13,7 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.cli import reports
 from boostrank.cli.documents import read_documents, read_folds
@@ -58,7 +59,6 @@ from boostrank.datasets.synthetic import make_ranking
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
-from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.bagging import threads_per_member
 from boostrank.rankers.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.surrogates import SURROGATES

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.progress import BAR
 from boostrank.cli.documents import read_documents
 from boostrank.cli.options import (
@@ -39,7 +40,6 @@ from boostrank.cli.reports import counted
 from boostrank.cli.tables import ColumnOptions
 from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset
-from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
 # The options that choose a number of rounds, for messages.

@@ -208,8 +208,8 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     """
     # Commands that train nothing need none of these.
     from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+    from boostrank.backends.objectives.losses import LOSSES
     from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
-    from boostrank.objectives.losses import LOSSES
     from boostrank.rankers import LightGBMRanker, XGBoostRanker
     from boostrank.rankers.settings import AUTO
     from boostrank.surrogates import SURROGATES

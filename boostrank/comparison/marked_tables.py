@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from boostrank.core.tables.text import Marked
 from boostrank.metrics.names import printed_name
 from boostrank.significance import holm, permutation_test
 from boostrank.significance.paired_tests import LEVEL
-from boostrank.tables.text import Marked
 
 if TYPE_CHECKING:
     from boostrank.comparison.comparison import Comparison

@@ -19,6 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.models import warn_without_splits
+from boostrank.backends.objectives.labels import as_labels
+from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.core.dcg import DCG
 from boostrank.dask.collective import Endpoint
 from boostrank.dask.partitions import (
@@ -40,8 +42,6 @@ from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
-from boostrank.objectives.labels import as_labels
-from boostrank.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import EvalPart, EvalSet, eval_parts, takes_other_names

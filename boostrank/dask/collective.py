@@ -18,11 +18,11 @@ from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from boostrank.backends.base import import_backend
+from boostrank.backends.objectives.objective import BoundLoss, EdgeObjective, Objective, unit_scale
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, rescale_extreme
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure
-from boostrank.objectives.objective import BoundLoss, EdgeObjective, Objective, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300

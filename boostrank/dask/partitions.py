@@ -19,13 +19,13 @@ from distributed import Client, Future
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from boostrank.backends.objectives.labels import as_labels, sameness_of
 from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
 from boostrank.core.dcg import DCG
 from boostrank.dask.rows import concatenate, plain_ids, split_rows, summarize
 from boostrank.inputs.arrays import Bools, Ints, check_lengths
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import ClickDCG
-from boostrank.objectives.labels import as_labels, sameness_of
 from boostrank.rankers.features import check_features
 from boostrank.rankers.fit_arguments import as_sizes
 
@@ -61,7 +61,7 @@ class Partitions(NamedTuple):
     parts : list of Partition
     n_queries, n_documents : int
     sameness : str
-        Why nothing can be learned from the labels, as :attr:`boostrank.objectives.labels.Labels.sameness`.
+        Why nothing can be learned from the labels, as :attr:`boostrank.backends.objectives.labels.Labels.sameness`.
     """
 
     parts: list[Partition]

@@ -13,6 +13,7 @@ from pandas.api.types import is_numeric_dtype, is_object_dtype, is_string_dtype
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
+from boostrank.backends.objectives.labels import Clicks, Labels, as_labels
 from boostrank.clicks import DocumentClicks
 from boostrank.clicks.labels import RECORD
 from boostrank.core.queries import Queries
@@ -20,7 +21,6 @@ from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
-from boostrank.objectives.labels import Clicks, Labels, as_labels
 from boostrank.rankers.features import TrainingFeatures
 
 

@@ -23,6 +23,8 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.custom_functions import BoundMetric
+from boostrank.backends.objectives.labels import Labels, Relevance
+from boostrank.backends.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.clicks import DocumentClicks
 from boostrank.core.queries import Queries
@@ -41,8 +43,6 @@ from boostrank.dask.rows import ClickRecords, as_rows, labels_of, stack
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
-from boostrank.objectives.labels import Labels, Relevance
-from boostrank.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import TRAINING, GivenRows, group_data
 

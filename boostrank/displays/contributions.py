@@ -21,7 +21,7 @@ from boostrank.displays.style import (
     wrapped,
 )
 from boostrank.inputs.checks import check_count
-from boostrank.inspection.explanations import Explanation, explain, feature_text, number_format, value_text
+from boostrank.rankers.explanations import Explanation, explain, feature_text, number_format, value_text
 
 # Longer names and values of features are shortened.
 MAX_NAME, MAX_VALUE = 24, 10
@@ -40,7 +40,7 @@ class ContributionDisplay(Display):
     Attributes
     ----------
     explanation : Explanation
-        The values; see :class:`boostrank.inspection.Explanation`.
+        The values; see :class:`boostrank.rankers.Explanation`.
     n_features : int
         Maximum number of features that are drawn; the others are one bar.
     figure_, ax_ : matplotlib Figure and Axes

@@ -15,9 +15,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from boostrank.backends.objectives.labels import as_labels
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
+from boostrank.core.tables.html import html_table
 from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import named_part
@@ -26,9 +28,7 @@ from boostrank.metrics import ClickDCG, Measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
 from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds, unwrap
 from boostrank.model_selection.splits import QueryKFold
-from boostrank.objectives.labels import as_labels
 from boostrank.preferences import PreferenceGraph
-from boostrank.tables.html import html_table
 
 
 class Folds(list[tuple[Ints, Ints]]):

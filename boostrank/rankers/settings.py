@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.custom_functions import CustomObjective, Metric, as_list, as_metrics
 from boostrank.backends.features import Features, resolve_features
+from boostrank.backends.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
 from boostrank.inputs.checks import (
@@ -26,7 +27,6 @@ from boostrank.inputs.checks import (
     is_count,
 )
 from boostrank.model_selection import split_queries
-from boostrank.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.rankers.features import TrainingFeatures
 
 #: A function of the name and the value of a parameter, which raises ValueError for a value without a meaning.

@@ -18,6 +18,8 @@ from boostrank.backends.base import (
     TrainingSpecification,
     ValidationSet,
 )
+from boostrank.backends.objectives.labels import Clicks, Relevance
+from boostrank.backends.objectives.losses import get_loss
 from boostrank.backends.progress import History
 from boostrank.clicks import ClickLabels
 from boostrank.clicks.shrinkage import MAX_LOG
@@ -28,8 +30,6 @@ from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
-from boostrank.objectives.labels import Clicks, Relevance
-from boostrank.objectives.losses import get_loss
 
 #: Parts of the queries whose relevance is predicted by trainings on the others, the largest number of rounds of these,
 #: and the rounds without an improvement after which they end.

@@ -74,7 +74,7 @@ def title_of(docstring):
 
 
 #: The packages of the API reference, what users need first at the beginning.
-PACKAGES = "rankers surrogates model_selection comparison metrics significance inspection serving datasets clicks "
+PACKAGES = "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
 PACKAGES += "preferences dask displays theory"
 
 

@@ -11,8 +11,8 @@ import xgboost as xgb
 from bound_losses import make_objective
 
 import boostrank as br
+from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.core.queries import Queries
-from boostrank.objectives.losses import DEFAULT_LOSS
 from boostrank.surrogates import Power, is_consistent
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends.base import Training, ValidationSet
-from boostrank.objectives.labels import as_labels
+from boostrank.backends.objectives.labels import as_labels
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import group_data
 from boostrank.rankers.settings import FitOptions

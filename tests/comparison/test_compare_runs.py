@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import boostrank as br
+from boostrank.core.tables.text import latex_table, markdown_table
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import confidence_interval, effect_size, holm
-from boostrank.tables.text import latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 

@@ -8,6 +8,7 @@ import pytest
 from bound_losses import bind_loss, make_objective
 
 import boostrank as br
+from boostrank.backends.objectives.objective import get_loss
 from boostrank.core.queries import Queries
 from boostrank.dask.collective import (
     GlobalMeasure,
@@ -23,7 +24,6 @@ from boostrank.dask.collective import (
 )
 from boostrank.metrics.correlation import AUC
 from boostrank.metrics.ndcg import NDCG
-from boostrank.objectives.objective import get_loss
 from boostrank.surrogates import SURROGATES, Power
 
 

@@ -6,7 +6,7 @@ from artists import overlapping_texts, tick_texts
 
 import boostrank as br
 from boostrank.displays import ContributionDisplay
-from boostrank.inspection.explanations import explain
+from boostrank.rankers.explanations import explain
 
 
 def bars(ax):

@@ -8,9 +8,9 @@ from bound_losses import bind_loss
 from cases import for_each
 from scipy.optimize import minimize
 
+from boostrank.backends.objectives.objective import EdgeObjective
 from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.core.queries import Queries
-from boostrank.objectives.objective import EdgeObjective
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
 from boostrank.surrogates import Power
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
+from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
+from boostrank.backends.objectives.objective import Float32s
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.targets import Normalize
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
-from boostrank.objectives.losses import DEFAULT_LOSS, Loss
-from boostrank.objectives.objective import Float32s
 
 
 class XGBoostObjective(NativeObjective):

@@ -25,6 +25,8 @@ from boostrank.backends.base import (
     import_backend,
 )
 from boostrank.backends.models import require_same_categories
+from boostrank.backends.objectives.losses import Loss
+from boostrank.backends.objectives.objective import Objective, copy_to_device
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
@@ -38,8 +40,6 @@ from boostrank.backends.xgboost.rounds import (
 )
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
-from boostrank.objectives.losses import Loss
-from boostrank.objectives.objective import Objective, copy_to_device
 
 #: Parameters on which the binned data do not depend.
 TREE_PARAMETERS = frozenset(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.core.tables.html import html_table
+from boostrank.core.tables.text import text_lines
 from boostrank.core.weights import query_weights
 from boostrank.datasets.trec_tables import as_qrels, as_run
 from boostrank.inputs.arrays import Floats
@@ -20,8 +22,6 @@ from boostrank.metrics.reconciliation.conventions import CONVENTIONS, KINDS, Con
 from boostrank.metrics.reconciliation.values import ReconciledValues
 from boostrank.metrics.registry import get_measure, named_measures
 from boostrank.metrics.runs.evaluation import SUBTOPICS, TREC_EVAL, for_runs, join
-from boostrank.tables.html import html_table
-from boostrank.tables.text import text_lines
 
 if TYPE_CHECKING:
     import pandas as pd

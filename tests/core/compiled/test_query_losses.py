@@ -9,11 +9,11 @@ from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boostrank.backends.objectives.objective import copy_to_device
 from boostrank.core import compiled
 from boostrank.core.compiled.documents import LossForm
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
-from boostrank.objectives.objective import copy_to_device
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
 from boostrank.surrogates.registry import compiled_form
 
@@ -98,7 +98,7 @@ def test_results_are_bit_for_bit_the_same_for_all_threads_and_blocks(surrogate, 
     expected = objective.gradient_hessian(scores)
     monkeypatch.setattr("boostrank.core.threads.MIN_SECONDS", 0.0)
     for n_threads, rows in ((1, 1000), (3, 1000), (4, 64)):
-        monkeypatch.setattr("boostrank.objectives.objective.COMPILED_BLOCK_ROWS", rows)
+        monkeypatch.setattr("boostrank.backends.objectives.objective.COMPILED_BLOCK_ROWS", rows)
         with use_threads(n_threads):
             for one, other in zip(objective.gradient_hessian(scores), expected, strict=True):
                 np.testing.assert_array_equal(one, other)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.backends.objectives.labels import Labels
+from boostrank.backends.objectives.losses import Loss, get_loss
 from boostrank.core import compiled
 from boostrank.core.compiled.documents import LossForm, write_derivatives
 from boostrank.core.dcg import DCG
@@ -21,8 +23,6 @@ from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.core.threads import for_each
 from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Floats
-from boostrank.objectives.labels import Labels
-from boostrank.objectives.losses import Loss, get_loss
 from boostrank.preferences import EdgeLoss, PreferenceGraph
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.registry import compiled_form
@@ -226,7 +226,7 @@ class Objective(BoundLoss):
 
     Examples
     --------
-    >>> from boostrank.objectives.labels import Relevance
+    >>> from boostrank.backends.objectives.labels import Relevance
     >>> objective = Objective("squared", Relevance(np.array([1.0, 0.0, 0.0, 2.0])), Queries.from_sizes([2, 2]))
     >>> objective.offset, objective.scale
     (0.5, 1.0)
@@ -461,7 +461,7 @@ def bind(
 
     Examples
     --------
-    >>> from boostrank.objectives.labels import Relevance
+    >>> from boostrank.backends.objectives.labels import Relevance
     >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
     >>> bind("softmax", labels, Queries.from_sizes([2, 2])).loss(np.zeros(4)).round(4).tolist()
     [0.6931, 0.6931]

@@ -9,8 +9,8 @@ from scipy import sparse as sp
 from sklearn.base import clone
 
 import boostrank as br
+from boostrank.core.tables.html import html_table
 from boostrank.significance import PairedTest
-from boostrank.tables.html import html_table
 
 
 class Tables(HTMLParser):

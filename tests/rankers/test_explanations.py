@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
-from boostrank.inspection.explanations import Explanation, explain
+from boostrank.rankers.explanations import Explanation, explain
 
 SETTINGS = {"n_estimators": 6, "n_jobs": 1, "random_state": 0}
 

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.core.queries import Queries
-from boostrank.inspection import feature_importance
-from boostrank.inspection.permutation_importance import permutation_within
+from boostrank.model_selection import feature_importance
+from boostrank.model_selection.permutation_importance import permutation_within
 
 RANKER = br.LightGBMRanker("softmax", n_estimators=6, min_child_samples=2, n_jobs=1, random_state=0)
 
