@@ -29,6 +29,7 @@ that share a line do not import each other. A test reads this list and checks it
     serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
+    distributed              training on several workers, whatever engine starts them
     displays, dask           pictures with matplotlib; rankers on a Dask cluster
     comparison               comparison of rankers and of runs by paired tests over queries
     cli                      the command line

@@ -16,8 +16,8 @@ from urllib.parse import urlparse
 from distributed import Client, Future, MultiLock, get_client, get_worker, wait
 
 from boostrank.backends.base import Trained
-from boostrank.dask.collective import Endpoint, Tracker
-from boostrank.dask.training import ClusterSpecification, Prepared, prepare, train
+from boostrank.distributed.collective import Endpoint, Tracker
+from boostrank.distributed.training import ClusterSpecification, Prepared, prepare, train
 
 #: Seconds between two checks for lost workers.
 POLL_SECONDS = 2.0
@@ -35,7 +35,7 @@ class PlacedSelection(NamedTuple):
     worker : str
         The address of the worker that holds the partition.
     arguments : list
-        A :data:`~boostrank.dask.training.Selection` with futures of the rows, which Dask replaces by the rows.
+        A :data:`~boostrank.distributed.training.Selection` with futures of the rows, which Dask replaces by the rows.
     """
 
     worker: str

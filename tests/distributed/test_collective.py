@@ -10,7 +10,7 @@ from bound_losses import bind_loss, make_objective
 import boostrank as br
 from boostrank.backends.objectives.objective import get_loss
 from boostrank.core.queries import Queries
-from boostrank.dask.collective import (
+from boostrank.distributed.collective import (
     GlobalMeasure,
     PortEndpoint,
     StoppedError,

@@ -23,14 +23,13 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.custom_functions import BoundMetric
-from boostrank.backends.objectives.labels import Labels, Relevance
+from boostrank.backends.objectives.labels import Relevance, as_labels
 from boostrank.backends.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
 from boostrank.backends.xgboost import backend as xgboost_backend
-from boostrank.clicks import DocumentClicks
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.dask.collective import (
+from boostrank.distributed.collective import (
     Endpoint,
     GlobalMeasure,
     StoppedError,
@@ -39,12 +38,12 @@ from boostrank.dask.collective import (
     raise_on_all_workers,
     use_global_start,
 )
-from boostrank.dask.rows import ClickRecords, as_rows, labels_of, stack
+from boostrank.distributed.rows import as_rows, stack
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import TRAINING, GivenRows, group_data
+from boostrank.rankers.fit_arguments import TRAINING, group_data
 
 #: Rows of one partition, and which of its queries are chosen.
 Selection = tuple[Sequence[Any], Bools]
@@ -60,9 +59,6 @@ class ClusterSpecification:
     training : TrainingSpecification
     endpoint : type
         Class of the endpoints of the workers.
-    default_measures : tuple of Measure
-        The measure of each validation set where `training` has no metrics. A worker that has no part of a set does not
-        know what kind of labels it has.
     names : tuple of str
         Names of the validation sets.
     """
@@ -70,7 +66,6 @@ class ClusterSpecification:
     backend: Backend
     training: TrainingSpecification
     endpoint: type[Endpoint]
-    default_measures: tuple[Measure, ...] = ()
     names: tuple[str, ...] = ("valid_0",)
 
 
@@ -194,7 +189,7 @@ def _validation(
         first = data.X[0][:1] if isinstance(data.X, list) else _safe_indexing(data.X, slice(0, 1))
         part = GroupedData(first, Relevance(np.zeros(1)), Queries.from_sizes([1]))
     metrics: list[BoundMetric] = []
-    for measure in cluster.training.metrics or cluster.default_measures[number : number + 1]:
+    for measure in cluster.training.metrics or (part.labels.default_measure(cluster.training.dcg),):
         assert isinstance(measure, Measure)
         own = measure.bind(part.labels.values, part.queries) if selections else None
         metrics.append(GlobalMeasure(measure, part.queries, own))
@@ -209,29 +204,17 @@ def _assemble(selections: list[Selection]) -> GroupedData:
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     scores = None if parts[0].init_score is None else np.concatenate([part.init_score for part in parts])
     queries = Queries(Queries.from_sizes(sizes).indptr, ids)
-    records = [part.labels.values.records for part in parts if isinstance(part.labels, ClickRecords)]
-    labels: Labels
-    if records:
-        labels = ClickRecords(DocumentClicks(np.concatenate(records), queries))
-    else:
-        labels = Relevance(np.concatenate([part.labels.per_document for part in parts]))
+    labels = Relevance(np.concatenate([part.labels.per_document for part in parts]))
     return GroupedData(_features([part.X for part in parts]), labels, queries, weights, scores)
 
 
 def _grouped(part: Sequence[Any], chosen: Bools) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
-    labels, weights = labels_of(rows), None
-    data = group_data(TrainingFeatures().learn(rows.X), labels, rows.qid, init_score=rows.init_score)
-    given = GivenRows.of(data, labels, rows.qid)
+    X, labels = TrainingFeatures().learn(rows.X), as_labels(rows.relevance)
+    data = group_data(X, labels, rows.qid, init_score=rows.init_score)
     if rows.weights is not None:
-        weights = given.queries.group(np.asarray(rows.weights, dtype=np.float64))
-        weights = weights if given.kept is None else weights[given.kept]
-    if isinstance(data.labels, ClickRecords):
-        of_clicks = data.queries.repeat(data.labels.values.query_weights)
-        weights = of_clicks if weights is None else weights * of_clicks
-    data = replace(data, weights=weights)
-    chosen = chosen[given.query_numbers]
+        data = replace(data, weights=data.queries.group(np.asarray(rows.weights, dtype=np.float64)))
     return data if chosen.all() else data.take(chosen)
 
 

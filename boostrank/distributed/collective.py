@@ -22,7 +22,7 @@ from boostrank.backends.objectives.objective import BoundLoss, EdgeObjective, Ob
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, rescale_extreme
-from boostrank.metrics import BoundMeasure, ClickDCG, Measure
+from boostrank.metrics import BoundMeasure, Measure
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
@@ -160,19 +160,16 @@ class GlobalMeasure(BoundMeasure):
 
     def mean(self, scores: NDArray[Any]) -> float:
         """Mean over the queries of all workers, which must all call it."""
-        sums, error = (0.0, 0.0), None
+        values: Floats = np.empty(0)
+        error = None
         try:
-            sums = sums if self._own is None else self._own.sums(scores)
+            values = self.per_query(scores)
         except ValueError as problem:
             # The other workers wait for the sums of this one.
             error = problem
         raise_on_all_workers(error)
-        total, divisor = allreduce_sum(sums)
-        if isinstance(self.measure, ClickDCG) and not divisor > 0.0:
-            raise ValueError(
-                f"{self.measure} is not defined for a validation set: the estimated number of relevant documents is "
-                f"{divisor:g}. Use a log with more clicks, or more queries to validate on"
-            )
+        defined = values[~np.isnan(values)]
+        total, divisor = allreduce_sum([defined.sum(), len(defined)])
         return float(total / divisor)
 
 
