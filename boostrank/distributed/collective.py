@@ -26,6 +26,8 @@ from boostrank.metrics import BoundMeasure, Measure
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
+#: Seconds that the tracker waits for the last worker to disconnect, where no client keeps it alive until then.
+CLOSING_SECONDS = 60
 #: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
 #: enough, and an error shows without a delay.
 RETRIES = 1
@@ -40,6 +42,11 @@ class Tracker:
         self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT_SECONDS)
         self._tracker.start()
         self.address = self._tracker.worker_args()
+
+    def wait(self) -> None:
+        """Wait until all workers have disconnected, which they do through the tracker."""
+        with suppress(XGBoostError, ValueError):
+            self._tracker.wait_for(CLOSING_SECONDS)
 
     def __del__(self) -> None:
         # Where a worker was lost, the tracker still waits for it, and raises an error when it is stopped.
@@ -133,10 +140,13 @@ class StoppedError(RuntimeError):
 def raise_on_all_workers(error: Exception | None) -> None:
     """Raise an error on every worker if one of them has an error; all must call it.
 
-    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one.
+    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one. The
+    errors of the others are StoppedErrors that say what happened.
     """
-    if allreduce_sum(error is not None) > 0:
-        raise StoppedError("another worker stopped") if error is None else error
+    if (failed := int(allreduce_max(-1 if error is None else collective.get_rank()))) < 0:
+        return
+    text = collective.broadcast("" if error is None else f"{type(error).__name__}: {error}", failed)
+    raise StoppedError(f"worker {failed} stopped with {text}") if error is None else error
 
 
 class GlobalMeasure(BoundMeasure):

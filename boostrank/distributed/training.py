@@ -6,6 +6,7 @@ from sums over all workers: the offset and the scale of the objective, and the m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ from boostrank.distributed.collective import (
     Endpoint,
     GlobalMeasure,
     StoppedError,
+    Tracker,
     communicator,
     global_unit_mean,
     raise_on_all_workers,
@@ -148,6 +150,70 @@ def train(
             WorkerTraining(specification, data, objective, validation, is_cancelled=is_cancelled)
         )
     return trained if rank == 0 else None
+
+
+def train_together(
+    cluster: ClusterSpecification,
+    selections: list[Selection],
+    validation: list[list[Selection]],
+    exchange: Callable[[str], Sequence[str]],
+    *,
+    rank: int,
+    n_workers: int,
+    host: str,
+    n_threads: int,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Trained | None:
+    """Prepare and train on this worker where no client coordinates the workers, and they do it themselves.
+
+    All workers must call it. They exchange their addresses, and the errors in their data.
+
+    Parameters
+    ----------
+    cluster, selections, validation
+        As in :func:`prepare`. Each worker has rows to train on.
+    exchange : callable
+        Gives a text of this worker to all workers, and returns those of all, by rank. It is called once.
+    rank, n_workers : int
+        Number of this worker, counted from 0, and of all workers.
+    host : str
+        Name or IP address by which the other workers reach this one.
+    n_threads, is_cancelled
+        As in :func:`train`.
+
+    Returns
+    -------
+    Trained on the worker of rank 0, and None on the others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On all workers, for an error in the data of one of them, which the message names.
+    RuntimeError
+        On all workers, for any other error in the preparation of one of them.
+    """
+    own: dict[str, Any] = {}
+    failure: Exception | None = None
+    try:
+        prepared = prepare(cluster, selections, validation)
+        endpoint = cluster.endpoint(host, cluster.training.parameters)
+        tracker = Tracker(host, n_workers) if rank == 0 and n_workers > 1 else None
+        own = {"address": endpoint.address, "tracker": None if tracker is None else tracker.address}
+    except Exception as error:
+        failure = error
+        own = {"error": type(error).__name__, "message": str(error)}
+    answers = [json.loads(text) for text in exchange(json.dumps(own))]
+    for number, answer in enumerate(answers):
+        if "error" in answer:
+            kind = {"TypeError": TypeError, "ValueError": ValueError}.get(answer["error"], RuntimeError)
+            raise kind(f"worker {number}: {answer['message']}") from failure
+    addresses = [answer["address"] for answer in answers]
+    settings: dict[str, Any] = {"n_threads": n_threads, "is_cancelled": is_cancelled}
+    try:
+        return train(cluster, prepared, endpoint, addresses, answers[0]["tracker"], rank, **settings)
+    finally:
+        if tracker is not None:
+            tracker.wait()
 
 
 def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
