@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from boostrank.backends.base import Trained
 from boostrank.distributed import fitting, rows
 from boostrank.distributed.collective import CONSEQUENCES, ERROR_SECONDS
 from boostrank.distributed.colocation import Colocation
-from boostrank.distributed.training import ClusterSpecification, Selection, train_together
+from boostrank.distributed.training import ClusterSpecification, Worker
 from boostrank.inputs.arrays import Bools, Ints
 from boostrank.inputs.checks import check_count, named_part
 from boostrank.rankers.base import BoostedRanker
@@ -67,37 +66,24 @@ class RayWorker:
         present = [piece for piece in all_pieces if piece is not None]
         self._rows[name] = rows.concatenate(present) if present else None
 
-    def train(
-        self, cluster: ClusterSpecification, chosen: Bools, sets: list[tuple[str, Bools]], exchange: Any, n_workers: int
-    ) -> Trained | None:
-        """Train on the chosen queries, and validate on those of other data sets, or of the same one."""
+    def prepare(
+        self, cluster: ClusterSpecification, chosen: Bools, sets: list[tuple[str, Bools]], n_workers: int
+    ) -> Any:
+        """Prepare to train on the chosen queries, and to validate on those of other data sets, or of the same one.
 
-        def select(name: str, queries: Bools) -> list[Selection]:
-            return [(self._rows[name], queries)] if queries.any() else []
+        Returns the addresses of this worker.
+        """
+        selections, *validation = [
+            [(self._rows[name], queries)] if queries.any() else [] for name, queries in [(TRAINING_DATA, chosen), *sets]
+        ]
+        host = ray.util.get_node_ip_address()
+        self._worker = Worker(cluster, selections, validation, self._rank, n_workers, host)
+        return self._worker.addresses
 
-        return train_together(
-            cluster,
-            select(TRAINING_DATA, chosen),
-            [select(name, queries) for name, queries in sets],
-            lambda text: ray.get(exchange.gather.remote(self._rank, text)),
-            rank=self._rank,
-            n_workers=n_workers,
-            host=ray.util.get_node_ip_address(),
-            n_threads=max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1))),
-        )
-
-
-class Exchange:
-    """An actor with a thread for each worker. It gives a text of each worker to all workers, once."""
-
-    def __init__(self, n_workers: int) -> None:
-        self._texts, self._barrier = [""] * n_workers, Barrier(n_workers)
-
-    def gather(self, rank: int, text: str) -> list[str]:
-        """Wait for the texts of all workers, and return them by rank."""
-        self._texts[rank] = text
-        self._barrier.wait()
-        return self._texts
+    def train(self, addresses: list[Any]) -> Trained | None:
+        """Train together with the workers that have these addresses."""
+        n_threads = max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
+        return self._worker.train(addresses, n_threads, lambda: False)
 
 
 def train(
@@ -194,14 +180,14 @@ def train(
         cluster = fitting.specify(settings, features, random_state, FitOptions(), list(sets))
 
         def train_on_workers(specification: ClusterSpecification, on_all: bool) -> Trained:
-            exchange = ray.remote(num_cpus=0, max_concurrency=num_workers)(Exchange).remote(num_workers)
             chosen = everything if on_all or kept is None else kept
             tasks = []
             for rank, worker in enumerate(workers):
                 masks = [] if on_all else [(name, one[found[name].queries_of(rank)]) for name, one in watched.items()]
                 own = chosen[data.queries_of(rank)]
-                tasks.append(worker.train.remote(specification, own, masks, exchange, num_workers))
-            trained: Trained = _results(tasks)[0]
+                tasks.append(worker.prepare.remote(specification, own, masks, num_workers))
+            addresses = _results(tasks)
+            trained: Trained = _results([worker.train.remote(addresses) for worker in workers])[0]
             return trained
 
         fitting.fit_local(local, cluster, features, train_on_workers, settings.values["refit"], data.sameness)
@@ -254,6 +240,7 @@ def _results(tasks: list[Any]) -> list[Any]:
             ray.get(done)
         except RayTaskError as error:
             errors[tasks.index(done[0])] = error.cause
+            error.cause.add_note(f"This is the error of worker {tasks.index(done[0])}.")
         except RayActorError as error:
             text = f"worker {tasks.index(done[0])} was lost while it trained, so the others were stopped"
             errors[tasks.index(done[0])] = RuntimeError(f"{text} (often memory): {error}")
