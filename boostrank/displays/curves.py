@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,7 +97,6 @@ class NDCGCurveDisplay(PredictionDisplay):
     difference_high: Floats
     n_queries: int
     difference_ax_: Any = None
-    _takes_several: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -93,7 +93,6 @@ class QueryGroupDisplay(PredictionDisplay):
     worst: pd.DataFrame
     measure: str
     title: str
-    _takes_several: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(
