@@ -171,13 +171,7 @@ def compare(
     ] = None,
     results: Annotated[
         Path | None,
-        option(
-            RUNNING,
-            "FILE",
-            "Keeps finished trainings: the same command goes on.",
-            "--results",
-            "--resume",
-        ),
+        option(RUNNING, "FOLDER", "Keeps finished trainings: the same command goes on.", "--results", "--resume"),
     ] = None,
     output: OutputOption = None,
     plot: Annotated[

@@ -52,7 +52,6 @@ def test_missing_validation_is_taken_from_training_queries(comparison, ended):
     assert [(name, fold, result.rounds, is_saved) for name, fold, result, is_saved in ended] == [
         ("a", fold.name, rounds[fold.name], False) for fold in folds
     ]
-    assert all(0 < result.seconds < 60 for _, _, result, _ in ended)
     with pytest.raises(ValueError, match="baseline"):
         br.compare(rankers, folds, baseline="c")
 

@@ -38,7 +38,7 @@ class Reporting(BaseEstimator):
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatch, ended):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     rankers = {
         "lambdarank": br.LightGBMRanker("lambdarank", n_estimators=4, early_stopping_rounds=2),
         "softmax": br.XGBoostRanker("softmax", n_estimators=4, early_stopping_rounds=2),
@@ -46,12 +46,12 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     }
     alone = br.compare(rankers, folds, n_jobs=1)
     ended.clear()
-    parallel = br.compare(rankers, folds, n_jobs=2, results=file)
+    parallel = br.compare(rankers, folds, n_jobs=2, results=folder)
     pd.testing.assert_frame_equal(parallel.per_query, alone.per_query, check_exact=True)
     pd.testing.assert_frame_equal(parallel.table, alone.table, check_exact=True)
     assert sorted(one[:2] for one in ended) == sorted((name, fold.name) for fold in folds for name in rankers)
     monkeypatch.setattr("boostrank.comparison.trainings.fit_with_validation", None)
-    saved = br.compare(rankers, folds, results=file)
+    saved = br.compare(rankers, folds, results=folder)
     pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
 
     # joblib gives processes the same memory of arrays above one megabyte.
