@@ -8,6 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
+from boostrank.cli import options
 from boostrank.cli.options import make_rankers
 from boostrank.comparison import Comparison
 
@@ -82,8 +83,8 @@ class Counting(Ridge):
 
 def test_threads_are_those_of_the_rankers_and_of_other_estimators(run, folder, tmp_path, monkeypatch):
     (tmp_path / "threads.py").write_text(THREADS)
-    module, made = importlib.import_module("boostrank.cli.compare"), []
-    monkeypatch.setattr(module, "make_rankers", lambda *args: made.append(make_rankers(*args)) or made[-1])
+    made = []
+    monkeypatch.setattr(options, "make_rankers", lambda *args: made.append(make_rankers(*args)) or made[-1])
     common = ["compare", folder, "--rounds", 1, "--objectives", "softmax"]
     common += ["--ranker", f"{tmp_path}/threads.py:Counting"]
     first = run(*common, "--threads", 2, errors=True).splitlines()[0]
