@@ -15,7 +15,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.displays import style
 from boostrank.displays.base import PredictionDisplay, named
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, check_count, is_number
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.labels import refuse_other_labels, require_ids
@@ -211,7 +211,8 @@ def ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool = True) -
     else:
         apart = (values == 0) & zero_is_apart
         codes = np.full(len(values), -1)
-        codes[~apart] = equal_bins(values[~apart], n_groups)
+        bins = pd.qcut(values[~apart], n_groups, labels=False, duplicates="drop")
+        codes[~apart] = np.unique(bins, return_inverse=True)[1]
         codes += int(apart.any())
     # Numbers that are not whole have three digits, also "0.330".
     digits = "" if values.dtype.kind != "f" else ".3g" if (values == np.round(values)).all() else "#.3g"
@@ -223,31 +224,3 @@ def ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool = True) -
     texts = np.array(names, dtype=object)
     # Neighbours whose numbers are equal after rounding have the same text, and are one group.
     return pd.Categorical(texts[codes], categories=pd.unique(texts), ordered=True)
-
-
-def equal_bins(values: Floats, n_bins: int) -> Ints:
-    """Number of the bin of each value, 0, 1, ..., increasing with the value; equal values are in the same bin.
-
-    A value is in the bin of the median rank of all values equal to it, so that a bin has about ``n / n_bins`` values.
-    Bins that no value is in are not counted.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-    n_bins : int
-        Largest number of bins.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Examples
-    --------
-    >>> equal_bins(np.array([1.0, 5.0, 2.0, 2.0, 9.0, 7.0]), 3).tolist()
-    [0, 1, 1, 1, 2, 2]
-    """
-    _, of_value, counts = np.unique(values, return_inverse=True, return_counts=True)
-    # Twice the median rank, so that it is an integer and its bin is exact.
-    twice_median = 2 * np.cumsum(counts) - counts
-    bins = twice_median * n_bins // (2 * len(values))
-    return np.unique(bins, return_inverse=True)[1][of_value]

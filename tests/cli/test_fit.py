@@ -28,13 +28,6 @@ def test_the_best_value_of_the_validation_queries_is_printed(run, folder, tmp_pa
     assert re.match(r"validation: map 0\.\d{4} with all of 1 round \(more may be better: --rounds\)\n", out)
 
 
-def test_rounds_by_folds(run, folder, tmp_path, quick):
-    quick = [*quick, "--rounds", "auto", "--folds", 3, "--patience", 3, "--eval-metric", "map"]
-    out = run("fit", folder / "all.txt", tmp_path / "a", *quick, width=200)
-    found = re.match(r"cross-validation: map (0\.\d{4}) with (\d+) rounds, the best of (\d+), mean over folds\n", out)
-    assert int(found[3]) == int(found[2]) + 3
-
-
 @pytest.mark.filterwarnings("always:no tree has a split")
 def test_labels_that_are_all_0_are_a_warning(run, tmp_path):
     (tmp_path / "t.csv").write_text("qid,label,a\n1,0,1\n1,0,2\n")

@@ -98,17 +98,6 @@ def test_code_of_a_user_is_identified_by_its_file(tmp_path, monkeypatch):
         settings_hash(module.Mine())
 
 
-def test_settings_that_cannot_be_hashed_are_refused():
-    number = 2
-
-    def named(y):
-        return y**number
-
-    for value in (named, lambda y: y):
-        with pytest.raises(UnknownIdentityError):
-            settings_hash(br.LightGBMRanker(gain=value))
-
-
 def test_data_are_identified_by_their_content(folds):
     fold = folds[0]
     same = fold._replace(train=br.Dataset(*(part.copy() for part in fold.train)))
