@@ -16,14 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    BinnedData,
-    BoostingObjective,
-    Trained,
-    Training,
-    TrainingSpecification,
-    import_backend,
-)
+from boostrank.backends.base import BinnedData, BoostingObjective, Trained, Training, import_backend
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import Objective, copy_to_device
@@ -60,7 +53,8 @@ def train(training: Training) -> Trained:
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
     parameters, boost, dtrain, validation = _prepare(training)
-    rewritten = _is_rewritten(parameters)
+    # DART rescales earlier trees, so that its best model is not the first rounds of the last one.
+    rewritten = parameters.get("booster") == "dart"
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -83,7 +77,8 @@ def train(training: Training) -> Trained:
             xgb_model=specification.init_model,
             callbacks=[*specification.callbacks, after_round],
         )
-    best, n_earlier = booster.num_boosted_rounds(), _n_earlier_rounds(specification)
+    model, best = specification.init_model, booster.num_boosted_rounds()
+    n_earlier = 0 if model is None else model.num_boosted_rounds()
     if training.stops_early:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
@@ -129,16 +124,6 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
         binned[key] = dtrain, validation
     dtrain, validation = binned[key]
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
-
-
-def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
-    """Whether the best model is not the first rounds of the last one: DART rescales earlier trees."""
-    return parameters.get("booster") == "dart"
-
-
-def _n_earlier_rounds(specification: TrainingSpecification) -> int:
-    """Number of rounds of the model whose training goes on."""
-    return 0 if specification.init_model is None else specification.init_model.num_boosted_rounds()
 
 
 def _parameters(training: Training) -> dict[str, Any]:
