@@ -20,19 +20,7 @@ class KnownMetric:
 
 
 def record(sets, patience=None, metric=None, training=None):
-    """Record all rounds of validation sets.
-
-    Parameters
-    ----------
-    sets : list of list of KnownMetric
-        The metrics of each validation set.
-    patience : int, optional
-        Number of rounds of early stopping.
-    metric : str, optional
-        Name of the metric that decides on early stopping.
-    training : int, optional
-        Number of the set that is the training data.
-    """
+    """Record all rounds of validation sets, a list of metrics for each; set number `training` is the training data."""
     validation = [
         SimpleNamespace(name=f"valid_{i}", is_training=i == training, metrics=metrics) for i, metrics in enumerate(sets)
     ]

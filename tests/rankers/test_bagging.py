@@ -367,20 +367,6 @@ def test_wrong_parameters_are_errors(ranker_class, parameters, message, data):
         model.fit(X, y, qid)
 
 
-def test_wrong_data_are_errors(ranker_class, data):
-    X, y, qid = data
-    model = bagged(ranker_class)
-    with pytest.raises(ValueError, match=r"BaggedRanker\.fit got no qid"):
-        model.fit(X, y)
-    with pytest.raises(ValueError, match="needs relevance"):
-        model.fit(X, br.PreferenceGraph.from_grades(y, qid))
-    with pytest.raises(ValueError, match="position"):
-        model.fit(X, y, qid, position=np.zeros(len(y), dtype=int))
-    model.fit(X, y, qid)
-    with pytest.raises(ValueError, match=r"BaggedRanker\.score got no qid"):
-        model.score(X, y)
-
-
 def test_functions_with_weights_may_be_objectives(ranker_class, data):
     X, y, qid = data
 
