@@ -69,7 +69,8 @@ def clueweb09_folds(shared_data):
     return br.read_letor_folds(shared_data / "ClueWeb09")
 
 
-@pytest.fixture(scope="module", params=["1", "0"], ids=["compiled", "numpy"])
+# With this scope the fixture ends with each test, and Hypothesis takes it.
+@pytest.fixture(scope="class", params=["1", "0"], ids=["compiled", "numpy"])
 def implementation(request):
     """Run a test with the compiled library, and with NumPy in its place."""
     with pytest.MonkeyPatch.context() as patch:
