@@ -53,8 +53,7 @@ def train(training: Training) -> Trained:
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
     parameters, boost, dtrain, validation = _prepare(training)
-    # DART rescales earlier trees, so that its best model is not the first rounds of the last one.
-    rewritten = parameters.get("booster") == "dart"
+    rewritten = _is_rewritten(parameters)
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -128,6 +127,11 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
         binned[key] = dtrain, validation
     dtrain, validation = binned[key]
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
+
+
+def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
+    """Whether the best model is not the first rounds of the last one: DART rescales earlier trees."""
+    return parameters.get("booster") == "dart"
 
 
 def _parameters(training: Training) -> dict[str, Any]:
