@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Gain, check_relevance
+from boostrank.core.dcg import DCG, Gain, check_relevance, normalize
 from boostrank.core.discounts import (
     CUTOFFS,
     DISCOUNTS,
@@ -20,6 +20,7 @@ from boostrank.core.discounts import (
     ranks_kept,
 )
 from boostrank.core.queries import Queries
+from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, as_floats, check_lengths
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number
@@ -198,8 +199,7 @@ def ndcg_differences(
 ) -> Floats:
     """NDCG of `first` minus NDCG of `second`, by discount and cutoff; NaN in queries whose gains are all 0.
 
-    Each NDCG is a weighted sum over ranks of the gain at the rank, where tied ranks have the mean gain of their
-    documents. Therefore documents are sorted only once for each ranker, not for every discount and cutoff.
+    Ties are averaged. Documents are sorted only once for each ranker, not for every discount and cutoff.
 
     Parameters
     ----------
@@ -212,32 +212,20 @@ def ndcg_differences(
     -------
     ndarray, shape (len(chosen), n_queries)
     """
-    result = np.empty((len(chosen), queries.n_segments))
-    discounts = {each.discount_name: DCG(discount=each.discount) for each in chosen}
-    tables = {name: dcg.discounts(int(queries.sizes.max())) for name, dcg in discounts.items()}
-    kept = {each.k_name: ranks_kept(each.k, queries.sizes) for each in chosen}
-    for block in queries.blocks():
-        part, documents = block.part, block.rows
-        difference, ideal_gains = _gains_by_rank(gains[documents], first[documents], second[documents], part)
-        within = {name: part.positions < part.repeat(cutoffs[block.segments]) for name, cutoffs in kept.items()}
-        for i, each in enumerate(chosen):
-            weights = tables[each.discount_name][part.positions] * within[each.k_name]
-            ideal = part.sum(ideal_gains * weights)
-            result[i, block.segments] = np.divide(
-                part.sum(difference * weights), ideal, out=np.full(part.n_segments, np.nan), where=ideal > 0
-            )
+    measures = [
+        DCG(discount=each.discount).per_block(gains, queries, "average", ranks_kept(each.k, queries.sizes))
+        for each in chosen
+    ]
+    found = np.empty((3, len(chosen), queries.n_segments))
+    for own, scores in zip(found, (first, second, gains), strict=True):
+
+        def add_block(ranked: RankedBlock, own: Floats = own) -> None:
+            own[:, ranked.segments] = [measure(ranked) for measure in measures]
+
+        for_each_ranked(queries, scores, queries.sizes, add_block, stable=False)
+    result = normalize(found[0], found[2]) - normalize(found[1], found[2])
     result[np.abs(result) < ROUNDING] = 0.0
     return result
-
-
-def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """Difference of the expected gains at each rank, first ranker minus second, and gains of the ideal ranking."""
-    by_rank = []
-    for scores in (first, second):
-        permutation = queries.sort(scores)
-        tied = queries.runs(scores[permutation])
-        by_rank.append(tied.repeat(tied.mean(gains[permutation])))
-    return by_rank[0] - by_rank[1], gains[queries.sort(gains)]
 
 
 def _without_empty(differences: Floats, empty: Empty) -> Floats:
