@@ -14,7 +14,7 @@ import tempfile
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -77,6 +77,19 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     # The new name is stored in the folder. Windows cannot open a folder, and some file systems cannot store it at once.
     with contextlib.suppress(OSError):
         _write_to_disk(folder, os.O_RDONLY)
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write lines in UTF-8 as :func:`write_atomically`, compressed by gzip if the name of the file ends in ".gz"."""
+
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as raw, contextlib.ExitStack() as stack:
+            stream: Any = raw
+            if temporary.endswith(".gz"):  # No name and no time in the header: equal data give equal bytes.
+                stream = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+            stream.writelines(line.encode() for line in lines)
+
+    write_atomically(path, write)
 
 
 def _delete_leftovers(folder: str, name: str) -> None:
