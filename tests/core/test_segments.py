@@ -118,19 +118,6 @@ def test_sort_decreases_with_ties_by_tiebreak_then_row(sizes, levels):
     assert segments.sort(scores, tiebreak, stable=False).tolist() == slow_sort(scores, tiebreak, sizes)
 
 
-@given(RAGGED)
-def test_ranks_count_the_rows_before(sizes):
-    scores = ragged(sizes, 3)
-    expected = [
-        1 + sum(scores[j] > scores[i] or (scores[j] == scores[i] and j < i) for j in range(part.start, part.stop))
-        for part in slices(sizes)
-        for i in range(part.start, part.stop)
-    ]
-    ranks = Segments.from_sizes(sizes).ranks(scores)
-    assert ranks.tolist() == expected
-    assert ranks.dtype == np.int64
-
-
 def test_zeros_of_both_signs_are_tied():
     segments = Segments.from_sizes([3, 2])
     assert segments.ranks(np.array([0.0, -0.0, 0.0, -0.0, 0.0])).tolist() == [1, 2, 3, 1, 2]
