@@ -120,7 +120,7 @@ def queries_needed(
         Scores of the two rankers. Ties are averaged.
     qid : array-like, shape (n_documents,)
         Query ids.
-    discounts : iterable of discounts, or mapping of name to discount
+    discounts : iterable of discounts
         As in :class:`boostrank.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
         Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or all ranks (None).
