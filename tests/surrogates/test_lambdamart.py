@@ -14,7 +14,7 @@ from boostrank.theory import LabelDistribution, minimizer
 
 VARIANTS = [LambdaMART(), LambdaMART(normalize=False), LambdaMART(None, divide_by_distance=False)]
 #: Two documents, of which the second one is better in most queries, and the first one has the larger expected target.
-DIVIDED = [([3, 4], [3, 0], 0.62), ([2, 3], [2, 0], 0.62), ([1, 2], [1, 0], 0.62)]
+DIVIDED = [([3, 4], [3, 0], 0.62), ([1, 2], [1, 0], 0.62)]
 
 
 def by_definition(scores, labels, is_divided, has_factor):
@@ -37,7 +37,7 @@ def by_definition(scores, labels, is_divided, has_factor):
     return gradient * factor, hessian * factor
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("is_divided", "has_factor"), itertools.product([True, False], repeat=2))
 def test_results_are_those_of_the_definition(seed, is_divided, has_factor):
     random = np.random.default_rng(seed)
