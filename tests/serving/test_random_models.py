@@ -47,12 +47,8 @@ def random_model(rng, tmp_path):
     """A fitted ranker, or one that has read a model of a library's own, and its features."""
     n = int(rng.integers(30, 150))
     X, y, qid = random_features(rng, n), rng.integers(0, 3, n), np.arange(n) // 10
-    is_lightgbm, kind, rounds, seed = (
-        rng.random() < 0.5,
-        rng.integers(8),
-        int(rng.integers(1, 7)),
-        int(rng.integers(999)),
-    )
+    is_lightgbm, kind = rng.random() < 0.5, rng.integers(8)
+    rounds, seed = int(rng.integers(1, 7)), int(rng.integers(999))
     ranker = (br.LightGBMRanker if is_lightgbm else br.XGBoostRanker)()
     if kind > 1:
         values = LIGHTGBM if is_lightgbm else XGBOOST
@@ -64,10 +60,8 @@ def random_model(rng, tmp_path):
             booster = {"boosting": "gbdt"} if is_lightgbm else {"booster": "gbtree"}
             ranker.set_params(early_stopping_rounds=2, validation_fraction=0.3, **booster)
         return ranker.fit(X, y, qid), X
-    parameters, path = (
-        {"seed": seed, **rng.choice(OWN_LIGHTGBM if is_lightgbm else OWN_XGBOOST)},
-        tmp_path / "model.json",
-    )
+    parameters = {"seed": seed, **rng.choice(OWN_LIGHTGBM if is_lightgbm else OWN_XGBOOST)}
+    path = tmp_path / "model.json"
     if is_lightgbm:
         data = lgb.Dataset(X, y > 0 if "objective" in parameters else y + 3)
         lgb.train({"verbose": -1, "num_threads": 1, **parameters}, data, rounds).save_model(path)
@@ -126,12 +120,5 @@ def test_scores_are_those_of_predict(seeds, tmp_path, monkeypatch):
             # Solr's thresholds around 0 do not separate these from 0.
             is_zero = (X > -(2**-43)) & (X < 1.01e-35) & (X != 0) & (engine == "solr")
             wrong = ~(np.abs(found - expected) <= tolerance) & ~is_zero.any(axis=1)
-            assert not wrong.any(), (
-                seed,
-                engine,
-                type(ranker).__name__,
-                X[wrong][:3],
-                found[wrong][:3],
-                expected[wrong][:3],
-            )
+            assert not wrong.any(), (seed, engine, ranker, X[wrong][:3], found[wrong][:3], expected[wrong][:3])
     assert len(refused) <= 0.2 * len(seeds)

@@ -8,7 +8,6 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from oracles import Arc
 
-from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import make_targets
 from boostrank.surrogates import (
@@ -174,15 +173,6 @@ def test_excess_loss_counts_from_the_infimum_where_no_scores_attain_it():
     assert excess_loss("softmax", certain, [0.0, 0.0]) == pytest.approx(np.log(2))
     assert excess_loss("poisson", certain, [0.0, 0.0]) == pytest.approx(1.0)
     assert excess_loss("cosine", certain, [0.0, 0.0]) == pytest.approx(1.0)
-
-
-def test_a_cutoff_and_a_discount_reach_the_targets():
-    distribution = LabelDistribution.random(4, 3, random_state=1)
-    dcg = DCG(k=2, gain="linear", discount="zipf")
-    query = Queries.from_sizes([4])
-    expected = distribution.probabilities @ np.array([make_targets(row, query, dcg) for row in distribution.labels])
-    np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg), expected)
-    np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg, method="numeric"), expected, atol=1e-8)
 
 
 def test_a_subclass_with_another_potential_does_not_get_its_parents_closed_form():

@@ -114,16 +114,3 @@ def test_blocks_bound_memory(monkeypatch):
     tracemalloc.stop()
     # All lists at once take 36 MB.
     assert peak < 5e6
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n": [0]}, "n must be lengths"),
-        ({"n_lists": 1}, "n_lists must be"),
-        ({"power": 0.01}, "power must be a finite number above"),
-    ],
-)
-def test_invalid_settings_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        theory.distinguishability(LINEAR, **settings)
