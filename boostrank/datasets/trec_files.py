@@ -23,7 +23,7 @@ from boostrank.core.compiled.lines import Role, trec_lines
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run, check_unique
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import is_finite_text
-from boostrank.inputs.files import read_decompressed, write_lines
+from boostrank.inputs.files import open_decompressed, write_lines
 
 Path = str | os.PathLike[str]
 
@@ -167,8 +167,8 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
 
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     """The table of a file, checked, and the last field of its first line."""
-    content = read_decompressed(path)
-    text = content[:-1].tobytes().removeprefix(codecs.BOM_UTF8)
+    with open_decompressed(path) as file:
+        text = file.read().removeprefix(codecs.BOM_UTF8)
     if text.startswith(b"#") or b"\n#" in text:
         # Comments become empty lines, so that the numbers of the other lines stay.
         text = re.sub(rb"^#[^\r\n]*", b"", text, flags=re.MULTILINE)

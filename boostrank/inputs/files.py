@@ -17,9 +17,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 #: Seconds after which nothing writes to a temporary file any more.
 LEFTOVER_SECONDS = 86400
 #: Names of open files, and their numbers.
@@ -131,18 +128,3 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             raise ValueError(
                 f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"
             ) from error
-
-
-def read_decompressed(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """The bytes of a file as :func:`open_decompressed` reads them, and a zero byte at the end.
-
-    For a large file, an array takes a third of the time of ``bytes``, since the system maps its memory in larger pages.
-    """
-    with open_decompressed(path) as file:
-        # It is 0 for a pipe.
-        size = 0 if isinstance(file, gzip.GzipFile) else os.fstat(file.fileno()).st_size
-        content = np.empty(size + 1, dtype=np.uint8)
-        n_read = file.readinto(content[:size].data) if size else 0  # type: ignore[attr-defined]
-        rest = file.read()
-    content[n_read] = 0
-    return np.frombuffer(content[:n_read].tobytes() + rest + b"\0", np.uint8) if rest else content[: n_read + 1]
