@@ -238,12 +238,13 @@ class DistributionBatch(Distributions):
         return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), self.queries)
 
 
-def check_document_scores(scores: ArrayLike, n_documents: int) -> Floats:
-    """Scores as float64, shape (n_documents,); raise ValueError for another shape and for NaN."""
+def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool = False) -> Floats:
+    """Scores as float64, shape (n_documents,); raise ValueError for another shape and NaN, and infinity if `finite`."""
     values = as_floats(scores, "scores")
-    if values.shape != (n_documents,) or np.isnan(values).any():
+    if values.shape != (n_documents,) or np.isnan(values).any() or (finite and np.isinf(values).any()):
+        advice = "finite: use large numbers in place of infinite ones" if finite else "not NaN"
         raise ValueError(
-            f"scores must be {n_documents} numbers, one per document of the distribution, and not NaN; got {scores!r}"
+            f"scores must be {n_documents} numbers, one per document of the distribution, and {advice}; got {scores!r}"
         )
     return values
 

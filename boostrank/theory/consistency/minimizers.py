@@ -156,9 +156,7 @@ def excess_loss(
     >>> round(excess_loss("squared", SECTION_3_2_1, [0.3216, 0.7533 + 0.1]), 4)
     0.005
     """
-    values = check_document_scores(scores, distribution.n_documents)
-    if not np.isfinite(values).all():
-        raise ValueError(f"scores must be finite; got {values.tolist()}: use large numbers in place of infinite scores")
+    values = check_document_scores(scores, distribution.n_documents, finite=True)
     targets = DistributionBatch.of([distribution]).targets(normalize, dcg)
     return float(excess_losses(get_surrogate(surrogate), targets, values[None])[0])
 
