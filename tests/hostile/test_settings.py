@@ -109,6 +109,7 @@ FUNCTIONS = {
     "make_ranking-random_state": (lambda seed: br.make_ranking(3, random_state=seed), NO_SEEDS),
     "with_validation-fraction": (lambda f: model_selection.with_validation(FOLD, fraction=f), [5]),
     "distinguishability-n": (lambda n: theory.distinguishability(RANKED, n), [[10, 2.5], 0]),
+    "distinguishability-n_lists": (lambda n: theory.distinguishability(RANKED, n_lists=n), [1]),
     "from_pairs-pairs": (lambda pairs: preferences.from_pairs(pairs, ROWS[2]), [[(0, 1)]]),
     "ndcg_score-per_query": (lambda flag: br.ndcg_score(*ROWS, per_query=flag), NO_FLAGS),
     "evaluate-per_query": (lambda flag: br.evaluate(*ROWS, per_query=flag), NO_FLAGS),
