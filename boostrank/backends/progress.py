@@ -37,12 +37,12 @@ class History:
     def __init__(self, training: Training) -> None:
         self._sets = training.validation
         self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
+        self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
         self._patience = training.specification.early_stopping_rounds
         self._metric = training.specification.early_stopping_metric
         held_out = [i for i, part in enumerate(self._sets) if not part.is_training]
         self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
-        #: -1 if lower values of the deciding metric are better.
-        self.sign = 1.0
+        self._sign = 1.0
 
     def record(self, i: int, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """Evaluate the metrics of validation set `i` at grouped scores, and record them.
@@ -53,8 +53,8 @@ class History:
         _check_names([name for name, _, _ in results], list(self._values[i]))
         for name, value, _ in results:
             self._values[i].setdefault(name, []).append(value)
+        better = self._directions[i] = {name: is_higher_better for name, _, is_higher_better in results}
         if i == self._deciding_set:
-            better = {name: is_higher_better for name, _, is_higher_better in results}
             if self._metric is None:
                 self._metric = results[0][0]
             if self._metric not in better:
@@ -62,8 +62,13 @@ class History:
                     f"early_stopping_metric must be one of {', '.join(better)}, the metrics of eval_metric; got "
                     f"{self._metric!r}{did_you_mean(self._metric, better)}"
                 )
-            self.sign = 1.0 if better[self._metric] else -1.0
+            self._sign = 1.0 if better[self._metric] else -1.0
         return results
+
+    def is_higher_better(self, name: str, metric: str) -> bool | None:
+        """Whether higher is better for a metric of the validation set of this name; None if there is no such metric."""
+        by_set = {part.name: directions for part, directions in zip(self._sets, self._directions, strict=True)}
+        return by_set.get(name, {}).get(metric)
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""
@@ -90,7 +95,7 @@ class History:
     def _deciding(self) -> NDArray[np.float64]:
         """Values of the deciding metric by round, with the other sign if lower is better."""
         assert self._metric is not None
-        return self.sign * np.asarray(self._values[self._deciding_set][self._metric])
+        return self._sign * np.asarray(self._values[self._deciding_set][self._metric])
 
 
 def _check_names(names: list[str], before: list[str]) -> None:

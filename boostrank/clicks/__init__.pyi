@@ -3,7 +3,6 @@ from .counterfactual import evaluate as evaluate
 from .interventions import harvest_propensities as harvest_propensities
 from .interventions import swap_propensities as swap_propensities
 from .labels import ClickLabels as ClickLabels
-from .labels import DocumentClicks as DocumentClicks
 from .log import ClickLog as ClickLog
 from .models import Cascade as Cascade
 from .models import ClickModel as ClickModel

@@ -6,7 +6,6 @@ import inspect
 import os
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import dask
@@ -18,34 +17,22 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.models import warn_without_splits
-from boostrank.backends.objectives.labels import as_labels
+from boostrank.backends.base import Trained
 from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
-from boostrank.core.dcg import DCG
-from boostrank.dask.collective import Endpoint
-from boostrank.dask.partitions import (
-    Partitions,
-    check_columns,
-    colocate_queries,
-    columns_to_colocate,
-    find_lazy_qid,
-    is_clicks,
-    is_collection,
-    submit,
-)
-from boostrank.dask.rows import as_rows, plain_ids
-from boostrank.dask.training import ClusterSpecification
+from boostrank.dask import partitions
 from boostrank.dask.workers import PlacedSelection, find_client, train_on_workers
+from boostrank.distributed.fitting import check_n_documents, checked_settings, fit_local, specify
+from boostrank.distributed.rows import as_rows
+from boostrank.distributed.training import ClusterSpecification
 from boostrank.inputs.arrays import Bools
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
-from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import EvalPart, EvalSet, eval_parts, takes_other_names
-from boostrank.rankers.settings import FitOptions, Settings, is_function
+from boostrank.rankers.settings import FitOptions
 
 
 class DaskRanker(BaseEstimator):
@@ -64,7 +51,6 @@ class DaskRanker(BaseEstimator):
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
     _local_class: ClassVar[type[BoostedRanker]]
-    _endpoint_class: ClassVar[type[Endpoint]] = Endpoint
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -137,35 +123,30 @@ class DaskRanker(BaseEstimator):
         ----------
         X : dask Array or DataFrame, shape (n_documents, n_features)
             As for the local ranker. Categories of a DataFrame must be known.
-        y : dask Array or Series, shape (n_documents,), or ClickLabels
+        y : dask Array or Series, or ndarray, shape (n_documents,)
             Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
-            rechunked where they are not. ClickLabels are no collection: this process holds them. Their rows are those
-            of X, one partition after another. This process computes targets, estimates and weights from the log, and
-            each worker gets those of its documents, and not the log. It does not have the features that
-            ``shrink="auto"`` needs, so that targets are not shrunk unless the prediction is given, in two lines:
-            ``logs = np.log(prediction)``, of relevance as predicted from clicks on other queries (or scores of the
-            ranker that made the lists), and ``y = y.with_prediction(logs)``.
-        qid : dask Array or Series, shape (n_documents,)
+            rechunked where they are not. Of an ndarray, whose rows are those of X, one partition after another, each
+            worker gets its part. The same holds for the next three arguments.
+        qid : dask Array or Series, or ndarray, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
-            (which is no feature then) or an index named "qid", or when y is ClickLabels.
+            (which is no feature then) or an index named "qid".
         group : dask Array or Series, or array-like, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`. The rows must be sorted by query. Each partition of a
             dask Array or Series has the sizes of the queries in the same partition of X, as for `lightgbm.dask`.
-        sample_weight : dask Array or Series, shape (n_documents,), optional
+        sample_weight : dask Array or Series, or ndarray, shape (n_documents,), optional
             Weights of documents, which are relative, as for the local ranker. A query has the weight of its documents.
-        init_score : dask Array or Series, shape (n_documents,), optional
+        init_score : dask Array or Series, or ndarray, shape (n_documents,), optional
             Scores from which boosting starts. `predict` does not add them.
         eval_set : list or dict of (X, y, qid), optional
-            Validation sets of dask collections, where y may be ClickLabels. They are evaluated over the queries of all
-            workers in every round; the last one that is not the training data decides on early stopping.
+            Validation sets of dask collections. They are evaluated over the queries of all workers in every round; the
+            last one that is not the training data decides on early stopping.
         eval_names : list of str, optional
             Names of the validation sets; by default "valid_0", "valid_1", ..., and "training" for the training data.
         eval_qid, eval_group, eval_init_score : list, optional
             `qid`, `group` and `init_score` of each validation set, or None for a set that has none.
         eval_metric : str, Measure, or list of these, optional
-            The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`, and for
-            ClickLabels "click-dcg" with its `k` and `discount`. ERR needs its `max_grade`, because each worker knows
-            the labels of its own queries only.
+            The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
+            `max_grade`, because each worker knows the labels of its own queries only.
         eval_at : list of int, optional
             Cutoffs, as for the local ranker.
         early_stopping_metric : str, optional
@@ -184,43 +165,45 @@ class DaskRanker(BaseEstimator):
             For queries, labels, weights, features or parameters that are invalid, before anything is trained.
         RuntimeError
             If a worker is lost. The ranker stays as it was, and the cluster can be used further.
+
+        Notes
+        -----
+        The labels cannot be a ClickLog or ClickLabels. A ranker with ``gain="linear"`` and ``normalize="none"`` gets
+        the same model from two arrays, which this process computes from the whole log::
+
+            y, weights = labels.targets(br.DCG(k=10)), labels.document_weights
+            ranker.fit(X, y, labels.qid, sample_weight=weights)
+
+        With ``not_shown="drop"`` take the rows ``labels.kept`` of X and of the labels first. The default measure of
+        validation sets is then NDCG of the estimated relevance, which is no estimate of NDCG;
+        ``get_measure("dcg@10", gain="linear")`` estimates what is trained. Afterwards
+        ``br.get_measure("click-dcg@10")(labels, ranker.predict(X).compute())`` is that of ``score`` on one machine.
         """
-        settings = self._checked_settings(eval_set, early_stopping_metric)
-        local, features, random_state = self.local, TrainingFeatures(), settings.random_state()
-        dcg, per_set = settings.dcg, {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
+        settings = checked_settings(self.local, eval_set, early_stopping_metric)
+        features, random_state = TrainingFeatures(), settings.random_state()
+        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
         parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
-        X, labels, qid = columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit", dcg)
-        check_columns(features, X, reset=True)
+        X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
+        partitions.check_columns(features, X, reset=True)
         client = find_client(self.client)
-        data = colocate_queries(client, X, labels, qid, sample_weight, init_score)
-        self._check_size(data.n_documents)
+        data = partitions.colocate_queries(client, X, y, qid, sample_weight, init_score)
+        check_n_documents(settings.backend, data.n_documents)
         validation = []
         for i, part in enumerate(parts):
             with named_part(f"eval_set[{i}]"):
                 validation.append(_colocate_part(client, part, features))
-        present = _queries_with_rows(y, data)
-        to_train, sets = present, [part.y for part in parts]
-        kept = settings.kept_queries(int(present.sum()), random_state)
+        everything = np.ones(data.n_queries, dtype=bool)
+        kept = settings.kept_queries(data.n_queries, random_state)
         if kept is not None:
-            to_train, sets = present.copy(), [y]
-            to_train[present] = kept
-            validation = [_selections(data, present & ~to_train)]
+            validation = [_selections(data, ~kept)]
         options = FitOptions(eval_metric, eval_at, early_stopping_metric, callbacks)
-        specification = settings.for_features(features).specification(random_state, options)
-        _check_metrics(specification.metrics)
-        if is_clicks(y) and specification.native_objective is not None:
-            as_labels(y).require_relevance(specification.native_objective)
-        defaults = tuple(_default_measure(labels, dcg) for labels in sets)
-        names = tuple(part.name for part in parts) or ("valid_0",)
-        cluster = ClusterSpecification(local._backend, specification, self._endpoint_class, defaults, names)
-        trained = train_on_workers(client, cluster, _selections(data, to_train), validation)
-        if settings.values["refit"]:
-            again = replace(cluster, training=specification.for_refit(local._backend, trained.best_round))
-            last = train_on_workers(client, again, _selections(data, present), [])
-            trained = trained._replace(booster=last.booster, best_iteration=last.best_iteration)
-        sameness = as_labels(y).sameness if is_clicks(y) else data.sameness
-        warn_without_splits(local._backend, trained.booster, sameness)
-        local._set_fitted(trained, features, specification)
+        cluster = specify(settings, features, random_state, options, [part.name for part in parts])
+
+        def train(specification: ClusterSpecification, on_all: bool) -> Trained:
+            chosen = everything if on_all or kept is None else kept
+            return train_on_workers(client, specification, _selections(data, chosen), [] if on_all else validation)
+
+        fit_local(self.local, cluster, features, train, settings.values["refit"], data.sameness)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:
@@ -241,11 +224,11 @@ class DaskRanker(BaseEstimator):
             of the local ranker.
         """
         check_is_fitted(self)
-        if not is_collection(X):
+        if not partitions.is_collection(X):
             return self.local.predict(X, **options)
         local = self.to_local()
         has_qid_feature = QID in getattr(local, "feature_names_in_", ())
-        check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
+        partitions.check_columns(local, X if has_qid_feature else partitions.find_lazy_qid(X, None)[0])
         return _predict_lazily(local, X, options)
 
     # For help() and metadata routing.
@@ -269,8 +252,6 @@ class DaskRanker(BaseEstimator):
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
 
-        For ClickLabels it is "click-dcg@k". Then the scores of all documents are fetched to this process.
-
         Parameters
         ----------
         X, y, qid
@@ -287,21 +268,19 @@ class DaskRanker(BaseEstimator):
         ValueError
             For weights and collections, and as the local ranker's `score`.
         """
-        if not is_collection(X):
+        if not partitions.is_collection(X):
             return self.local.score(X, y, qid, sample_weight)
         if sample_weight is not None:
             raise ValueError(
                 "score on Dask collections does not take sample_weight: compute predict(X), labels and query ids, and "
                 "pass them to boostrank.ndcg_score with sample_weight"
             )
-        _, qid = find_lazy_qid(X, qid)
-        client, measure = find_client(self.client), _default_measure(y, DCG(self.k, self.gain, self.discount))
-        if is_clicks(y):
-            ids = None if qid is None else plain_ids(client.compute(qid).result())
-            return float(measure(y, np.asarray(client.compute(self.predict(X)).result()), ids))
+        partitions.refuse_clicks(y)
+        _, qid = partitions.find_lazy_qid(X, qid)
         qid = require_qid(qid, f"{type(self).__name__}.score")
-        colocated = colocate_queries(client, self.predict(X), y, qid)
-        sums = [submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
+        client, measure = find_client(self.client), NDCG(k=self.k, gain=self.gain, discount=self.discount)
+        colocated = partitions.colocate_queries(client, self.predict(X), y, qid)
+        sums = [partitions.submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
         return float(sum(client.gather(sums)) / colocated.n_queries)
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
@@ -323,26 +302,6 @@ class DaskRanker(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         return self.local.__sklearn_tags__()
 
-    def _check_size(self, n_documents: int) -> None:
-        """Raise ValueError for more documents than the workers can train on together."""
-
-    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
-        """The settings of the local ranker; raises ValueError for those that are invalid."""
-        settings = self.local._settings()
-        settings.check_validation(eval_set, early_stopping_metric)
-        if settings.uses_folds:
-            raise ValueError(
-                "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them "
-                "on a sample of the queries with the local ranker, or set validation_fraction and "
-                "early_stopping_rounds"
-            )
-        if is_function(settings.values["objective"]):
-            raise ValueError(
-                "a function as objective is not possible on a cluster, because each worker knows only its own queries: "
-                "use a Surrogate"
-            )
-        return settings
-
 
 def _is_of_local(name: str) -> bool:
     """Whether a ranker on Dask leaves the attribute of this name to its local ranker."""
@@ -351,46 +310,19 @@ def _is_of_local(name: str) -> bool:
 
 def _colocate_part(client: Client, part: EvalPart, features: TrainingFeatures) -> list[PlacedSelection]:
     """One validation set, with each of its queries on one worker."""
-    X, labels, qid = columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set", None)
-    check_columns(features, X)
-    data = colocate_queries(client, X, labels, qid, init_score=part.init_score)
-    return _selections(data, _queries_with_rows(part.y, data))
+    X, qid = partitions.columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set")
+    partitions.check_columns(features, X)
+    data = partitions.colocate_queries(client, X, part.y, qid, init_score=part.init_score)
+    return _selections(data, np.ones(data.n_queries, dtype=bool))
 
 
-def _check_metrics(metrics: Sequence[Any]) -> None:
-    """Raise ValueError for metrics that depend on the labels of other workers."""
-    for metric in metrics:
-        if not isinstance(metric, Measure):
-            raise ValueError(
-                "a function as eval_metric is not possible on a cluster, because each worker knows only its own "
-                "queries: give names or measures"
-            )
-        if isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None:
-            raise ValueError(
-                f"eval_metric {str(metric)!r} needs max_grade on a cluster, because each worker knows the labels of "
-                f"its own queries only: get_measure({str(metric)!r}, max_grade=...)"
-            )
-
-
-def _selections(data: Partitions, chosen: Bools) -> list[PlacedSelection]:
+def _selections(data: partitions.Partitions, chosen: Bools) -> list[PlacedSelection]:
     """The chosen queries of each partition that has any."""
     return [
         PlacedSelection(worker, [rows, chosen[queries]])
         for rows, worker, queries in data.parts
         if chosen[queries].any()
     ]
-
-
-def _default_measure(y: Any, dcg: DCG) -> Measure:
-    """The measure of labels unless another one is given: NDCG, or ClickDCG for ClickLabels."""
-    return as_labels(y).default_measure(dcg) if is_clicks(y) else NDCG(k=dcg.k, gain=dcg.gain, discount=dcg.discount)
-
-
-def _queries_with_rows(y: Any, data: Partitions) -> Bools:
-    """Whether each query has documents to train or evaluate on: those that ClickLabels leave out do not count."""
-    if not is_clicks(y) or y.kept is None:
-        return np.ones(data.n_queries, dtype=bool)
-    return y.queries.max(y.queries.group(y.kept.astype(np.int64))) > 0
 
 
 def _sum_of_measure(part: Sequence[Any], measure: Measure) -> float:

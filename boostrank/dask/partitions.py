@@ -1,8 +1,4 @@
-"""Dask collections as partitions of whole queries, each partition on one worker.
-
-Only rows of queries that lie in several partitions move: to the partition that has most rows of the query. The client
-finds these queries from one hash and one count per query and partition; rows are never sent to it.
-"""
+"""Dask collections as partitions of whole queries, each partition on one worker."""
 
 from __future__ import annotations
 
@@ -14,23 +10,17 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
-import pandas as pd
 from distributed import Client, Future
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from boostrank.backends.objectives.labels import as_labels, sameness_of
-from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
-from boostrank.core.dcg import DCG
-from boostrank.dask.rows import concatenate, plain_ids, split_rows, summarize
-from boostrank.inputs.arrays import Bools, Ints, check_lengths
+from boostrank.clicks import ClickLabels, ClickLog
+from boostrank.distributed.colocation import Colocation
+from boostrank.distributed.rows import concatenate, split_rows, summarize
+from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.frames import QID, require_qid
-from boostrank.metrics import ClickDCG
 from boostrank.rankers.features import check_features
 from boostrank.rankers.fit_arguments import as_sizes
-
-#: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
-MAX_GROWTH = 1.25
 
 
 class Partition(NamedTuple):
@@ -39,8 +29,8 @@ class Partition(NamedTuple):
     Attributes
     ----------
     rows : Future or list of Futures
-        The future of a :class:`~boostrank.dask.rows.Rows`, or the futures of what
-        :func:`~boostrank.dask.rows.as_rows` makes it from.
+        The future of a :class:`~boostrank.distributed.rows.Rows`, or the futures of what
+        :func:`~boostrank.distributed.rows.as_rows` makes it from.
     worker : str
         The address of the worker that holds it.
     queries : ndarray of int64
@@ -84,13 +74,6 @@ def require_collection(name: str, values: Any) -> None:
         )
 
 
-def is_clicks(y: Any) -> bool:
-    """Whether labels are clicks. A ClickLog is one too, and an error: clicks need a click model."""
-    if isinstance(y, ClickLog):
-        as_labels(y)
-    return isinstance(y, ClickLabels)
-
-
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
     """Features and query ids, as :func:`boostrank.inputs.frames.find_qid` finds them, without computing anything."""
     if isinstance(X, dd.DataFrame):
@@ -115,24 +98,30 @@ def _repeated_ids(group: Any, number: int) -> Ints:
     return np.repeat(np.arange(len(sizes)) + (number << 32), sizes)
 
 
-def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str, dcg: DCG | None) -> tuple[Any, Any, Any]:
-    """Features, labels and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or is None.
+def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str) -> tuple[Any, Any]:
+    """Features and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or is None.
 
-    Clicks become records, with targets for `dcg`; None is for clicks to evaluate on, which must be enough for that.
+    Raises TypeError for `y` that are clicks.
     """
     require_collection("X", X)
+    refuse_clicks(y)
     if group is not None:
         if qid is not None:
             raise ValueError(f"{receiver} got both qid and group; give only one of them")
         qid = ids_of_sizes(group)
     X, qid = find_lazy_qid(X, qid)
-    if not is_clicks(y):
-        require_collection("y", y)
-        return X, y, require_qid(qid, receiver)
-    if dcg is None:
-        ClickDCG().bind(y, y.queries)
-    ids = plain_ids(y.qid)
-    return X, DocumentClicks.of(y, pd.util.hash_array(ids), dcg).records, ids if qid is None else qid
+    return X, require_qid(qid, receiver)
+
+
+def refuse_clicks(y: Any) -> None:
+    """Raise TypeError for clicks, and say how to train by them."""
+    if isinstance(y, (ClickLabels, ClickLog)):
+        raise TypeError(
+            f"y must be relevance on Dask; got {type(y).__name__}. Make ClickLabels, set gain='linear' and "
+            "normalize='none', and call fit(X, labels.targets(boostrank.DCG(k)), labels.qid, "
+            "sample_weight=labels.document_weights); evaluate with boostrank.get_measure('click-dcg@10')(labels, "
+            "ranker.predict(X).compute())"
+        )
 
 
 def check_columns(known: Any, X: Any, reset: bool = False) -> None:
@@ -188,51 +177,15 @@ def colocate_queries(
         futures |= _send(client, local, futures["X"], workers)
     parts = [[futures[name][i] if name in futures else None for name in names] for i in range(n_parts)]
     dtype = getattr(qid, "dtype", object)
-    summaries = client.gather([submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)])
-    sizes = np.concatenate([summary.sizes for summary in summaries])
-    if len(sizes) == 0:
-        raise ValueError("X has no rows")
-    part = np.repeat(np.arange(n_parts), [len(summary.sizes) for summary in summaries])
-    # The number of the query of each piece, in the order of first appearance in all data.
-    query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
-    chosen = choose_partitions(query, part, sizes, n_parts)
-    moves = chosen[query] != part
+    found = Colocation.of(
+        client.gather([submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)])
+    )
     rows: dict[int, Any] = dict(enumerate(parts))
-    if moves.any():
-        rows.update(_move(client, parts, workers, part, chosen[query], moves))
-    # Pieces are concatenated in the order of their partitions, and so are their queries, by first appearance.
-    present = {i: pd.unique(query[chosen[query] == i]) for i in range(n_parts)}
-    whole = [Partition(rows[i], workers[i], queries) for i, queries in present.items() if len(queries)]
-    lowest, highest = zip(*(summary.labels for summary in summaries), strict=True)
-    return Partitions(whole, len(chosen), int(sizes.sum()), sameness_of(min(lowest), max(highest)))
-
-
-def choose_partitions(query: Ints, part: Ints, sizes: Ints, n_parts: int) -> Ints:
-    """The partition that each query is to be in, shape (n_queries,).
-
-    It is the partition with most rows of the query, and the first of several such partitions. Where this would make
-    some partitions too large (:data:`MAX_GROWTH`), the queries that lie in several partitions are instead distributed
-    such that all partitions get nearly the same number of rows.
-
-    Parameters
-    ----------
-    query, part, sizes : ndarray of int64, shape (n_pieces,)
-        Query, partition and number of rows of each piece of a query.
-    n_parts : int
-    """
-    n_queries = int(query.max()) + 1
-    by_query = np.lexsort((part, -sizes, query))
-    chosen = part[by_query[np.flatnonzero(np.diff(query[by_query], prepend=-1))]]
-    is_cut = np.bincount(query, minlength=n_queries) > 1
-    documents = np.bincount(query, weights=sizes, minlength=n_queries)
-    load = np.bincount(chosen, weights=documents, minlength=n_parts)
-    even = documents.sum() / n_parts
-    if load.max() > MAX_GROWTH * max(even, np.bincount(part, weights=sizes).max()):
-        capacity = np.maximum(0.0, even - np.bincount(chosen[~is_cut], weights=documents[~is_cut], minlength=n_parts))
-        middles = np.cumsum(documents[is_cut]) - documents[is_cut] / 2
-        ends = np.cumsum(capacity) * (documents[is_cut].sum() / capacity.sum())
-        chosen[is_cut] = np.minimum(np.searchsorted(ends, middles), n_parts - 1)
-    return chosen
+    if found.moves.any():
+        rows.update(_move(client, parts, workers, found))
+    queries = [found.queries_of(i) for i in range(n_parts)]
+    whole = [Partition(rows[i], workers[i], queries[i]) for i in range(n_parts) if len(queries[i])]
+    return Partitions(whole, found.n_queries, found.n_documents, found.sameness)
 
 
 def _align(columns: dict[str, Any]) -> dict[str, list[Any]]:
@@ -256,13 +209,10 @@ def _send(
     sizes = client.gather([submit(client, worker, _num_samples, part) for worker, part in zip(workers, X, strict=True)])
     check_lengths(X=sum(sizes), **{name: len(values) for name, values in columns.items()})
     pieces = {name: np.split(values, np.cumsum(sizes)[:-1]) for name, values in columns.items()}
-    sent: dict[str, list[Any]] = {name: [None] * len(X) for name in columns}
-    for worker in sorted(set(workers)):
-        places = [(name, i) for name in columns for i in range(len(X)) if workers[i] == worker]
-        futures = client.scatter([pieces[name][i] for name, i in places], workers=[worker], hash=False)
-        for (name, i), future in zip(places, futures, strict=True):
-            sent[name][i] = future
-    return sent
+    return {
+        name: [client.scatter(one, workers=[worker], hash=False) for one, worker in zip(parts, workers, strict=True)]
+        for name, parts in pieces.items()
+    }
 
 
 def _blocks(values: Any, X: Any) -> list[Any]:
@@ -290,18 +240,17 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
     return holders
 
 
-def _move(
-    client: Client, parts: list[list[Future]], workers: list[str], part: Ints, chosen: Ints, moves: Bools
-) -> dict[int, Future]:
-    """Rows of the partitions that gain or lose rows, from the present and the chosen partition of each piece."""
-    sources = np.unique(part[moves]).tolist()
-    split = {i: submit(client, workers[i], split_rows, parts[i], chosen[part == i]) for i in sources}
+def _move(client: Client, parts: list[list[Future]], workers: list[str], found: Colocation) -> dict[int, Future]:
+    """Rows of the partitions that gain or lose rows."""
+    part, targets = found.part, found.targets
+    sources = np.unique(part[found.moves]).tolist()
+    split = {i: submit(client, workers[i], split_rows, parts[i], targets[part == i]) for i in sources}
     pieces: dict[int, list[Any]] = defaultdict(list)
-    for source, target in np.unique(np.stack([part, chosen]), axis=1).T.tolist():
+    for source, target in np.unique(np.stack([part, targets]), axis=1).T.tolist():
         if source in split:
             # Selected on the source's worker, so that only this piece is sent.
             pieces[target].append(submit(client, workers[source], operator.getitem, split[source], target))
         else:
             pieces[target].append(parts[source])
-    touched = {*chosen[moves].tolist(), *split}
+    touched = {*targets[found.moves].tolist(), *split}
     return {i: submit(client, workers[i], concatenate, pieces[i]) for i in sorted(touched & pieces.keys())}

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from boostrank import rankers
-from boostrank.backends.lightgbm.features import check_n_rows
 from boostrank.dask.base import DaskRanker
-from boostrank.dask.collective import Endpoint, PortEndpoint
-from boostrank.inputs.checks import check_choice
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.settings import Settings
-
-_OWN_ROWS = "each of LightGBM's workers would compute it from its own rows"
-#: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
-ONE_MACHINE_ONLY = {
-    "interaction_constraints": "LightGBM's workers crash with it",
-    "linear_tree": _OWN_ROWS,
-    "cegb_penalty_split": _OWN_ROWS,
-    "cegb_penalty_feature_lazy": _OWN_ROWS,
-    "cegb_penalty_feature_coupled": _OWN_ROWS,
-    "monotone_constraints_method": "LightGBM's workers use 'basic' in place of others",
-}
-#: Values of these parameters that change nothing.
-NEUTRAL = (0, "", "basic")
-TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
 class LightGBMRanker(DaskRanker):
@@ -71,22 +51,7 @@ class LightGBMRanker(DaskRanker):
     >>> client.close()
     """
 
-    _endpoint_class: ClassVar[type[Endpoint]] = PortEndpoint
     _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
-
-    def _check_size(self, n_documents: int) -> None:
-        # With more, LightGBM's workers train a constant model without an error (its issue 5861).
-        check_n_rows(n_documents, "on all workers")
-
-    def _checked_settings(self, eval_set: Any, early_stopping_metric: str | None) -> Settings:
-        settings = super()._checked_settings(eval_set, early_stopping_metric)
-        native = settings.native
-        check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
-        for name, reason in ONE_MACHINE_ONLY.items():
-            value = native.get(name)
-            if value is not None and not (np.isscalar(value) and value in NEUTRAL):
-                raise ValueError(f"{name}={value!r} cannot be used on Dask: {reason}. Use boostrank.LightGBMRanker")
-        return settings
 
 
 class XGBoostRanker(DaskRanker):

@@ -199,15 +199,6 @@ class BoundMeasure(ABC):
     def mean(self, scores: NDArray[Any]) -> float:
         """Weighted mean over queries at finite grouped `scores`."""
 
-    def sums(self, scores: NDArray[Any]) -> tuple[float, float]:
-        """Numerator and denominator of the mean without weights, at finite grouped `scores`.
-
-        Both add up over parts of the queries, which may lie on several machines.
-        """
-        values = self.per_query(scores)
-        values = values[~np.isnan(values)]
-        return float(values.sum()), float(len(values))
-
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """A list of one result: the name of the measure, its mean at finite grouped `scores`, and True.
 

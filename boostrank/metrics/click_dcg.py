@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
+from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.clicks.counterfactual import discounts_of_documents, require_support
 from boostrank.core.dcg import DCG, Discount
 from boostrank.core.queries import Queries
@@ -110,9 +110,9 @@ class ClickDCG(Measure):
         discount = "" if self.discount == "log2" else f", discount={self.discount!r}"
         return f"{str(self)!r}{discount}"
 
-    def checked(self, labels: Any) -> ClickLabels | DocumentClicks:
+    def checked(self, labels: Any) -> ClickLabels:
         """Return labels that are clicks; raise ValueError for others."""
-        if isinstance(labels, (ClickLabels, DocumentClicks)):
+        if isinstance(labels, ClickLabels):
             return labels
         advice = "The measure of relevance labels is 'ndcg@10'"
         if isinstance(labels, ClickLog):
@@ -121,18 +121,15 @@ class ClickDCG(Measure):
 
 
 class _BoundClickDCG(BoundMeasure):
-    """A :class:`ClickDCG` bound to clicks; arrays are grouped by ``labels.queries``.
+    """A :class:`ClickDCG` bound to clicks; arrays are grouped by ``labels.queries``."""
 
-    Records of clicks may be a part of a data set, in which nothing was clicked.
-    """
-
-    def __init__(self, measure: ClickDCG, labels: ClickLabels | DocumentClicks, weights: Floats) -> None:
+    def __init__(self, measure: ClickDCG, labels: ClickLabels, weights: Floats) -> None:
         super().__init__(measure, labels.queries)
         self._dcg, self._labels, self._weights = DCG(measure.k, discount=measure.discount), labels, weights
         own, relevance = labels.queries, labels.queries.group(labels.relevance)
         terms = weights * labels.query_weights
         self._total = float(terms @ own.sum(relevance))
-        if not self._total > 0.0 and isinstance(labels, ClickLabels):
+        if not self._total > 0.0:
             raise ValueError(
                 f"{measure} is not defined for {labels!r}: the estimated number of relevant documents is "
                 f"{self._total:g}. Use a log with more clicks"
@@ -175,6 +172,3 @@ class _BoundClickDCG(BoundMeasure):
 
     def mean(self, scores: NDArray[Any]) -> float:
         return float(self._terms(scores).sum() / self._total)
-
-    def sums(self, scores: NDArray[Any]) -> tuple[float, float]:
-        return float(self._terms(scores).sum()), self._total

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
+from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.core.dcg import DCG, LevelCounts, check_relevance, count_levels
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
@@ -42,7 +42,7 @@ def refuse_other_labels(labels: object, measure: str) -> None:
     """Raise ValueError for a PreferenceGraph and for clicks, because `measure` needs relevance labels."""
     if isinstance(labels, PreferenceGraph):
         raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
-    if isinstance(labels, (ClickLabels, ClickLog, DocumentClicks)):
+    if isinstance(labels, (ClickLabels, ClickLog)):
         cutoff = "".join(measure.partition("@")[1:])
         raise ValueError(
             f"{measure} needs relevance labels, one number for each document; got {type(labels).__name__}. The measure "

@@ -206,7 +206,9 @@ class FoldTrainings:
             fold.next_round()
             values.append(fold.deciding[1])
         self.mean_curve.append(float(np.mean(values)))
-        best = int(np.argmax(self._folds[0].history.sign * np.asarray(self.mean_curve))) + 1
+        first = self._folds[0]
+        sign = 1.0 if first.history.is_higher_better(first.name, self.deciding_metric) else -1.0
+        best = int(np.argmax(sign * np.asarray(self.mean_curve))) + 1
         if best == self.n_rounds:
             for fold in self._folds:
                 fold.best_scores = fold.scores
@@ -263,7 +265,7 @@ class _Fold:
         # Without the features, which then need no memory as long as the training goes on.
         light = replace(validation, data=replace(validation.data, X=None))
         self.run, self.history = run, History(Training(specification, light.data, None, [light]))
-        self._metrics = validation.metrics
+        self.name, self._metrics = validation.name, validation.metrics
         self.scores: NDArray[Any] = np.empty(0)
         self.best_scores: NDArray[Any] = self.scores
 

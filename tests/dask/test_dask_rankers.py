@@ -163,7 +163,7 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
         ((X, -y, qid), ValueError, "partition [012]: relevance.*negative"),
         ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 3"),
         ((X, y, None), ValueError, r"Ranker\.fit got no qid"),
-        ((X, data[1], qid), TypeError, "y must be a dask"),
+        ((X, data[1].tolist(), qid), TypeError, "y must be a dask"),
         (data, TypeError, "X must be a dask Array.*use the ranker of boostrank itself"),
         ((X[:, 0], y, qid), ValueError, "X must be .* of two dimensions"),
         ((X[:0], y[:0], qid[:0]), ValueError, "X has no rows"),
@@ -172,19 +172,6 @@ def test_bad_data_are_errors_that_name_them(client, rows, data, small):
         with pytest.raises(error, match=message):
             ranker.fit(*arguments)
     assert set(client.nthreads()) == workers
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"objective": "auto"}, "n_estimators='auto' are not possible on a cluster"),
-        ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
-    ],
-)
-def test_settings_that_need_all_data_are_only_local(settings, message):
-    X = da.zeros((2, 1))
-    with pytest.raises(ValueError, match=message):
-        bd.LightGBMRanker(**settings).fit(X, X[:, 0], X[:, 0])
 
 
 def test_bad_weights_are_errors_that_name_them(rows, small):
@@ -320,3 +307,18 @@ def test_callbacks_are_called_by_the_workers(ranker_class, rows, data, small, sm
     np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
     with pytest.raises(TypeError, match=r"fit has no argument 'eval_sample_weight': its help lists"):
         small(ranker_class).fit(*rows, eval_sample_weight=[1])
+
+
+def test_targets_of_clicks_train_the_model_of_the_clicks(rows, data, small, small_local):
+    X, y, qid = data
+    sessions = np.repeat([0, 10, 40], 50)
+    log = br.simulate_clicks(y, X[:, 0], qid, depth=None, n_sessions=sessions, random_state=0).log
+    labels = br.ClickLabels(log, ("power", 1.0))
+    ranker = small(bd.XGBoostRanker, k=5, gain="linear", normalize="none")
+    with pytest.raises(TypeError, match=r"y must be relevance on Dask; got ClickLabels.*labels\.targets"):
+        ranker.fit(rows[0], labels)
+    ranker.fit(rows[0], labels.targets(br.DCG(5)), labels.qid, sample_weight=labels.document_weights)
+    expected = small_local(bd.XGBoostRanker, k=5).fit(X, labels).predict(X)
+    np.testing.assert_allclose(ranker.to_local().predict(X), expected, rtol=1e-5, atol=1e-5)
+    with pytest.raises(TypeError, match=r"get_measure\('click-dcg@10'\)\(labels, ranker\.predict"):
+        ranker.score(rows[0], labels, rows[2])

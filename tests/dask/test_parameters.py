@@ -67,11 +67,7 @@ WRONG = [
     (bd.LightGBMRanker, {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
     (bd.XGBoostRanker, {"feature_types": {0: "c"}}, "integers.*; got -?[0-9]"),
     (bd.XGBoostRanker, {"feature_weights": {"price": 1}}, "no names"),
-    (bd.LightGBMRanker, {"interaction_constraints": [[0, 1]]}, "cannot be used on Dask: .* crash"),
-    (bd.LightGBMRanker, {"linear_tree": True}, "cannot be used on Dask: .* own rows"),
-    (bd.LightGBMRanker, {**MONOTONE, "monotone_constraints_method": "advanced"}, "cannot be used on Dask: .* 'basic'"),
     (bd.XGBoostRanker, {"tree_method": "exact", "colsample_bynode": None}, "doesn't support distributed training"),
-    (bd.LightGBMRanker, {"tree_learner": "feature"}, r"tree_learner must be one of data.*got 'feature'"),
 ]
 
 

@@ -8,8 +8,8 @@ import pytest
 from distributed import get_worker
 
 import boostrank.dask as bd
-from boostrank.dask.partitions import choose_partitions, colocate_queries, find_lazy_qid
-from boostrank.dask.rows import as_rows
+from boostrank.dask.partitions import colocate_queries, find_lazy_qid
+from boostrank.distributed.rows import as_rows
 
 
 def contents(client, partitions):
@@ -80,23 +80,6 @@ def test_a_query_larger_than_a_partition_gets_into_one_partition(client, place, 
     holding = [part for part in contents(client, colocate_queries(client, *rows)) if 8 in part[2]]
     assert [np.count_nonzero(part[2] == 8) for part in holding] == [200]
     assert small(bd.LightGBMRanker, n_estimators=1).fit(*rows).n_features_in_ == 1
-
-
-def test_queries_go_to_the_partition_with_most_of_their_rows():
-    # Query 0 has most of its rows in partition 1; queries 1 and 2 lie in one partition each.
-    chosen = choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([2, 50, 9, 40]), 2)
-    assert chosen.tolist() == [1, 0, 1]
-    # Of two partitions with equally many rows it is the first.
-    assert choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([5, 9, 5, 9]), 2)[0] == 0
-
-
-def test_no_partition_becomes_much_larger_than_the_others():
-    # Every query has six rows in partition 0 and four in each of the others, which would end up empty.
-    n_queries, n_parts = 200, 5
-    query, part = np.tile(np.arange(n_queries), n_parts), np.repeat(np.arange(n_parts), n_queries)
-    chosen = choose_partitions(query, part, np.where(part == 0, 6, 4), n_parts)
-    assert np.bincount(chosen, minlength=n_parts).tolist() == [40] * 5
-    assert (np.diff(chosen) >= 0).all()
 
 
 def test_query_ids_are_found_in_frames_without_computing():

@@ -52,24 +52,31 @@ def test_callbacks_may_change_the_learning_rate(data):
 
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "mse"])
-def test_early_stopping_of_lightgbm_is_ours(data, metric):
+def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     def error(y, scores):
         return "mse", float(np.mean((y - scores) ** 2)), False
 
     metrics = error if metric == "mse" else metric
     settings = {"n_estimators": 60, "learning_rate": 0.3}
-    fit = {"eval_set": [VALIDATION], "eval_metric": metrics}
-    ours = small(br.LightGBMRanker, **settings, early_stopping_rounds=3).fit(*data, **fit)
-    callback, theirs = lightgbm.early_stopping(3, verbose=False), small(br.LightGBMRanker, **settings)
-    theirs.fit(*data, **fit, callbacks=[callback])
+    ours = small(ranker_class, **settings, early_stopping_rounds=3).fit(
+        *data, eval_set=[VALIDATION], eval_metric=metrics
+    )
+    is_lightgbm = ranker_class is br.LightGBMRanker
+    callback = lightgbm.early_stopping(3, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=3)
+    theirs = small(ranker_class, **settings)
+    theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
     assert theirs.best_iteration_ == ours.best_iteration_ < 60
     np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
+    # The callback forgets its earlier training.
+    again = theirs.fit(*data, eval_set=[VALIDATION], eval_metric=metrics, callbacks=[callback])
+    assert again.best_iteration_ == ours.best_iteration_
 
 
-def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(data):
+def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_class, data):
     stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True, "learning_rate": 0.3}
-    ranker = small(br.LightGBMRanker, n_estimators=30, **stopping)
-    callback = lightgbm.early_stopping(5, verbose=False)
+    ranker = small(ranker_class, n_estimators=30, **stopping)
+    is_lightgbm = ranker_class is br.LightGBMRanker
+    callback = lightgbm.early_stopping(5, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=5)
     expected = ranker.fit(*data).predict(data[0])
     np.testing.assert_array_equal(ranker.fit(*data, callbacks=[callback]).predict(data[0]), expected)
 
@@ -79,9 +86,10 @@ def test_what_is_no_callback_is_an_error(ranker_class, data):
         small(ranker_class).fit(*data, callbacks=[None])
 
 
-def test_the_stopping_callback_of_xgboost_is_an_error_that_names_the_parameter(data):
-    with pytest.raises(ValueError, match="set early_stopping_rounds of the ranker"):
-        small(br.XGBoostRanker).fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
+def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
+    ranker = small(br.XGBoostRanker, booster="dart")
+    with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):
+        ranker.fit(*data, eval_set=[VALIDATION], callbacks=[xgboost.callback.EarlyStopping(rounds=3)])
 
 
 @pytest.mark.parametrize("error", [RuntimeError("pruned"), KeyboardInterrupt("pruned")])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.clicks import ClickLabels, ClickLog, DocumentClicks
+from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.queries import Queries
 from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize, targets_of
@@ -176,7 +176,7 @@ class Preferences(Labels):
 class Clicks(Labels):
     """Clicks on documents."""
 
-    values: ClickLabels | DocumentClicks
+    values: ClickLabels
 
     @property
     def kept(self) -> Bools | None:
@@ -255,6 +255,6 @@ def as_labels(y: Any) -> Labels:
             "y is a ClickLog, whose clicks depend on the positions: pass boostrank.ClickLabels(log, propensities), or "
             "ClickLabels(log, 1.0) to take clicks for relevance"
         )
-    if isinstance(y, (ClickLabels, DocumentClicks)):
+    if isinstance(y, ClickLabels):
         return Clicks(y)
     return Preferences(y) if isinstance(y, PreferenceGraph) else Relevance(check_relevance(y))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,22 +13,52 @@ from boostrank.backends.progress import History, ProgressBar
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
-    """Raise TypeError for an object that is no callback of XGBoost, and ValueError for one that stops early."""
-    known = import_backend("xgboost").callback
+    """Raise TypeError for an object that is no callback of XGBoost."""
     for callback in callbacks:
-        if not isinstance(callback, known.TrainingCallback):
+        if not isinstance(callback, import_backend("xgboost").callback.TrainingCallback):
             raise TypeError(f"callbacks must be instances of xgboost.callback.TrainingCallback; got {callback!r}")
-        if isinstance(callback, known.EarlyStopping):
-            # It minimizes each metric whose name it does not know, and remembers earlier trainings.
-            raise ValueError(
-                "set early_stopping_rounds of the ranker, and early_stopping_metric of fit, instead of the callback "
-                "EarlyStopping"
-            )
 
 
 def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
-    """The callbacks for a training without validation sets: all, because none of them stops early."""
-    return tuple(callbacks)
+    """The callbacks for a training without validation sets: those that stop early are left out."""
+    stopping = stopping_callbacks(callbacks)
+    return tuple(callback for callback in callbacks if callback not in stopping)
+
+
+def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
+    """Those of the callbacks that are XGBoost's ``EarlyStopping``."""
+    kind = import_backend("xgboost").callback.EarlyStopping
+    return [callback for callback in callbacks if isinstance(callback, kind)]
+
+
+@contextmanager
+def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator[list[Any]]:
+    """Prepare callbacks for one training: remove earlier results of each ``EarlyStopping``, and set its direction.
+
+    XGBoost would compare with the results of an earlier training. Unless the user sets `maximize` of the callback,
+    XGBoost would minimize each metric whose name it does not know. The direction is that which the metric has in
+    `history`, and is removed after the training.
+    """
+    base = import_backend("xgboost").callback.TrainingCallback
+    stopping = stopping_callbacks(callbacks)
+    undirected = [callback for callback in stopping if callback.maximize is None]
+    for callback in stopping:
+        callback.stopping_history, callback.best_scores, callback.current_rounds = {}, {}, 0
+
+    class Direction(base):  # type: ignore[misc, valid-type]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            for callback in undirected if evals_log else []:
+                # XGBoost chooses the set and the metric in the same way.
+                name = callback.data or list(evals_log)[-1]
+                metric = callback.metric_name or list(evals_log.get(name, [""]))[-1]
+                callback.maximize = history.is_higher_better(name, metric)
+            return False
+
+    try:
+        yield [Direction(), *callbacks] if undirected else list(callbacks)
+    finally:
+        for callback in undirected:
+            callback.maximize = None
 
 
 def make_after_round(training: Training, history: History, bar: ProgressBar, keeps_best: bool) -> Any:

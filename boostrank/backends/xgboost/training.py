@@ -53,8 +53,7 @@ def train(training: Training) -> Trained:
     xgb = import_backend("xgboost")
     specification, history = training.specification, History(training)
     parameters, boost, dtrain, validation = _prepare(training)
-    # DART rescales earlier trees, so that its best model is not the first rounds of the last one.
-    rewritten = parameters.get("booster") == "dart"
+    rewritten = _is_rewritten(parameters)
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
@@ -64,7 +63,8 @@ def train(training: Training) -> Trained:
         return [(name, value) for name, value, _ in results]
 
     is_shown = specification.verbose == BAR
-    with ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last())) as bar:
+    progress = ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last()))
+    with progress as bar, rounds.fresh_early_stopping(specification.callbacks, history) as callbacks:
         after_round = rounds.make_after_round(training, history, bar, keeps_best=rewritten)
         booster = xgb.train(
             training_parameters(parameters),
@@ -75,7 +75,7 @@ def train(training: Training) -> Trained:
             custom_metric=evaluate if validation else None,
             verbose_eval=printing_period(specification.verbose) or False,
             xgb_model=specification.init_model,
-            callbacks=[*specification.callbacks, after_round],
+            callbacks=[*callbacks, after_round],
         )
     model, best = specification.init_model, booster.num_boosted_rounds()
     n_earlier = 0 if model is None else model.num_boosted_rounds()
@@ -83,6 +83,9 @@ def train(training: Training) -> Trained:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if rewritten else _first_rounds(booster, best)
+    elif rounds.stopping_callbacks(specification.callbacks):
+        best = int(booster.attr("best_iteration")) + 1
+        booster = _first_rounds(booster, best)
     return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
 
 
@@ -103,7 +106,7 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     Matrices are taken from `binned` or added to it.
     """
     specification, parameters = training.specification, _parameters(training)
-    _check(training, parameters)
+    _check(training, parameters, _is_rewritten(parameters))
     boost = None
     if training.objective is not None:
         boost = replace(training, objective=on_device(training.objective, parameters)).boosting_function()
@@ -126,6 +129,11 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
 
 
+def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
+    """Whether the best model is not the first rounds of the last one: DART rescales earlier trees."""
+    return parameters.get("booster") == "dart"
+
+
 def _parameters(training: Training) -> dict[str, Any]:
     """Parameters of XGBoost, with those of a native objective."""
     specification = training.specification
@@ -144,7 +152,7 @@ def _parameters(training: Training) -> dict[str, Any]:
     return parameters
 
 
-def _check(training: Training, parameters: Mapping[str, Any]) -> None:
+def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -> None:
     """Raise an error for data, names, callbacks or an earlier model that XGBoost does not take with the others."""
     specification = training.specification
     if training.data.position is not None:
@@ -164,6 +172,15 @@ def _check(training: Training, parameters: Mapping[str, Any]) -> None:
         if None not in found.values():
             require_same_categories([values for values in found.values() if values is not None], training.data.X)
     rounds.check_callbacks(specification.callbacks)
+    if not rounds.stopping_callbacks(specification.callbacks):
+        return
+    if not training.validation:
+        raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
+    if rewritten:
+        raise ValueError(
+            f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
+            "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
+        )
 
 
 def _training_matrix(training: Training, parameters: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from bound_losses import bind_loss, make_objective
 import boostrank as br
 from boostrank.backends.objectives.objective import get_loss
 from boostrank.core.queries import Queries
-from boostrank.dask.collective import (
+from boostrank.distributed.collective import (
     GlobalMeasure,
     PortEndpoint,
     StoppedError,
@@ -62,6 +62,7 @@ def test_an_error_of_one_worker_stops_all():
     own, other = run_together(outcome, [error, None])
     assert own is error
     assert isinstance(other, StoppedError)
+    assert str(other) == "worker 0 stopped with ZeroDivisionError: here"
     assert run_together(outcome, [None, None]) == [None, None]
 
 

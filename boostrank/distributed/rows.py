@@ -1,24 +1,21 @@
-"""Rows of one partition on a worker: checked, split by query, concatenated, and their clicks as labels."""
+"""Rows of one partition on a worker: checked, counted by query, split and concatenated."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype, is_object_dtype, is_string_dtype
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.objectives.labels import Clicks, Labels, as_labels
-from boostrank.clicks import DocumentClicks
-from boostrank.clicks.labels import RECORD
+from boostrank.backends.objectives.labels import as_labels
 from boostrank.core.queries import Queries
 from boostrank.core.weights import document_weights
-from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
 from boostrank.rankers.features import TrainingFeatures
@@ -31,7 +28,7 @@ class Rows(NamedTuple):
     ----------
     X : features of shape (n_rows, n_features), or scores of shape (n_rows,)
     relevance : ndarray, shape (n_rows,)
-        Labels; or records of clicks (:class:`boostrank.clicks.DocumentClicks`).
+        Labels.
     qid : ndarray, shape (n_rows,)
     weights, init_score : ndarray, shape (n_rows,), or None
         Weights of documents, and scores from which boosting starts.
@@ -45,7 +42,7 @@ class Rows(NamedTuple):
 
 
 class PartitionSummary(NamedTuple):
-    """The only data of a partition that the client gets.
+    """The only data of a partition that leave its worker: the driver, which starts the training, gets them.
 
     Attributes
     ----------
@@ -62,18 +59,8 @@ class PartitionSummary(NamedTuple):
     labels: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class ClickRecords(Clicks):
-    """Clicks on the documents of one worker. The weights of its data contain those of the clicks already.
-
-    All weights of one worker may be 0, because they are relative to those of all workers.
-    """
-
-    values: DocumentClicks
-
-    def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
-        """Return the weights of the data, which contain those of the clicks."""
-        return weights
+#: The summary of a partition without rows.
+NO_ROWS = PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
 
 
 def as_rows(part: Sequence[Any]) -> Rows:
@@ -119,20 +106,20 @@ def summarize(part: list[Any], number: int, dtype: Any = object) -> PartitionSum
         lengths = {name: len(values) for name, values in others.items() if values is not None}
         check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **lengths)
         if len(rows.qid) == 0:
-            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
-        _check_type_of_ids(rows.qid, dtype)
+            return NO_ROWS
+        check_type_of_ids(rows.qid, dtype)
         if rows.X.ndim == 2:
             TrainingFeatures().learn(rows.X)
         queries = Queries.from_qid(rows.qid)
-        labels = _numbers(rows)
+        labels = as_labels(rows.relevance).per_document
         # All weights of one partition may be 0.
         if rows.weights is not None and rows.weights.any():
             document_weights(queries.group(rows.weights), queries, may_differ=True)
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, (labels.min(), labels.max()))
 
 
-def _check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
-    """Raise ValueError for numbers where Dask knows the ids as texts, or for others where it knows them as numbers.
+def check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
+    """Raise ValueError for numbers where the collection has texts as ids, or for others where it has numbers.
 
     The ids 1 and "1" of two partitions would be two queries.
     """
@@ -140,30 +127,8 @@ def _check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
     if (is_text or is_numeric_dtype(dtype)) and is_text == (ids.dtype == np.int64):
         raise ValueError(
             f"qid has the type {dtype} in its collection, but here it has ids such as {ids[0]!r}: convert the ids of "
-            "all partitions to one type, and give Dask this type as meta="
+            "all partitions to one type, which is also the one that the collection states (on Dask, meta=)"
         )
-
-
-def labels_of(rows: Rows) -> Labels:
-    """The labels of the rows of one partition."""
-    if rows.relevance.dtype != RECORD:
-        return as_labels(rows.relevance)
-    return ClickRecords(DocumentClicks(rows.relevance, Queries.from_qid(rows.qid)))
-
-
-def _numbers(rows: Rows) -> Floats:
-    """The labels of the rows, or the targets that were made from clicks, checked."""
-    if rows.relevance.dtype != RECORD:
-        return as_labels(rows.relevance).per_document
-    differ = pd.util.hash_array(rows.qid) != rows.relevance["query"]
-    if differ.any():
-        row = int(np.argmax(differ))
-        raise ValueError(
-            f"qid differs from the query ids of the click log, at row {rows.relevance['row'][row]}, where it is "
-            f"{str(rows.qid[row])!r}: the rows of the log must be those of X, in the same sequence"
-        )
-    targets: Floats = rows.relevance["target"]
-    return targets
 
 
 def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from boostrank.dask.rows import as_rows, concatenate, plain_ids, split_rows, summarize
+from boostrank.distributed.rows import as_rows, concatenate, plain_ids, split_rows, summarize
 
 X, Y, QID = np.arange(8.0).reshape(4, 2), np.array([0, 1, 2, 0]), np.array([5, 3, 5, 4])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,21 @@ from boostrank.backends.objectives.objective import BoundLoss, EdgeObjective, Ob
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, rescale_extreme
-from boostrank.metrics import BoundMeasure, ClickDCG, Measure
+from boostrank.metrics import BoundMeasure, Measure
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
+#: Seconds that the tracker waits for the last worker to disconnect, where no client keeps it alive until then.
+CLOSING_SECONDS = 60
 #: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
 #: enough, and an error shows without a delay.
 RETRIES = 1
 #: Minutes that LightGBM's workers wait for each other at the start, unless the parameter `time_out` says otherwise.
 TIMEOUT_MINUTES = 5
+#: Once a worker has failed, the others get this many seconds to raise their own errors.
+ERROR_SECONDS = 15.0
+#: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
+CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 
 class Tracker:
@@ -41,23 +47,22 @@ class Tracker:
         self._tracker.start()
         self.address = self._tracker.worker_args()
 
+    def wait(self) -> None:
+        """Wait until all workers have disconnected, which they do through the tracker."""
+        with suppress(XGBoostError, ValueError):
+            self._tracker.wait_for(CLOSING_SECONDS)
+
     def __del__(self) -> None:
         # Where a worker was lost, the tracker still waits for it, and raises an error when it is stopped.
         with suppress(XGBoostError):
             self._tracker.free()
 
 
-@contextmanager
-def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
+def communicator(address: dict[str, Any] | None, rank: int) -> AbstractContextManager[Any]:
     """Connect to the other workers as worker `rank` while the context lasts; without an address there are no others."""
-    if address is None:
-        yield
-        return
     # The tracker sorts workers by these ids as strings.
-    with collective.CommunicatorContext(
-        **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT_SECONDS, dmlc_retry=RETRIES
-    ):
-        yield
+    settings = {"dmlc_task_id": f"{rank:08d}", "dmlc_timeout": TIMEOUT_SECONDS, "dmlc_retry": RETRIES}
+    return nullcontext() if address is None else collective.CommunicatorContext(**address, **settings)
 
 
 class Endpoint:
@@ -133,10 +138,13 @@ class StoppedError(RuntimeError):
 def raise_on_all_workers(error: Exception | None) -> None:
     """Raise an error on every worker if one of them has an error; all must call it.
 
-    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one.
+    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one. The
+    errors of the others are StoppedErrors that say what happened.
     """
-    if allreduce_sum(error is not None) > 0:
-        raise StoppedError("another worker stopped") if error is None else error
+    if (failed := int(allreduce_max(-1 if error is None else collective.get_rank()))) < 0:
+        return
+    text = collective.broadcast("" if error is None else f"{type(error).__name__}: {error}", failed)
+    raise StoppedError(f"worker {failed} stopped with {text}") if error is None else error
 
 
 class GlobalMeasure(BoundMeasure):
@@ -160,19 +168,16 @@ class GlobalMeasure(BoundMeasure):
 
     def mean(self, scores: NDArray[Any]) -> float:
         """Mean over the queries of all workers, which must all call it."""
-        sums, error = (0.0, 0.0), None
+        values: Floats = np.empty(0)
+        error = None
         try:
-            sums = sums if self._own is None else self._own.sums(scores)
+            values = self.per_query(scores)
         except ValueError as problem:
             # The other workers wait for the sums of this one.
             error = problem
         raise_on_all_workers(error)
-        total, divisor = allreduce_sum(sums)
-        if isinstance(self.measure, ClickDCG) and not divisor > 0.0:
-            raise ValueError(
-                f"{self.measure} is not defined for a validation set: the estimated number of relevant documents is "
-                f"{divisor:g}. Use a log with more clicks, or more queries to validate on"
-            )
+        defined = values[~np.isnan(values)]
+        total, divisor = allreduce_sum([defined.sum(), len(defined)])
         return float(total / divisor)
 
 

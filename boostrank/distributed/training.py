@@ -6,9 +6,10 @@ from sums over all workers: the offset and the scale of the objective, and the m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,28 +24,18 @@ from boostrank.backends.base import (
     ValidationSet,
 )
 from boostrank.backends.custom_functions import BoundMetric
-from boostrank.backends.objectives.labels import Labels, Relevance
+from boostrank.backends.objectives.labels import Relevance, as_labels
 from boostrank.backends.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
 from boostrank.backends.xgboost import backend as xgboost_backend
-from boostrank.clicks import DocumentClicks
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.dask.collective import (
-    Endpoint,
-    GlobalMeasure,
-    StoppedError,
-    communicator,
-    global_unit_mean,
-    raise_on_all_workers,
-    use_global_start,
-)
-from boostrank.dask.rows import ClickRecords, as_rows, labels_of, stack
+from boostrank.distributed import collective
+from boostrank.distributed.rows import as_rows, stack
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
 from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import TRAINING, GivenRows, group_data
+from boostrank.rankers.fit_arguments import TRAINING, group_data
 
 #: Rows of one partition, and which of its queries are chosen.
 Selection = tuple[Sequence[Any], Bools]
@@ -60,17 +51,13 @@ class ClusterSpecification:
     training : TrainingSpecification
     endpoint : type
         Class of the endpoints of the workers.
-    default_measures : tuple of Measure
-        The measure of each validation set where `training` has no metrics. A worker that has no part of a set does not
-        know what kind of labels it has.
     names : tuple of str
         Names of the validation sets.
     """
 
     backend: Backend
     training: TrainingSpecification
-    endpoint: type[Endpoint]
-    default_measures: tuple[Measure, ...] = ()
+    endpoint: type[collective.Endpoint]
     names: tuple[str, ...] = ("valid_0",)
 
 
@@ -82,7 +69,7 @@ class WorkerTraining(Training):
 
     def native_weights(self) -> Floats | None:
         """Weights of documents for an objective of the boosting library; their mean over all workers is 1."""
-        return None if self.data.weights is None else global_unit_mean(self.data.weights)
+        return None if self.data.weights is None else collective.global_unit_mean(self.data.weights)
 
     def boosting_function(self) -> BoostingFunction:
         """Gradient and Hessian for the backend."""
@@ -95,23 +82,15 @@ class WorkerTraining(Training):
             except Exception as problem:
                 error = problem
             if self.is_cancelled():
-                error = StoppedError("the training was cancelled")
-            raise_on_all_workers(error)
+                error = collective.StoppedError("the training was cancelled")
+            collective.raise_on_all_workers(error)
             return gradient_hessian
 
         return boost_or_stop
 
 
-class Prepared(NamedTuple):
-    """Data and objective of one worker, and each validation set with its measure."""
-
-    data: GroupedData
-    objective: BoundLoss | None
-    validation: list[ValidationSet]
-
-
-def prepare(cluster: ClusterSpecification, selections: list[Selection], validation: list[list[Selection]]) -> Prepared:
-    """Prepare the training on this worker. Errors in the data show here, before workers wait for each other.
+class Worker:
+    """One worker of a training: its data, the objective bound to them, and its addresses.
 
     Parameters
     ----------
@@ -120,39 +99,121 @@ def prepare(cluster: ClusterSpecification, selections: list[Selection], validati
         The rows to train on.
     validation : list of list
         The rows of each validation set; an empty list where this worker has no data of it.
+    rank, n_workers : int
+        Number of this worker, counted from 0, and of all workers.
+    host : str
+        Name or IP address by which the other workers reach this one.
+
+    Attributes
+    ----------
+    addresses : tuple
+        Those of its endpoint, and of the tracker, which the worker of rank 0 has; None on the others.
+
+    Raises
+    ------
+    Exception
+        For errors in the data: before workers wait for each other.
     """
-    data = _assemble(selections)
-    cluster.backend.check_categories(data.X, cluster.training.parameters)
-    sets = [_validation(cluster, data, i, part) for i, part in enumerate(validation)]
-    return Prepared(data, _bind(cluster, data), sets)
+
+    def __init__(
+        self,
+        cluster: ClusterSpecification,
+        selections: list[Selection],
+        validation: list[list[Selection]],
+        rank: int,
+        n_workers: int,
+        host: str,
+    ) -> None:
+        if not selections:
+            raise ValueError("there are no queries to train on here: use fewer workers, or distribute the rows again")
+        self._cluster, self._rank = cluster, rank
+        self.data = _assemble(selections)
+        cluster.backend.check_categories(self.data.X, cluster.training.parameters)
+        self.validation = [_validation(cluster, self.data, i, part) for i, part in enumerate(validation)]
+        self.objective = _bind(cluster, self.data)
+        self._endpoint = cluster.endpoint(host, cluster.training.parameters)
+        self._tracker = collective.Tracker(host, n_workers) if rank == 0 and n_workers > 1 else None
+        self.addresses = self._endpoint.address, None if self._tracker is None else self._tracker.address
+
+    def train(
+        self, addresses: Sequence[tuple[str, Any]], n_threads: int, is_cancelled: Callable[[], bool]
+    ) -> Trained | None:
+        """Train together with the workers that have these addresses; the worker of rank 0 returns the model of all.
+
+        `n_threads` is the number of threads unless the parameters have one. `is_cancelled` is called in each round.
+        """
+        cluster = self._cluster
+        threads = cluster.backend.PARAMETERS["n_jobs"]
+        local = {threads: n_threads, **cluster.training.parameters}
+        connected = collective.communicator(addresses[0][1], self._rank)
+        endpoints = [endpoint for endpoint, _ in addresses]
+        with use_threads(local[threads]), connected, self._endpoint.connect(endpoints) as network:
+            if self.objective is not None:
+                collective.use_global_start(self.objective)
+            specification = replace(cluster.training, parameters={**local, **network})
+            trained = cluster.backend.train(
+                WorkerTraining(specification, self.data, self.objective, self.validation, is_cancelled=is_cancelled)
+            )
+        return trained if self._rank == 0 else None
+
+    def wait(self) -> None:
+        """Wait until all workers have disconnected, which they do through the tracker; on the worker of rank 0."""
+        if self._tracker is not None:
+            self._tracker.wait()
 
 
-def train(
+def train_together(
     cluster: ClusterSpecification,
-    prepared: Prepared,
-    endpoint: Endpoint,
-    addresses: list[str],
-    tracker_address: dict[str, Any] | None,
-    rank: int,
+    selections: list[Selection],
+    validation: list[list[Selection]],
+    exchange: Callable[[str], Sequence[str]],
     *,
+    rank: int,
+    n_workers: int,
+    host: str,
     n_threads: int,
-    is_cancelled: Callable[[], bool],
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Trained | None:
-    """Train together with the workers at `addresses`; all get the same model, and the worker of rank 0 returns it.
+    """Prepare and train on this worker where no client coordinates the workers, and they do it themselves.
 
-    `n_threads` is the number of threads unless the parameters have one. `is_cancelled` is called in each round.
+    All workers must call it. They exchange their addresses, and the errors in their data.
+
+    Parameters
+    ----------
+    cluster, selections, validation, rank, n_workers, host
+        As in :class:`Worker`.
+    exchange : callable
+        Gives a text of this worker to all workers, and returns those of all, by rank. It is called once.
+    n_threads, is_cancelled
+        As in :meth:`Worker.train`.
+
+    Returns
+    -------
+    Trained on the worker of rank 0, and None on the others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On all workers, for an error in the data of one of them, which the message names.
+    RuntimeError
+        On all workers, for any other error in the preparation of one of them.
     """
-    data, objective, validation = prepared
-    threads = cluster.backend.PARAMETERS["n_jobs"]
-    local = {threads: n_threads, **cluster.training.parameters}
-    with use_threads(local[threads]), communicator(tracker_address, rank), endpoint.connect(addresses) as network:
-        if objective is not None:
-            use_global_start(objective)
-        specification = replace(cluster.training, parameters={**local, **network})
-        trained = cluster.backend.train(
-            WorkerTraining(specification, data, objective, validation, is_cancelled=is_cancelled)
-        )
-    return trained if rank == 0 else None
+    failure: Exception | None = None
+    try:
+        worker = Worker(cluster, selections, validation, rank, n_workers, host)
+        own: Any = worker.addresses
+    except Exception as error:
+        failure = error
+        own = {"error": type(error).__name__, "message": str(error)}
+    answers = [json.loads(text) for text in exchange(json.dumps(own))]
+    for number, answer in enumerate(answers):
+        if isinstance(answer, dict):
+            kind = {"TypeError": TypeError, "ValueError": ValueError}.get(answer["error"], RuntimeError)
+            raise kind(f"worker {number}: {answer['message']}") from failure
+    try:
+        return worker.train(answers, n_threads, is_cancelled)
+    finally:
+        worker.wait()
 
 
 def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
@@ -194,10 +255,10 @@ def _validation(
         first = data.X[0][:1] if isinstance(data.X, list) else _safe_indexing(data.X, slice(0, 1))
         part = GroupedData(first, Relevance(np.zeros(1)), Queries.from_sizes([1]))
     metrics: list[BoundMetric] = []
-    for measure in cluster.training.metrics or cluster.default_measures[number : number + 1]:
+    for measure in cluster.training.metrics or (part.labels.default_measure(cluster.training.dcg),):
         assert isinstance(measure, Measure)
         own = measure.bind(part.labels.values, part.queries) if selections else None
-        metrics.append(GlobalMeasure(measure, part.queries, own))
+        metrics.append(collective.GlobalMeasure(measure, part.queries, own))
     return ValidationSet(cluster.names[number], part, metrics, is_training=cluster.names[number] == TRAINING)
 
 
@@ -209,35 +270,21 @@ def _assemble(selections: list[Selection]) -> GroupedData:
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     scores = None if parts[0].init_score is None else np.concatenate([part.init_score for part in parts])
     queries = Queries(Queries.from_sizes(sizes).indptr, ids)
-    records = [part.labels.values.records for part in parts if isinstance(part.labels, ClickRecords)]
-    labels: Labels
-    if records:
-        labels = ClickRecords(DocumentClicks(np.concatenate(records), queries))
-    else:
-        labels = Relevance(np.concatenate([part.labels.per_document for part in parts]))
+    labels = Relevance(np.concatenate([part.labels.per_document for part in parts]))
     return GroupedData(_features([part.X for part in parts]), labels, queries, weights, scores)
 
 
 def _grouped(part: Sequence[Any], chosen: Bools) -> GroupedData:
     """The chosen queries of one partition."""
     rows = as_rows(part)
-    labels, weights = labels_of(rows), None
-    data = group_data(TrainingFeatures().learn(rows.X), labels, rows.qid, init_score=rows.init_score)
-    given = GivenRows.of(data, labels, rows.qid)
+    X, labels = TrainingFeatures().learn(rows.X), as_labels(rows.relevance)
+    data = group_data(X, labels, rows.qid, init_score=rows.init_score)
     if rows.weights is not None:
-        weights = given.queries.group(np.asarray(rows.weights, dtype=np.float64))
-        weights = weights if given.kept is None else weights[given.kept]
-    if isinstance(data.labels, ClickRecords):
-        of_clicks = data.queries.repeat(data.labels.values.query_weights)
-        weights = of_clicks if weights is None else weights * of_clicks
-    data = replace(data, weights=weights)
-    chosen = chosen[given.query_numbers]
+        data = replace(data, weights=data.queries.group(np.asarray(rows.weights, dtype=np.float64)))
     return data if chosen.all() else data.take(chosen)
 
 
 def _features(blocks: list[Any]) -> Any:
     """Features of one worker: NumPy arrays stay a list, which the backends take without a copy."""
-    if is_pandas(blocks[0]):
-        return stack(blocks)
     same = all(isinstance(block, np.ndarray) and block.dtype == blocks[0].dtype for block in blocks)
     return blocks if len(blocks) > 1 and same else stack(blocks)
