@@ -262,7 +262,8 @@ def _show_values(request: Request, result: Any, changed: Mapping[str, str] | Non
             shown = [row[1:] for row in rows if row[0] in (printed_name(name), rows[0][0])]
             reports.show_table(shown)
             console.print()
-        sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
+        is_sum = any(getattr(measure, "summary", "mean") == "sum" for measure in measures.values())
+        sums = " Counts are sums." if is_sum else ""
         reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
     request.files.write_table(table, rows, n_texts)
 
