@@ -225,7 +225,7 @@ def base_name(text: str) -> str:
 def is_known(text: str) -> bool:
     """Whether a name begins with one of ours or of ir_measures, or is one of trec_eval."""
     is_of_trec_eval = text.rstrip("0123456789.") in _OF_TREC_EVAL
-    return is_of_trec_eval or text in _OF_TREC_EVAL or base_name(text) in ALL_MEASURES or base_name(text) in _ENTRIES
+    return is_of_trec_eval or base_name(text) in ALL_MEASURES or base_name(text) in _ENTRIES
 
 
 def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:

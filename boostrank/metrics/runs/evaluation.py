@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,9 +26,7 @@ from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasur
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
 from boostrank.metrics.registry import named_measures
-
-if TYPE_CHECKING:
-    from boostrank.metrics.runs.novelty import SubtopicJudgments
+from boostrank.metrics.runs.novelty import SubtopicJudgments
 
 TREC_EVAL = "trec_eval"
 #: How documents are treated that were retrieved, but not judged.
@@ -309,8 +307,6 @@ def join(
     ranking = ranking_of(was_retrieved, ranks.astype(np.float64), grouped)
     subtopics = None
     if with_subtopics:
-        from boostrank.metrics.runs.novelty import SubtopicJudgments
-
         subtopics = SubtopicJudgments(
             pd.Index(pairs[permutation]).get_indexer(pd.Index(judged)).astype(np.int64),
             pd.factorize(judgments[ITERATION])[0].astype(np.int64),
