@@ -115,9 +115,31 @@ def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
     assert predicted.shrink[0] > predicted.shrink[1]  # The first position has more of the clicks that are expected.
 
 
+def test_documents_that_were_never_shown_are_predicted():
+    log = ClickLog(QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9])
+    shown, prior = log.shown, np.linspace(0.1, 0.9, 12)
+    labels, others = (
+        br.ClickLabels(log, ("power", 1.0), "none", shrink=prior, not_shown=kind) for kind in ("predict", "irrelevant")
+    )
+    np.testing.assert_allclose(labels.targets(), np.where(shown, others.targets(), prior))
+    scores = -np.arange(12.0)
+    assert labels.kept is None
+    assert not labels.lacks_support.any()
+    assert br.clicks.evaluate(log=labels, scores=scores) == br.clicks.evaluate(log=others, scores=scores)
+    auto = br.ClickLabels(log, ("power", 1.0), shrink="auto", not_shown="predict")
+    with pytest.raises(ValueError, match="has no prediction yet: call with_prediction first"):
+        auto.targets()
+    predicted = auto.with_prediction(np.zeros(12)).targets()
+    assert predicted[2] == pytest.approx(predicted[3])  # Both have the mean of the positions below the list.
+    # Features say nothing here, so that the position alone makes them less relevant than the last one that was shown.
+    assert 0 < predicted[2] < predicted[1] < predicted[0]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"not_shown": "predict"}, "takes the prediction of shrink: .* got shrink=None"),
+        ({"not_shown": "predict", "shrink": "auto", "normalize": "sessions"}, "and normalize='sessions'"),
         ({"shrink": "yes"}, "shrink must be"),
         ({"shrink": [0.5] * 11}, "11 values"),
         ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\).*from 0.5 to 1.5"),
