@@ -126,7 +126,8 @@ def test_documents_that_were_never_shown_are_predicted():
     assert labels.kept is None
     assert not labels.lacks_support.any()
     assert br.clicks.evaluate(log=labels, scores=scores) == br.clicks.evaluate(log=others, scores=scores)
-    auto = br.ClickLabels(log, ("power", 1.0), shrink="auto", not_shown="predict")
+    auto = br.ClickLabels(log, ("power", 1.0), not_shown="predict")
+    assert auto.shrink == "auto"
     with pytest.raises(ValueError, match="has no prediction yet: call with_prediction first"):
         auto.targets()
     predicted = auto.with_prediction(np.zeros(12)).targets()
@@ -138,8 +139,7 @@ def test_documents_that_were_never_shown_are_predicted():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"not_shown": "predict"}, "takes the prediction of shrink: .* got shrink=None"),
-        ({"not_shown": "predict", "shrink": "auto", "normalize": "sessions"}, "and normalize='sessions'"),
+        ({"not_shown": "predict", "normalize": "sessions"}, "needs normalize='independent' or 'none'"),
         ({"shrink": "yes"}, "shrink must be"),
         ({"shrink": [0.5] * 11}, "11 values"),
         ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\).*from 0.5 to 1.5"),
