@@ -215,7 +215,7 @@ def evaluate(
     if model is None and hasattr(log, "log"):
         # ClickLabels, whose module imports this one.
         model, method, clip, not_shown, average = (getattr(log, name) for name in SETTINGS)
-        log = log.log
+        not_shown, log = "irrelevant" if not_shown == "predict" else not_shown, log.log
     check_log(log)
     name, dcg = _parse(measure, discount)
     estimator = model
