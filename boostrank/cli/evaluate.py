@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import typer
 
-from boostrank import displays
 from boostrank.cli import reports
 from boostrank.cli.documents import named_option, read_groups, read_judged, read_scores
 from boostrank.cli.options import (
@@ -39,6 +38,7 @@ from boostrank.comparison import compare_runs
 from boostrank.core.queries import Queries
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
+from boostrank.displays import PrecisionRecallDisplay
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile, reconcile_run
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
@@ -75,7 +75,7 @@ def evaluate(
     qrels: Annotated[Path | None, option(RUNS, "FILE", "Relevance judgments.")] = None,
     run: Annotated[
         list[Path] | None,
-        option(RUNS, "FILE", "Run, named by its tag or file; several runs are compared.", callback=from_pipes),
+        option(RUNS, "FILE", "Run, named by tag or file; several are compared.", callback=from_pipes),
     ] = None,
     baseline: Annotated[str | None, option(RUNS, "NAME", "Run to compare with; by default the first one.")] = None,
     unjudged: Annotated[
@@ -112,10 +112,7 @@ def evaluate(
     ] = None,
     output: OutputOption = None,
     per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv or .tsv file of the values of each query.")] = None,
-    plot: Annotated[
-        Path | None,
-        option(OUTPUT, "FILE", "Image of the precision by recall of a run, or of differences in the last measure."),
-    ] = None,
+    plot: Annotated[Path | None, option(OUTPUT, "FILE", "Image: precision by recall, or differences of runs.")] = None,
     queries_plot: QueriesPlotOption = None,
     layout: LayoutOption = None,
     explain: Annotated[
@@ -239,7 +236,7 @@ def _evaluate_run(request: Request, qrels: Path, run: Path) -> None:
         values: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by, per_query=True)
         request.files.write_per_query(values.reset_index())
     named = {run_names([run], [table.attrs["tag"]])[0]: table}
-    request.files.write_plot(lambda: displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings).figure_)
+    request.files.write_plot(lambda: PrecisionRecallDisplay.from_runs(judgments, named, **settings).figure_)
     if request.explained is not None:
         _print_reconciliation(reconcile_run(judgments, table, request.explained, **settings))
 
