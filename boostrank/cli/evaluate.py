@@ -75,7 +75,7 @@ def evaluate(
     qrels: Annotated[Path | None, option(RUNS, "FILE", "Relevance judgments.")] = None,
     run: Annotated[
         list[Path] | None,
-        option(RUNS, "FILE", "Run, named by its tag or file; several runs are compared.", callback=from_pipes),
+        option(RUNS, "FILE", "Run, named by tag or file; several are compared.", callback=from_pipes),
     ] = None,
     baseline: Annotated[str | None, option(RUNS, "NAME", "Run to compare with; by default the first one.")] = None,
     unjudged: Annotated[
@@ -112,10 +112,7 @@ def evaluate(
     ] = None,
     output: OutputOption = None,
     per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv or .tsv file of the values of each query.")] = None,
-    plot: Annotated[
-        Path | None,
-        option(OUTPUT, "FILE", "Image of the precision by recall of a run, or of differences in the last measure."),
-    ] = None,
+    plot: Annotated[Path | None, option(OUTPUT, "FILE", "Image: precision by recall, or differences of runs.")] = None,
     queries_plot: QueriesPlotOption = None,
     layout: LayoutOption = None,
     explain: Annotated[

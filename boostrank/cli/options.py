@@ -89,15 +89,15 @@ GainOption = Annotated[
     option(MEASURING, "exp2|linear", "Gain of a label y: 2^y - 1 (exp2, the default) or y."),
 ]
 ALL_MEASURES = (
-    f"Separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with its "
-    "conventions, such as AP, RR and P(rel=2)@5; or names of trec_eval, such as official and all_trec for many of them."
+    f"Separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures and "
+    "trec_eval with their conventions, such as AP, P(rel=2)@5, official."
 )
 EmptyOption = Annotated[
     Literal["zero", "one", "skip"] | None,
     option(
         MEASURING,
         "zero|one|skip",
-        "Value of a query without relevant documents (default zero; skip for auc, kendall_tau, agreement).",
+        "Value of a query without relevant documents (default zero; skip for auc, agreement, correlations).",
     ),
 ]
 RoundsOption = Annotated[int, option(TRAINING, "N", "Maximum number of boosting rounds.", min=1)]
