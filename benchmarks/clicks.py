@@ -174,7 +174,7 @@ def plot(table, path):
             # Side by side, so that markers at one number of sessions do not hide each other.
             where = line["sessions"] * 1.06 ** (number - (len(LINES) - 1) / 2)
             look = {"color": color, "marker": marker, "linestyle": dash, "markersize": 5.5, "linewidth": 1.5}
-            ax.plot(where, lost, label=method.replace("ours", "shrink='auto'"), **look)
+            ax.plot(where, lost, label=method.replace("ours", "not_shown='predict'"), **look)
         ax.set(xscale="log", yscale="log", ylim=(MIN_LOSS * 0.9, MAX_LOSS))
         ax.set_title(
             f"{data}, {policy} lists (full labels: {part.loc[FULL, 'ndcg@10']:.3f})", loc="left", fontsize="medium"
