@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import typer
 
-from boostrank import displays
 from boostrank.cli import reports
 from boostrank.cli.documents import named_option, read_groups, read_judged, read_scores
 from boostrank.cli.options import (
@@ -39,6 +38,7 @@ from boostrank.comparison import compare_runs
 from boostrank.core.queries import Queries
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
+from boostrank.displays import PrecisionRecallDisplay
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile, reconcile_run
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
@@ -239,7 +239,7 @@ def _evaluate_run(request: Request, qrels: Path, run: Path) -> None:
         values: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by, per_query=True)
         request.files.write_per_query(values.reset_index())
     named = {run_names([run], [table.attrs["tag"]])[0]: table}
-    request.files.write_plot(lambda: displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings).figure_)
+    request.files.write_plot(lambda: PrecisionRecallDisplay.from_runs(judgments, named, **settings).figure_)
     if request.explained is not None:
         _print_reconciliation(reconcile_run(judgments, table, request.explained, **settings))
 
