@@ -30,8 +30,6 @@ ONE_MACHINE_ONLY = {
     ),
     "monotone_constraints_method": "LightGBM's workers use 'basic' in place of others",
 }
-#: Values of these parameters that change nothing.
-NEUTRAL = (0, "", "basic")
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
@@ -67,7 +65,8 @@ def checked_settings(local: BoostedRanker, eval_set: Any, early_stopping_metric:
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
     for name, reason in ONE_MACHINE_ONLY.items():
         value = native.get(name)
-        if value is not None and not (np.isscalar(value) and value in NEUTRAL):
+        # These values change nothing.
+        if value is not None and not (np.isscalar(value) and value in (0, "", "basic")):
             raise ValueError(f"{name}={value!r} cannot be used on a cluster: {reason}. Use boostrank.LightGBMRanker")
     return settings
 
