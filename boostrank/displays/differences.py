@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostrank.displays import style
 from boostrank.displays.base import Display
-from boostrank.displays.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    axes,
-    few_ticks,
-    light_grid,
-    measure_name,
-    shortened,
-    wrapped,
-)
 from boostrank.inputs.arrays import Bools
 from boostrank.significance.paired_tests import LEVEL
 
@@ -69,25 +58,25 @@ class ComparisonDisplay(Display):
     baseline: str
 
     def _draw(self, ax: Any) -> Any:
-        table, measure = self.table, measure_name(self.measure)
+        table, measure = self.table, style.measure_name(self.measure)
         names, difference, rows = table.iloc[:, 0], table["difference"].to_numpy(), np.arange(len(table))
-        labels = [f"{wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)]
-        ax = axes(ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
+        labels = [f"{style.wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)]
+        ax = style.axes(ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
         is_baseline, outside = (names == self.baseline).to_numpy(), outliers(table)
         inside = ~is_baseline & ~outside
-        ax.axvline(0.0, color=GREY, linewidth=1)
+        ax.axvline(0.0, color=style.GREY, linewidth=1)
         # The interval need not be symmetric. `abs` is for rounding errors where an end equals the difference.
         sides = np.abs(table[["low", "high"]].to_numpy().T - difference)[:, inside]
         ax.errorbar(
-            difference[inside], rows[inside], xerr=sides, fmt="o", color=BLUE, capsize=3, markerfacecolor="white"
+            difference[inside], rows[inside], xerr=sides, fmt="o", color=style.BLUE, capsize=3, markerfacecolor="white"
         )
         filled = inside & (table["p_holm"] < LEVEL).to_numpy()
-        ax.plot(difference[filled], rows[filled], "o", color=BLUE, zorder=3)
-        ax.plot(difference[is_baseline], rows[is_baseline], "D", color=BLACK)
-        few_ticks(ax)
+        ax.plot(difference[filled], rows[filled], "o", color=style.BLUE, zorder=3)
+        ax.plot(difference[is_baseline], rows[is_baseline], "D", color=style.BLACK)
+        style.few_ticks(ax)
         for row in np.flatnonzero(outside):
             is_left, text = difference[row] < ax.get_xlim()[0], f"{difference[row]:+.4f}"
-            look = {"ha": "left" if is_left else "right", "va": "center", "fontsize": "small", "color": BLUE}
+            look = {"ha": "left" if is_left else "right", "va": "center", "fontsize": "small", "color": style.BLUE}
             place = {"x": 0.01 if is_left else 0.99, "y": row, "transform": ax.get_yaxis_transform()}
             ax.text(s=f"← {text}" if is_left else f"{text} →", **place, **look)
         ax.set_yticks(rows, labels)
@@ -95,9 +84,9 @@ class ComparisonDisplay(Display):
         # Two lines, because the names of rankers take much of the width.
         beyond = ";\narrows: beyond the limits of the axis" if outside.any() else ""
         ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval; filled: significant{beyond})")
-        title = f"{measure} (mean in brackets)\n{wrapped(f'compared with {self.baseline}', 40)}"
+        title = f"{measure} (mean in brackets)\n{style.wrapped(f'compared with {self.baseline}', 40)}"
         ax.set_title(title, fontsize="medium")
-        light_grid(ax, "x")
+        style.light_grid(ax, "x")
         return ax
 
 
@@ -133,17 +122,17 @@ class QueryDifferencesDisplay(Display):
     baseline: str
 
     def _draw(self, ax: Any) -> Any:
-        ax = axes(ax)
-        difference, measure = self.table["difference"].to_numpy(), measure_name(self.measure)
-        colors = np.where(difference < 0.0, ORANGE, BLUE)
+        ax = style.axes(ax)
+        difference, measure = self.table["difference"].to_numpy(), style.measure_name(self.measure)
+        colors = np.where(difference < 0.0, style.ORANGE, style.BLUE)
         ax.bar(np.arange(len(difference)), difference, width=1.0, color=colors, linewidth=0)
-        ax.axhline(0.0, color=GREY, linewidth=1)
+        ax.axhline(0.0, color=style.GREY, linewidth=1)
         worst = self.table[difference < 0.0].head(N_WORST)
         if len(worst):
             # At the left there are only bars that go down, from a line in the lower half.
             low, high = ax.get_ylim()
             ax.set_ylim(low, max(high, -low))
-            lines = [f"{row.difference:+.3f}  {shortened(row.query, 24)}" for row in worst.itertuples()]
+            lines = [f"{row.difference:+.3f}  {style.shortened(row.query, 24)}" for row in worst.itertuples()]
             text = "\n".join(["worst queries", *lines])
             ax.text(0.01, 0.99, text, transform=ax.transAxes, va="top", fontsize="small", linespacing=1.3)
         share, ties = np.mean(difference > 0.0), np.mean(difference == 0.0)
@@ -151,8 +140,8 @@ class QueryDifferencesDisplay(Display):
             f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, {1 - share - ties:.0%} worse"
         )
         ax.set_ylabel(f"difference in {measure}")
-        ax.set_title(wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium")
-        light_grid(ax)
+        ax.set_title(style.wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium")
+        style.light_grid(ax)
         return ax
 
 

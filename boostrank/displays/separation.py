@@ -12,18 +12,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.core.queries import Queries
 from boostrank.core.segments import Segments
+from boostrank.displays import style
 from boostrank.displays.base import PredictionDisplay, named
-from boostrank.displays.style import (
-    BLACK,
-    BLUE,
-    HEIGHT,
-    axes,
-    legend_below,
-    legend_height,
-    light_grid,
-    styles,
-    wrapped,
-)
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics import Measure, evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
@@ -113,13 +103,13 @@ class PrecisionRecallDisplay(PredictionDisplay):
         return cls(pd.DataFrame(found).set_axis(LEVELS)).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        names = [wrapped(name) for name in self.precision]
-        ax = axes(ax, HEIGHT + legend_height(names))
-        for name, values, style in zip(names, self.precision.to_numpy().T, styles(len(names)), strict=True):
-            ax.plot(LEVELS, values, label=name, markersize=5, **style._asdict())
+        names = [style.wrapped(name) for name in self.precision]
+        ax = style.axes(ax, style.HEIGHT + style.legend_height(names))
+        for name, values, marks in zip(names, self.precision.to_numpy().T, style.styles(len(names)), strict=True):
+            ax.plot(LEVELS, values, label=name, markersize=5, **marks._asdict())
         ax.set(xlabel="recall", ylabel="interpolated precision, mean over queries", ylim=(0.0, 1.03))
-        light_grid(ax)
-        legend_below(ax, ax.get_legend_handles_labels()[0])
+        style.light_grid(ax)
+        style.legend_below(ax, ax.get_legend_handles_labels()[0])
         return ax
 
 
@@ -182,12 +172,12 @@ class LabelScoresDisplay(PredictionDisplay):
         return cls(pd.DataFrame(rows, index=pd.Index(names, name="label"))).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        ax = axes(ax)
+        ax = style.axes(ax)
         boxes = [{**row, "label": f"{label:g}"} for label, row in self.table.drop(columns="documents").T.items()]
-        look = {"facecolor": BLUE, "alpha": 0.35}
-        ax.bxp(boxes, showfliers=False, patch_artist=True, boxprops=look, medianprops={"color": BLACK})
+        look = {"facecolor": style.BLUE, "alpha": 0.35}
+        ax.bxp(boxes, showfliers=False, patch_artist=True, boxprops=look, medianprops={"color": style.BLACK})
         ax.set(xlabel="label", ylabel="score minus the mean of its query")
-        light_grid(ax)
+        style.light_grid(ax)
         return ax
 
 
@@ -248,11 +238,11 @@ class LabelPairsDisplay(PredictionDisplay):
         return cls(shares, pairs).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        ax = axes(ax)
+        ax = style.axes(ax)
         ax.imshow(self.shares.to_numpy(), cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
         for (i, j), share in np.ndenumerate(self.shares.to_numpy()):
             if not np.isnan(share):
-                ax.text(j, i, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.6 else BLACK)
+                ax.text(j, i, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.6 else style.BLACK)
         ax.set_xticks(range(self.shares.shape[1]), [f"{label:g}" for label in self.shares.columns])
         ax.set_yticks(range(self.shares.shape[0]), [f"{label:g}" for label in self.shares.index])
         ax.set(xlabel="smaller label of the pair", ylabel="larger label")
