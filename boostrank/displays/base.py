@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
@@ -40,6 +40,9 @@ class Display(ABC):
 class PredictionDisplay(Display):
     """A display of scores, which its `from_predictions` takes."""
 
+    #: Whether the scores are those of one ranker, without a name, and not of several by name.
+    _takes_one: ClassVar[bool] = False
+
     @classmethod
     @abstractmethod
     def from_predictions(cls, *data: Any, **settings: Any) -> Self:
@@ -54,7 +57,7 @@ class PredictionDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            Or a mapping of names to fitted estimators.
+            Or a mapping of names to fitted estimators, where :meth:`from_predictions` takes scores by name.
         X, y, qid
             `qid` may be a column or the index of `X`, as in the rankers' `fit`.
         **settings
@@ -62,6 +65,8 @@ class PredictionDisplay(Display):
             class.
         """
         qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
+        if cls._takes_one:
+            return cls.from_predictions(y, estimator.predict(X), qid, **settings)
         rankers = named_estimators(estimator, settings.pop("name", None))
         return cls.from_predictions(y, {name: one.predict(X) for name, one in rankers.items()}, qid, **settings)
 

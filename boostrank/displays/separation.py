@@ -51,7 +51,6 @@ class PrecisionRecallDisplay(PredictionDisplay):
     """
 
     precision: pd.DataFrame
-    _takes_several: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(
@@ -143,7 +142,7 @@ class LabelScoresDisplay(PredictionDisplay):
     """
 
     table: pd.DataFrame
-    _takes_name: ClassVar[bool] = False
+    _takes_one: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(
@@ -208,7 +207,7 @@ class LabelPairsDisplay(PredictionDisplay):
 
     shares: pd.DataFrame
     pairs: pd.DataFrame
-    _takes_name: ClassVar[bool] = False
+    _takes_one: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(
