@@ -17,7 +17,7 @@ JUDGMENTS = [("q", 1, "a", 1), ("q", 2, "a", 1), ("q", 1, "b", 2), ("q", 2, "c",
 QRELS = pd.DataFrame(JUDGMENTS, columns=["query_id", "iteration", "doc_id", "relevance"])
 RUN = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}, "r": {"y": 3.0, "a": 1.0}}
 # Measures that tend to 0 with the cutoff, and others that depend on it beyond the end of the list.
-VANISHING = {"precision", "precision_ia", "sdcg"}
+VANISHING = {"f", "unj", "precision", "precision_ia", "sdcg"}
 LONG = {"compat", "inst", "insq", "bpm", "nerr8", "nerr10", "nerr11", "alpha_dcg", "err_ia", "nrbp"}
 MEASURES = [name for name, measure in ALL_MEASURES.items() if hasattr(measure, "k") and name != "click-dcg"]
 

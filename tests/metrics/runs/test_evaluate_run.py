@@ -51,6 +51,13 @@ def test_tied_documents_of_several_queries_are_ranked_by_decreasing_id():
         assert evaluate_run(qrels, run, "RR") == {"RR": pytest.approx(1 / position, abs=1e-15)}
 
 
+def test_a_query_in_two_places_is_ranked_by_score():
+    """Each place is sorted, but not both together."""
+    rows = [("1", "a", 5.0), ("2", "a", 4.0), ("1", "b", 6.0)]
+    run = pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    assert evaluate_run({"1": {"b": 1}, "2": {"a": 1}}, run, "RR") == {"RR": 1.0}
+
+
 @pytest.mark.parametrize("n_rows", [1, 5, 60])
 def test_documents_are_numbered_for_some_queries_at_a_time(n_rows, monkeypatch):
     """The lines of the queries are mixed, queries share documents, and one of them is in the judgments only."""
