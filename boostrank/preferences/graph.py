@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core.dcg import Ties, check_relevance, check_ties
 from boostrank.core.queries import Queries, rows_with_ids
 from boostrank.core.segments import ranges
-from boostrank.core.tables.html import html_table, range_text
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.frames import as_frame
 
@@ -165,14 +164,6 @@ class PreferenceGraph:
             f"PreferenceGraph(n_documents={self.n_documents}, n_queries={self.queries.n_queries}, "
             f"n_edges={self.n_edges})"
         )
-
-    def _repr_html_(self) -> str:
-        """Numbers of documents, queries and edges as an HTML table, for notebooks."""
-        rows = [["documents", f"{self.n_documents:,}"], ["queries", f"{self.queries.n_queries:,}"]]
-        rows += [["edges from a winner to a loser", f"{self.n_edges:,}"]]
-        rows += [["edges of a query", range_text(np.diff(self.grouped.indptr))]]
-        rows += [["weight of an edge", range_text(self.weights)]]
-        return html_table(rows, "PreferenceGraph", has_head=False)
 
     def __getitem__(self, rows: Any) -> PreferenceGraph:
         """The graph of some rows: a slice, a mask, or row numbers without repetition, in the sequence given."""

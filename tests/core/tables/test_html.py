@@ -117,20 +117,6 @@ def test_reconciliations():
     assert len(tables.tables[0]) > 5
 
 
-def test_preference_graphs():
-    graph = br.PreferenceGraph([1, 2, 1, 2, 1], [0, 0, 1], [2, 4, 3], weight=[1, 2, 4])
-    (table,) = Tables(graph._repr_html_()).tables
-    assert dict(table) == {
-        "documents": "5",
-        "queries": "2",
-        "edges from a winner to a loser": "3",
-        "edges of a query": "1 to 2, median 1.5",
-        "weight of an edge": "1 to 4, median 2",
-    }
-    (empty,) = Tables(br.PreferenceGraph([1, 1], [], [])._repr_html_()).tables
-    assert dict(empty)["weight of an edge"] == "none"
-
-
 @pytest.mark.parametrize("as_features", [np.asarray, sp.csr_matrix])
 def test_data_sets(as_features):
     data = br.Dataset(as_features(np.eye(5)), np.array([0.0, 1, 0, 2, 0]), np.array(["a", "b", "a", "b", "b"]))
