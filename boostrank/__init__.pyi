@@ -7,6 +7,7 @@ from . import model_selection as model_selection
 from . import preferences as preferences
 from . import serving as serving
 from . import significance as significance
+from . import spark as spark
 from . import surrogates as surrogates
 from . import theory as theory
 from .backends.lightgbm.callables import lightgbm_metric as lightgbm_metric
