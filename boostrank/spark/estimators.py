@@ -20,7 +20,7 @@ from pyspark.ml.util import (
     MLWriter,
 )
 from pyspark.sql import DataFrame, functions
-from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql.functions import pandas_udf
 
 from boostrank import rankers
 from boostrank.backends.base import Trained
