@@ -103,7 +103,7 @@ def tcp_bytes(without_ports):
 
 def record_allreduces(without_ports, dask_worker):
     """Let this worker record its state whenever boostrank calls the collective: once a round, and at the start."""
-    from boostrank.dask import collective
+    from boostrank.distributed import collective
 
     original = getattr(collective, "_unrecorded", collective._allreduce)
     collective._unrecorded = original

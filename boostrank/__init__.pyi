@@ -5,6 +5,7 @@ from . import displays as displays
 from . import metrics as metrics
 from . import model_selection as model_selection
 from . import preferences as preferences
+from . import ray as ray
 from . import serving as serving
 from . import significance as significance
 from . import spark as spark

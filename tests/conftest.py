@@ -69,7 +69,8 @@ def clueweb09_folds(shared_data):
     return br.read_letor_folds(shared_data / "ClueWeb09")
 
 
-@pytest.fixture(scope="module", params=["1", "0"], ids=["compiled", "numpy"])
+# With this scope the fixture ends with each test, and Hypothesis takes it.
+@pytest.fixture(scope="class", params=["1", "0"], ids=["compiled", "numpy"])
 def implementation(request):
     """Run a test with the compiled library, and with NumPy in its place."""
     with pytest.MonkeyPatch.context() as patch:
@@ -112,7 +113,8 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With several processes, all tests on Dask run in one of them, so that one cluster is enough.
+    """With several processes, all tests on Dask run in one of them, so that one cluster is enough; so do those on Ray
+    and on Spark.
 
     Tests of ranx run in one process too, because each process takes seconds to import it. The marker `xdist_group` is
     not used: with pytest 9.2, xdist 3.8 ignores it.
@@ -121,8 +123,9 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            if nodeid.startswith("tests/dask/"):
-                return "dask"
+            for engine in ("dask", "ray", "spark"):
+                if nodeid.startswith(f"tests/{engine}/"):
+                    return engine
             return "ranx" if "ranx" in nodeid else nodeid.partition("[")[0]
 
     return Scheduler(config, log)

@@ -17,6 +17,11 @@ def test_there_is_code_to_run():
     assert len(BLOCKS) == 3
 
 
+def test_each_command_stands_below_the_installation_that_it_needs():
+    shell = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    assert [block.splitlines()[0] for block in shell] == ["pip install -e .", 'pip install -e ".[test]"']
+
+
 @pytest.mark.filterwarnings("error")
 def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -486,27 +486,15 @@ def refuse_stopping(callback: Any) -> NoReturn:
 
 
 def import_backend(name: str) -> ModuleType:
-    """Import a boosting library; the ImportError of one that is missing says how to install it."""
+    """Import a boosting library, or a converter of its models; an ImportError says how to install the package."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"{name} is not installed or cannot be loaded ({error}): pip install {name}") from error
+        package = name.partition(".")[0]
+        raise ImportError(f"{package} is not installed or cannot be loaded ({error}): pip install {package}") from error
 
 
-def import_onnx_converter() -> tuple[ModuleType, type]:
-    """Import onnxmltools, which converts boosters to ONNX; returns the module and its type of a float32 matrix."""
-    try:
-        import onnxmltools
-        from onnxmltools.convert.common.data_types import FloatTensorType
-    except ImportError as error:
-        raise ImportError(f"ONNX needs the package onnxmltools ({error}): pip install onnxmltools") from error
-    return onnxmltools, FloatTensorType
-
-
-def import_treelite() -> ModuleType:
-    """Import treelite, which reads the trees of the models of both libraries."""
-    try:
-        import treelite
-    except ImportError as error:
-        raise ImportError(f"the export needs the package treelite ({error}): pip install treelite") from error
-    return treelite
+def onnx_inputs(n_features: int) -> list[tuple[str, Any]]:
+    """The inputs of models of ONNX, as onnxmltools takes them: a matrix "X" of float32."""
+    types = import_backend("onnxmltools.convert.common.data_types")
+    return [("X", types.FloatTensorType([None, n_features]))]

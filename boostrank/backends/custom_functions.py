@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostrank.backends.objectives.objective import Float32s
 from boostrank.core.dcg import DCG
@@ -17,7 +17,6 @@ from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import BoundMeasure, Measure, get_measure
-from boostrank.preferences import PreferenceGraph
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4
@@ -116,7 +115,8 @@ class CustomFunction:
         self.function, self._n_arguments = function, _n_arguments(function, self.argument, self.returns)
         self._name = _name(function)
 
-    def _with_data(self, labels: Any, queries: Queries, weights: Floats | None) -> Self:
+    def bind(self, labels: Any, queries: Queries, weights: Floats | None = None) -> Self:
+        """Bind the function to grouped labels; `weights` has the shape (n_documents,)."""
         bound = copy(self)
         bound._labels, bound.queries, bound._weights = labels, queries, weights
         return bound
@@ -134,12 +134,6 @@ class CustomMetric(CustomFunction):
     """
 
     argument, returns = "eval_metric", "(name, value, is_higher_better)"
-
-    def bind(
-        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: Floats | None = None
-    ) -> CustomMetric:
-        """Bind the metric to grouped labels; `weights` has the shape (n_documents,)."""
-        return self._with_data(labels, queries, weights)
 
     def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """The values of the bound metric at grouped scores; for each its name, the value, and whether higher is better.
@@ -183,10 +177,6 @@ class CustomObjective(CustomFunction):
     def takes_weights(self) -> bool:
         """Whether the function has an argument for weights."""
         return self._n_arguments > MIN_ARGUMENTS
-
-    def bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> CustomObjective:
-        """Bind the objective to grouped labels; `weights` has the shape (n_documents,)."""
-        return self._with_data(labels, queries, weights)
 
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian of the bound objective, float32, each of shape (n_documents,).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -187,29 +188,14 @@ class ProgressBar:
             self._console.print(self._line(now - self._start), soft_wrap=True)
 
     def _line(self, seconds: float) -> str:
-        text, left = self._text(), seconds / self._n_done * (self._total - self._n_done)
+        text, n_left = self._text(), self._total - self._n_done
+        passed, left = (timedelta(seconds=round(seconds * share)) for share in (1, n_left / self._n_done))
         return (
-            f"{self._title}: {self._n_done} of {self._total}{', ' if text else ''}{text}, "
-            f"{_duration(seconds)} since the start, about {_duration(left)} left for all of them"
+            f"{self._title}: {self._n_done} of {self._total}{', ' if text else ''}{text}, {passed} since the start, "
+            f"about {left} left for all of them"
         )
 
 
 def metric_text(last: tuple[str, float] | None) -> str:
     """A metric with its value, as text; empty for None."""
     return "" if last is None else f"{last[0]} {last[1]:.4f}"
-
-
-def _duration(seconds: float) -> str:
-    """A duration as text.
-
-    Examples
-    --------
-    >>> _duration(12), _duration(185), _duration(7800)
-    ('12 s', '3 min 05 s', '2 h 10 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

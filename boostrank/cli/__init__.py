@@ -21,10 +21,6 @@ EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, 
 
 def main() -> None:
     """Run the command line; after an error print a line that says what is wrong, and exit with code 2."""
-    if sys.argv[1:] == ["--version"]:
-        # The commands, whose import takes more than a second, are not needed.
-        sys.stdout.write(f"{versions()}\n")
-        sys.exit(0)
     try:
         from boostrank.cli.app import app
 

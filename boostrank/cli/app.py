@@ -91,13 +91,12 @@ class Commands(TyperGroup):
         return name, None if name is None else stoppable(load, "began")(name), others
 
 
-HELP = {"help_option_names": ["-h", "--help"]}
 # Plain text, as of most commands: rich's frames leave too little of a line to the descriptions.
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings=HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
 )
 

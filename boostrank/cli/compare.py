@@ -15,40 +15,9 @@ from threadpoolctl import threadpool_limits
 from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
 from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
-from boostrank.cli import reports
+from boostrank.cli import options, reports
 from boostrank.cli.documents import read_documents, read_folds
-from boostrank.cli.options import (
-    MEASURING,
-    OUTPUT,
-    RUNNING,
-    TRAINING,
-    BackendOption,
-    CategoricalOption,
-    DropOption,
-    EmptyOption,
-    FeaturesOption,
-    GainOption,
-    KOption,
-    LabelOption,
-    LayoutOption,
-    LeavesOption,
-    OutputOption,
-    QidOption,
-    QueriesPlotOption,
-    RateOption,
-    RoundsOption,
-    SeedOption,
-    console,
-    error_console,
-    from_pipe,
-    given,
-    make_rankers,
-    option,
-    parse_measures,
-    refuse_unused,
-    require_folder_of,
-    split_outside_brackets,
-)
+from boostrank.cli.options import MEASURING, OUTPUT, RUNNING, TRAINING, console, error_console, given, option
 from boostrank.cli.python_files import load_rankers
 from boostrank.cli.reports import OutputFiles, counted
 from boostrank.cli.tables import ColumnOptions
@@ -117,17 +86,17 @@ def compare(
         Path | None,
         typer.Argument(
             metavar="PATH",
-            callback=from_pipe,
+            callback=options.from_pipe,
             help="Folder of folds (Fold1/train.txt, vali.txt, test.txt, ..., or tables), or one file, which is divided "
             "by query; by default synthetic data.",
         ),
     ] = None,
-    qid: QidOption = None,
-    label: LabelOption = None,
-    features: FeaturesOption = None,
-    drop: DropOption = None,
-    categorical: CategoricalOption = None,
-    backend: BackendOption = "both",
+    qid: options.QidOption = None,
+    label: options.LabelOption = None,
+    features: options.FeaturesOption = None,
+    drop: options.DropOption = None,
+    categorical: options.CategoricalOption = None,
+    backend: options.BackendOption = "both",
     objectives: Annotated[
         str | None,
         option(
@@ -144,21 +113,21 @@ def compare(
             "Your own estimator, such as a CatBoostRanker, in a Python file, which is executed. May be repeated.",
         ),
     ] = None,
-    rounds: RoundsOption = 500,
+    rounds: options.RoundsOption = 500,
     patience: Annotated[int, option(TRAINING, "N", "Stop after N rounds without gain.", min=1)] = 30,
-    learning_rate: RateOption = 0.1,
-    leaves: LeavesOption = 15,
+    learning_rate: options.RateOption = 0.1,
+    leaves: options.LeavesOption = 15,
     measures: Annotated[
         str, option(MEASURING, "NAMES", "A table for each, as in ndcg@1,map,AP; boostrank evaluate -h lists all.")
     ] = "ndcg@10",
-    gain: GainOption = None,
-    empty: EmptyOption = None,
-    k: KOption = None,
+    gain: options.GainOption = None,
+    empty: options.EmptyOption = None,
+    k: options.KOption = None,
     folds: Annotated[
         int | None,
         option(RUNNING, "N", f"Folds of a file or synthetic data (default {DEFAULT_FOLDS}).", min=3),
     ] = None,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
     jobs: Annotated[
         int | None,
         option(
@@ -171,36 +140,30 @@ def compare(
     ] = None,
     results: Annotated[
         Path | None,
-        option(
-            RUNNING,
-            "FILE",
-            "Keeps finished trainings: the same command goes on.",
-            "--results",
-            "--resume",
-        ),
+        option(RUNNING, "FOLDER", "Keeps finished trainings: the same command goes on.", "--results", "--resume"),
     ] = None,
-    output: OutputOption = None,
+    output: options.OutputOption = None,
     plot: Annotated[
         Path | None,
         option(OUTPUT, "FILE", "Image of the differences in the last of --measures."),
     ] = None,
-    queries_plot: QueriesPlotOption = None,
+    queries_plot: options.QueriesPlotOption = None,
     html: Annotated[Path | None, option(OUTPUT, "FILE", "Report with tables, plots and settings.")] = None,
-    layout: LayoutOption = None,
+    layout: options.LayoutOption = None,
 ) -> None:
     """Train rankers on the same folds, and compare them on the test queries.
 
     Rankers but those of --ranker have equal settings and random trees. NDCG
     on the validation queries decides how many rounds each keeps.
     """
-    wanted = split_outside_brackets(measures)
+    wanted = options.split_outside_brackets(measures)
     has_expected = path is None and EXPECTED in wanted
     others = [name for name in wanted if not (has_expected and name == EXPECTED)]
-    chosen = parse_measures(",".join(others), given(gain=gain, empty=empty)) if others else {}
+    chosen = options.parse_measures(",".join(others), given(gain=gain, empty=empty)) if others else {}
     files = OutputFiles(output, plot, None, html, queries_plot)
     files.check()
     if results is not None:
-        require_folder_of(results)
+        options.require_folder_of(results)
     # The names are checked before the data are read, so that a wrong name is an error at once.
     names = objectives or (DATA_OBJECTIVES if path else SYNTHETIC_OBJECTIVES)
     names = all_objectives() if names == ALL else names
@@ -212,7 +175,7 @@ def compare(
         "learning_rate": learning_rate,
         "random_state": seed,
     }
-    ours, theirs = make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
+    ours, theirs = options.make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
     columns = ColumnOptions(qid, label, features, drop, categorical)
     parts, extra = _folds(path, columns, folds, seed)
     jobs = default_jobs(len(parts)) if jobs is None else jobs
@@ -235,7 +198,7 @@ def compare(
             results=results,
             progress=True,
         )
-    n_more = len(make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
+    n_more = len(options.make_rankers(all_objectives(), backend, {}, leaves)) if path and not objectives else 0
     _show(comparison, n_more)
     files.write_comparison(comparison, comparison.measures[-1], layout or "marks")
 
@@ -245,9 +208,9 @@ def _folds(
 ) -> tuple[list[Fold], dict[str, Callable[[Fold, Floats], Floats]]]:
     """The folds of a folder, a file or synthetic data, and measures that only these data have."""
     if path is None:
-        refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
+        options.refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
     elif path.is_dir():
-        refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
+        options.refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
         return read_folds(path, columns), {}
     n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
     if path is not None:

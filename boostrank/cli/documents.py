@@ -13,19 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from boostrank.cli import tables
 from boostrank.cli.options import refuse_unused
-from boostrank.cli.tables import (
-    CSV_SUFFIXES,
-    PARQUET_SUFFIXES,
-    ColumnOptions,
-    CsvFile,
-    TableFile,
-    listed,
-    looks_like_table,
-    open_table,
-    require_column,
-    split_names,
-)
+from boostrank.cli.tables import ColumnOptions
 from boostrank.core.weights import ID_COLUMNS, by_id
 from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
 from boostrank.datasets.letor_reader import LETOR_ENDINGS, find_folds
@@ -36,7 +26,7 @@ from boostrank.metrics import check_scores
 
 #: Columns of a table of scores.
 QID, SCORE = "qid", "score"
-_TABLE_ENDINGS = (*CSV_SUFFIXES, *(f"{suffix}.gz" for suffix in CSV_SUFFIXES), *PARQUET_SUFFIXES)
+_TABLE_ENDINGS = (*tables.CSV_SUFFIXES, *(f"{suffix}.gz" for suffix in tables.CSV_SUFFIXES), *tables.PARQUET_SUFFIXES)
 #: A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 
@@ -159,11 +149,11 @@ def read_documents(
     ([2.0, 0.0, 1.0], ['red shoe', 'red shoe', 'hat'])
     >>> folder.cleanup()
     """
-    table = open_table(path)
+    table = tables.open_table(path)
     if table is None:
         return _read_letor(path, [*columns.given, *(["--keep"] if others else [])], model)
     for name in others:
-        require_column("--keep", path, name, table.names)
+        tables.require_column("--keep", path, name, table.names)
     known = model.names if model is not None else None
     qid, label, features = columns.choose(
         path, table.names, needs_qid=needs_qid, needs_label=needs_label, known_features=known
@@ -176,7 +166,8 @@ def read_documents(
             f"the features of the model have no names: the columns of {path} are taken in their sequence, "
             f"{features[0]!r} as the first feature"
         )
-    categories = {*split_names(columns.categorical, table.names), *(model.categories if model is not None else ())}
+    of_model = () if model is None else model.categories
+    categories = {*tables.split_names(columns.categorical, table.names), *of_model}
     numbers = ({*features} - categories | {label}) - {qid}
     wanted = list(dict.fromkeys(name for name in (*features, qid, label, *others) if name is not None))
     frame = table.read(wanted, [name for name in wanted if name not in numbers])
@@ -194,7 +185,7 @@ def read_documents(
 
 def read_judged(path: Path, columns: ColumnOptions) -> tuple[Floats, NDArray[Any]]:
     """Read labels and query ids as :func:`read_documents` does, and of a table no other columns."""
-    table = open_table(path)
+    table = tables.open_table(path)
     if table is None:
         return _read_letor(path, columns.given, None).dataset[1:]
     qid, label, _ = columns.choose(path, table.names, known_features=[])
@@ -214,7 +205,7 @@ def _read_letor(path: Path, options: list[str], model: ModelFeatures | None) -> 
     try:
         X, y, qid = read_letor(path, n_features=None if model is None else model.n_features)
     except ValueError as error:
-        if looks_like_table(path):
+        if tables.looks_like_table(path):
             error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
     if model is not None and model.names is not None:
@@ -369,7 +360,7 @@ def read_groups(path: Path) -> pd.Series:
         If the file has other columns, a line has another number of fields, or a field is empty; if a query has
         different groups; and if the file is empty or not text in UTF-8. The message names the option and the file.
     """
-    table = CsvFile(path)
+    table = tables.CsvFile(path)
     if len(table.names) != 2 or len(set(table.names) & set(ID_COLUMNS)) != 1:
         raise ValueError(
             f"--by {path}: its first line must have the names of two columns, one of them {', '.join(ID_COLUMNS[:-1])} "
@@ -408,7 +399,7 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     ValueError
         If the file is neither, if a score is no finite number, or for other query ids.
     """
-    table = open_table(path)
+    table = tables.open_table(path)
     if table is not None:
         return _scores_of_table(table, qid)
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -418,10 +409,10 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     return check_scores([float(line) for line in lines if line.strip()])
 
 
-def _scores_of_table(table: TableFile, qid: NDArray[Any]) -> Floats:
+def _scores_of_table(table: tables.TableFile, qid: NDArray[Any]) -> Floats:
     path, names = table.path, table.names
     if SCORE not in names and len(names) != 1:
-        raise ValueError(f"{path} must have a column 'score'; {listed(names)}")
+        raise ValueError(f"{path} must have a column 'score'; {tables.listed(names)}")
     score = SCORE if SCORE in names else names[0]
     has_qid = QID in names and score != QID
     frame = table.read([QID, score] if has_qid else [score], {QID})

@@ -10,52 +10,26 @@ import typer
 
 from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.progress import BAR
+from boostrank.cli import options
 from boostrank.cli.documents import read_documents
-from boostrank.cli.options import (
-    MEASURING,
-    ROUNDS,
-    RUNNING,
-    TRAINING,
-    CategoricalOption,
-    DataPath,
-    DropOption,
-    FeaturesOption,
-    GainOption,
-    KOption,
-    LabelOption,
-    LeavesOption,
-    Library,
-    QidOption,
-    SeedOption,
-    console,
-    error_console,
-    given,
-    make_rankers,
-    option,
-    parse_measure,
-    refuse_unused,
-    require_folder_of,
-)
+from boostrank.cli.options import MEASURING, ROUNDS, RUNNING, TRAINING, console, error_console, given, option
 from boostrank.cli.reports import counted
 from boostrank.cli.tables import ColumnOptions
 from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
-# The options that choose a number of rounds, for messages.
-_CHOOSES_ROUNDS = "--validation, --validation-fraction or --rounds auto"
-
 
 def fit(
-    data: DataPath,
+    data: options.DataPath,
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="File to write the model to, in its library's format.")
     ],
-    qid: QidOption = None,
-    label: LabelOption = None,
-    features: FeaturesOption = None,
-    drop: DropOption = None,
-    categorical: CategoricalOption = None,
+    qid: options.QidOption = None,
+    label: options.LabelOption = None,
+    features: options.FeaturesOption = None,
+    drop: options.DropOption = None,
+    categorical: options.CategoricalOption = None,
     objective: Annotated[
         str,
         option(
@@ -65,12 +39,12 @@ def fit(
             "objective of the library (lambdarank), or auto, which chooses by cross-validation.",
         ),
     ] = DEFAULT_LOSS,
-    backend: Annotated[Library, option(TRAINING, "LIBRARY", "lightgbm or xgboost.")] = "lightgbm",
+    backend: Annotated[options.Library, option(TRAINING, "LIBRARY", "lightgbm or xgboost.")] = "lightgbm",
     learning_rate: Annotated[
         float | None,
         option(TRAINING, "X", "By default 0.05, more with few rounds; 0.1 for objectives of the library.", min=1e-6),
     ] = None,
-    leaves: LeavesOption = None,
+    leaves: options.LeavesOption = None,
     rounds: Annotated[
         str | None,
         option(
@@ -84,13 +58,6 @@ def fit(
         Path | None,
         option(ROUNDS, "FILE", "Queries to choose the number by (early stopping), with the columns of DATA."),
     ] = None,
-    validation_fraction: Annotated[
-        float | None,
-        option(ROUNDS, "X", "Share of the training queries to hold out for this instead.", min=0, max=1),
-    ] = None,
-    refit: Annotated[
-        bool, option(ROUNDS, None, "With --validation-fraction: then train on all queries.", "--refit")
-    ] = False,
     patience: Annotated[
         int | None,
         option(ROUNDS, "N", f"Stop after N rounds without gain; by default {DEFAULT_PATIENCE}.", min=1),
@@ -98,14 +65,14 @@ def fit(
     folds: Annotated[
         int | None, option(ROUNDS, "N", "Folds of --objective auto (by default 3) and --rounds auto (5).", min=2)
     ] = None,
-    gain: GainOption = None,
-    k: KOption = None,
+    gain: options.GainOption = None,
+    k: options.KOption = None,
     eval_metric: Annotated[
         str | None,
         option(MEASURING, "NAME", "Measure that chooses the rounds, such as map@10; by default NDCG."),
     ] = None,
     threads: Annotated[int | None, option(RUNNING, "N", "Number of threads; by default all processors.", min=1)] = None,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
 ) -> None:
     """Train a ranker, and save the model in its library's own format.
 
@@ -113,40 +80,31 @@ def fit(
     ids, one for the labels, and features in the other columns. The model
     keeps the names of the features.
     """
-    measure = parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
+    measure = options.parse_measure("--eval-metric", eval_metric, given(gain=gain)) if eval_metric else None
     if rounds not in (None, AUTO) and (not rounds.isdecimal() or int(rounds) < 1):
         raise ValueError(f"--rounds must be a number of at least 1, or auto; got {rounds!r}")
-    ways = {
-        "--rounds auto": rounds == AUTO,
-        "--validation": validation is not None,
-        "--validation-fraction": validation_fraction is not None,
-    }
-    chosen = [option for option, is_given in ways.items() if is_given]
-    if len(chosen) > 1:
-        raise ValueError(f"give either {chosen[0]} or {chosen[-1]}, by which the number of rounds is chosen")
-    uses_folds = AUTO in (rounds, objective)
-    if validation_fraction is None:
-        refuse_unused("--validation-fraction", refit=refit)
-    if not chosen:
-        refuse_unused(_CHOOSES_ROUNDS, patience=patience, eval_metric=None if uses_folds else eval_metric)
+    chooses_rounds, uses_folds = rounds == AUTO or validation is not None, AUTO in (rounds, objective)
+    if rounds == AUTO and validation is not None:
+        raise ValueError("give either --rounds auto or --validation, by which the number of rounds is chosen")
+    if not chooses_rounds:
+        needed = "--validation or --rounds auto"
+        options.refuse_unused(needed, patience=patience, eval_metric=None if uses_folds else eval_metric)
     if not uses_folds:
-        refuse_unused("--objective auto or --rounds auto", folds=folds)
+        options.refuse_unused("--objective auto or --rounds auto", folds=folds)
     settings = {
         **given(gain=gain, learning_rate=learning_rate),
         "n_estimators": rounds if rounds in (None, AUTO) else int(rounds),
-        "early_stopping_rounds": (patience or DEFAULT_PATIENCE) if chosen else None,
-        "validation_fraction": validation_fraction,
-        "refit": refit,
+        "early_stopping_rounds": (patience or DEFAULT_PATIENCE) if chooses_rounds else None,
         "cv": folds,
         "k": k,
         "n_jobs": threads,
         "random_state": seed,
     }
-    rankers = make_rankers(objective, backend, settings, leaves)
+    rankers = options.make_rankers(objective, backend, settings, leaves)
     if len(rankers) != 1:
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
-    require_folder_of(model)
+    options.require_folder_of(model)
     documents = read_documents(data, ColumnOptions(qid, label, features, drop, categorical))
     dataset = documents.dataset
     parts = None
@@ -171,13 +129,11 @@ def _results(ranker: Any, has_validation: bool) -> Iterator[str]:
         metric, n_rounds = table["metric"][chosen], int(table["n_rounds"][chosen])
         value, n_trained = table["mean_test_score"][chosen], int(table["rounds_trained"][chosen])
         yield f"cross-validation: {metric} {value:.4f} with {_of_rounds(ranker, n_rounds, n_trained)}, mean over folds"
-    if has_validation or ranker.validation_fraction is not None:
+    if has_validation:
         ((name, curves),) = ranker.evals_result_.items()
         metric, curve = next(iter(curves.items()))
         value, n_rounds = ranker.best_score_[name][metric], ranker.best_iteration_
         yield f"validation: {metric} {value:.4f} with {_of_rounds(ranker, n_rounds, len(curve))}"
-    if ranker.refit:
-        yield f"trained again on all queries with {counted(ranker.best_iteration_, 'round')}"
 
 
 def _of_rounds(ranker: Any, n_best: int, n_trained: int) -> str:

@@ -9,19 +9,9 @@ from typing import Annotated
 import pandas as pd
 
 from boostrank.backends.models import require_file
+from boostrank.cli import options
 from boostrank.cli.documents import QID, SCORE, ModelFeatures, read_documents
-from boostrank.cli.options import (
-    COLUMNS,
-    OUTPUT,
-    DataPath,
-    DropOption,
-    FeaturesOption,
-    ModelPath,
-    QidOption,
-    option,
-    refuse_unused,
-    require_folder_of,
-)
+from boostrank.cli.options import COLUMNS, OUTPUT, option
 from boostrank.cli.tables import ColumnOptions, is_table_name, open_table, split_names, write_table_file
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.files import write_atomically
@@ -29,11 +19,11 @@ from boostrank.rankers import LightGBMRanker, XGBoostRanker
 
 
 def predict(
-    model: ModelPath,
-    data: DataPath,
-    qid: QidOption = None,
-    features: FeaturesOption = None,
-    drop: DropOption = None,
+    model: options.ModelPath,
+    data: options.DataPath,
+    qid: options.QidOption = None,
+    features: options.FeaturesOption = None,
+    drop: options.DropOption = None,
     keep: Annotated[
         list[str] | None, option(COLUMNS, "NAMES", "Columns to copy to an output that is a table, such as ids.")
     ] = None,
@@ -55,13 +45,13 @@ def predict(
     """
     makes_table = output is not None and is_table_name(output)
     if not makes_table:
-        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid, keep=keep)
+        options.refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid, keep=keep)
     if output is not None:
-        require_folder_of(output)
+        options.require_folder_of(output)
     ranker = ranker_of_file(model).load_model(model)
     known = ModelFeatures.of(ranker)
     if known.names is not None:
-        refuse_unused("a model without names of features", features=features, drop=drop)
+        options.refuse_unused("a model without names of features", features=features, drop=drop)
     file = open_table(data)
     kept = split_names(keep, file.names if file is not None else [])
     columns = ColumnOptions(qid, None, features, drop)

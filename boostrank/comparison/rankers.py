@@ -89,13 +89,13 @@ def compare(
         its threads, if the ranker has no setting for threads, because threads that outnumber the processors slow both
         libraries tenfold. The result does not depend on `n_jobs`.
     results : str or os.PathLike, optional
-        File that keeps the result of each training as soon as it ends: an interrupted comparison goes on where it
-        stopped if it is called again. A training in the file is not run again if the names of ranker and fold, the data
-        of the fold, the class and all parameters of the ranker, and the versions of boostrank and of the libraries are
-        the same. Of classes and functions in other files, the content of the file must be the same too; modules that
+        Folder that keeps the result of each training as soon as it ends: an interrupted comparison goes on where it
+        stopped if it is called again. A training in it is not run again if the names of ranker and fold, the data of
+        the fold, the class and all parameters of the ranker, and the versions of boostrank and of the libraries are the
+        same. Of classes and functions in other files, the content of the file must be the same too; modules that
         the file imports are not looked at. A ranker with a parameter that cannot be hashed, such as a lambda
         expression, is always trained. Measures are computed anew, so that they may be changed. Several comparisons may
-        use one file.
+        use one folder.
     progress : bool, default False
         True shows the progress on standard error: a bar with the time left on a terminal, and a line for every ten
         seconds elsewhere.
@@ -118,14 +118,14 @@ def compare(
     ValueError
         If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid, or tests a query in
         two folds; if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure
-        needs, if `results` is a file with other content, and as :func:`boostrank.get_measure` for `measures`.
+        needs, if a file in `results` is damaged, and as :func:`boostrank.get_measure` for `measures`.
     OSError
-        If the file `results` cannot be read or written, and if the process of a training ends unexpectedly.
+        If the folder `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
     Warns
     -----
     UserWarning
-        If lines of `results` are damaged, or have trainings of the same names with other data, settings or versions.
+        If `results` has trainings of the same names with other data, settings or versions.
         These are trained again.
 
     Examples

@@ -1,8 +1,7 @@
-"""A file that keeps the result of each training, so that an interrupted comparison can go on."""
+"""A folder that keeps the result of each training, so that an interrupted comparison can go on."""
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 import os
@@ -19,9 +18,10 @@ from sklearn.base import clone
 from boostrank.clicks import ClickLabels
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Floats
+from boostrank.inputs.files import write_atomically
 
-#: First line of a file of results.
-HEADER = {"file": "results of boostrank compare, one training a line", "format": 2}
+# Number of the format of the files, which are not read by versions with another one.
+FORMAT = 3
 # Parameters that change how long a training takes and what it prints, and not its model.
 WITHOUT_INFLUENCE = frozenset(
     ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
@@ -41,20 +41,17 @@ class TrainingResult(NamedTuple):
         Scores of the rows of the fold to test on.
     rounds : float
         Number of boosting rounds that predictions use, NaN for an estimator that has none.
-    seconds : float
-        Time of the training and the prediction.
     curve : dict of str to list of float
         Result of :func:`boostrank.model_selection.estimators.recorded_curve`.
     """
 
     scores: Floats
     rounds: float
-    seconds: float
     curve: dict[str, list[float]]
 
 
 class TrainingIdentity(NamedTuple):
-    """All that a training must have in common with one in the file to have its result.
+    """All that a training must have in common with one in the folder to have its result.
 
     Attributes
     ----------
@@ -76,76 +73,44 @@ class TrainingIdentity(NamedTuple):
 
 
 class SavedResults:
-    """The trainings in a file of results: one of JSON in each line, below a first line that says what the file is.
+    """The trainings in a folder of results: a file of JSON for each, which is written at once.
 
-    A line that is incomplete or damaged is ignored, so that its training is run again. Lines are only appended.
+    The name of a file is a hash of the names of ranker and fold, and a hash of the identity of the training.
 
     Parameters
     ----------
-    path : str or os.PathLike
-        File that is created if there is none.
-
-    Attributes
-    ----------
-    damaged_lines : list of int
-        Numbers of the lines that are ignored, counted from 1.
-
-    Raises
-    ------
-    ValueError
-        If there is such a file, and it is no file of results.
-    OSError
-        If the file cannot be read or written.
+    folder : str or os.PathLike
+        Folder that is made if there is none, in a folder that exists.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.damaged_lines: list[int] = []
-        self._results: dict[TrainingIdentity, TrainingResult] = {}
-        # A file that cannot be written is an error before the first training, not after it.
-        with open(self.path, "ab"):
-            pass
-        with open(self.path, "rb") as file:
-            head = file.readline()
-            if head and head.strip() != json.dumps(HEADER).encode():
-                raise ValueError(
-                    f"{str(path)!r} is no file of results of this version of boostrank: it is left as it is; give the "
-                    "name of another file or of none"
-                )
-            for number, line in enumerate(file, 2):
-                self._read(number, line)
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        # A folder that cannot be made is an error before the first training, not after it.
+        self.folder.mkdir(exist_ok=True)
 
     def find(self, identity: TrainingIdentity) -> TrainingResult | None:
-        """The result of a training; None if the file has none of the same data, settings and versions."""
-        return self._results.get(identity)
+        """The result of a training; None if the folder has none of the same data, settings and versions."""
+        path = self._path(identity)
+        if not path.exists():
+            return None
+        try:
+            values = json.loads(path.read_text("utf-8"))
+            return TrainingResult(np.array(values["scores"]), values["rounds"], values["curve"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{str(path)!r} is damaged: delete it, and its training will be run again") from error
 
     def has_other(self, identity: TrainingIdentity) -> bool:
-        """Whether the file has a training of the same ranker and fold, which may differ in all else."""
-        return any(known[:2] == identity[:2] for known in self._results)
+        """Whether the folder has a training of the same ranker and fold, which may differ in all else."""
+        return any(self.folder.glob(f"{_hash(identity[:2])}-*.json"))
 
     def add(self, identity: TrainingIdentity, result: TrainingResult) -> None:
-        """Append the result of a training."""
-        scores = base64.b64encode(result.scores.tobytes()).decode()
-        values = {**result._asdict(), "seconds": round(result.seconds, 3), "scores": scores}
-        with open(self.path, "ab+") as file:
-            # The file may have been deleted or emptied in the meantime.
-            start = f"{json.dumps(HEADER)}\n" if file.tell() == 0 else ""
-            if not start:
-                file.seek(-1, os.SEEK_END)
-                # An interrupted run may have left its last line incomplete.
-                start = "" if file.read() == b"\n" else "\n"
-            file.write(f"{start}{json.dumps(identity._asdict() | values)}\n".encode())
+        """Write the result of a training."""
+        text = json.dumps({**identity._asdict(), **result._asdict(), "scores": result.scores.tolist()})
+        self.folder.mkdir(exist_ok=True)
+        write_atomically(self._path(identity), lambda path: Path(path).write_text(text, encoding="utf-8"))
 
-    def _read(self, number: int, line: bytes) -> None:
-        try:
-            values = json.loads(line)
-            identity = TrainingIdentity(*(values[name] for name in TrainingIdentity._fields))
-            scores = np.frombuffer(base64.b64decode(values["scores"])).copy()
-            # Files of earlier versions have no curves.
-            curve = values.get("curve", {})
-            self._results[identity] = TrainingResult(scores, values["rounds"], values["seconds"], curve)
-        except (ValueError, TypeError, KeyError):
-            self.damaged_lines.append(number)
+    def _path(self, identity: TrainingIdentity) -> Path:
+        return self.folder / f"{_hash(identity[:2])}-{_hash((FORMAT, *identity))}.json"
 
 
 def data_hash(fold: Fold) -> str:

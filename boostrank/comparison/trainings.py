@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -50,7 +49,7 @@ def run_trainings(
 ) -> Generator[tuple[int, TrainingResult, bool], None, None]:
     """Yield the number of each training, its result, and whether it was saved: first the saved ones, then as they end.
 
-    A result that is not saved yet is appended to the file before it is yielded.
+    A result that is not saved yet is written to the folder before it is yielded.
     """
     identities: list[TrainingIdentity | None] = [None] * len(trainings)
     if saved is not None:
@@ -88,14 +87,11 @@ def _identity(training: Training, hashes: dict[int, str | None]) -> TrainingIden
 
 
 def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity | None]) -> None:
-    """Warn of lines that are damaged, and of saved trainings of the same names that differ in something else."""
-    if saved.damaged_lines:
-        numbers = ", ".join(map(str, saved.damaged_lines))
-        warn(f"{saved.path}: damaged, and therefore ignored: line {numbers}")
+    """Warn of saved trainings of the same names that differ in something else."""
     n_others = sum(one is not None and saved.find(one) is None and saved.has_other(one) for one in identities)
     if n_others:
         warn(
-            f"{saved.path} has {n_others} of these trainings with other data, settings or versions: they are not "
+            f"{saved.folder} has {n_others} of these trainings with other data, settings or versions: they are not "
             "used, and the trainings are run"
         )
 
@@ -138,7 +134,7 @@ def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingR
 
 
 def _trained(training: Training) -> TrainingResult:
-    fold, start = training.fold, time.perf_counter()
+    fold = training.fold
     assert fold.validation is not None
     try:
         fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
@@ -149,4 +145,4 @@ def _trained(training: Training) -> TrainingResult:
     except Exception as error:
         error.add_note(f"while {training.name} was trained on {fold.name}")
         raise
-    return TrainingResult(scores, n_rounds(fitted), time.perf_counter() - start, recorded_curve(fitted))
+    return TrainingResult(scores, n_rounds(fitted), recorded_curve(fitted))

@@ -19,16 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Trained
 from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
-from boostrank.dask.partitions import (
-    Partitions,
-    check_columns,
-    colocate_queries,
-    columns_to_colocate,
-    find_lazy_qid,
-    is_collection,
-    refuse_clicks,
-    submit,
-)
+from boostrank.dask import partitions
 from boostrank.dask.workers import PlacedSelection, find_client, train_on_workers
 from boostrank.distributed.fitting import check_n_documents, checked_settings, fit_local, specify
 from boostrank.distributed.rows import as_rows
@@ -192,10 +183,10 @@ class DaskRanker(BaseEstimator):
         features, random_state = TrainingFeatures(), settings.random_state()
         per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
         parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
-        X, qid = columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
-        check_columns(features, X, reset=True)
+        X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
+        partitions.check_columns(features, X, reset=True)
         client = find_client(self.client)
-        data = colocate_queries(client, X, y, qid, sample_weight, init_score)
+        data = partitions.colocate_queries(client, X, y, qid, sample_weight, init_score)
         check_n_documents(settings.backend, data.n_documents)
         validation = []
         for i, part in enumerate(parts):
@@ -233,11 +224,11 @@ class DaskRanker(BaseEstimator):
             of the local ranker.
         """
         check_is_fitted(self)
-        if not is_collection(X):
+        if not partitions.is_collection(X):
             return self.local.predict(X, **options)
         local = self.to_local()
         has_qid_feature = QID in getattr(local, "feature_names_in_", ())
-        check_columns(local, X if has_qid_feature else find_lazy_qid(X, None)[0])
+        partitions.check_columns(local, X if has_qid_feature else partitions.find_lazy_qid(X, None)[0])
         return _predict_lazily(local, X, options)
 
     # For help() and metadata routing.
@@ -277,19 +268,19 @@ class DaskRanker(BaseEstimator):
         ValueError
             For weights and collections, and as the local ranker's `score`.
         """
-        if not is_collection(X):
+        if not partitions.is_collection(X):
             return self.local.score(X, y, qid, sample_weight)
         if sample_weight is not None:
             raise ValueError(
                 "score on Dask collections does not take sample_weight: compute predict(X), labels and query ids, and "
                 "pass them to boostrank.ndcg_score with sample_weight"
             )
-        refuse_clicks(y)
-        _, qid = find_lazy_qid(X, qid)
+        partitions.refuse_clicks(y)
+        _, qid = partitions.find_lazy_qid(X, qid)
         qid = require_qid(qid, f"{type(self).__name__}.score")
         client, measure = find_client(self.client), NDCG(k=self.k, gain=self.gain, discount=self.discount)
-        colocated = colocate_queries(client, self.predict(X), y, qid)
-        sums = [submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
+        colocated = partitions.colocate_queries(client, self.predict(X), y, qid)
+        sums = [partitions.submit(client, part.worker, _sum_of_measure, part.rows, measure) for part in colocated.parts]
         return float(sum(client.gather(sums)) / colocated.n_queries)
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
@@ -319,13 +310,13 @@ def _is_of_local(name: str) -> bool:
 
 def _colocate_part(client: Client, part: EvalPart, features: TrainingFeatures) -> list[PlacedSelection]:
     """One validation set, with each of its queries on one worker."""
-    X, qid = columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set")
-    check_columns(features, X)
-    data = colocate_queries(client, X, part.y, qid, init_score=part.init_score)
+    X, qid = partitions.columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set")
+    partitions.check_columns(features, X)
+    data = partitions.colocate_queries(client, X, part.y, qid, init_score=part.init_score)
     return _selections(data, np.ones(data.n_queries, dtype=bool))
 
 
-def _selections(data: Partitions, chosen: Bools) -> list[PlacedSelection]:
+def _selections(data: partitions.Partitions, chosen: Bools) -> list[PlacedSelection]:
     """The chosen queries of each partition that has any."""
     return [
         PlacedSelection(worker, [rows, chosen[queries]])

@@ -209,13 +209,10 @@ def _send(
     sizes = client.gather([submit(client, worker, _num_samples, part) for worker, part in zip(workers, X, strict=True)])
     check_lengths(X=sum(sizes), **{name: len(values) for name, values in columns.items()})
     pieces = {name: np.split(values, np.cumsum(sizes)[:-1]) for name, values in columns.items()}
-    sent: dict[str, list[Any]] = {name: [None] * len(X) for name in columns}
-    for worker in sorted(set(workers)):
-        places = [(name, i) for name in columns for i in range(len(X)) if workers[i] == worker]
-        futures = client.scatter([pieces[name][i] for name, i in places], workers=[worker], hash=False)
-        for (name, i), future in zip(places, futures, strict=True):
-            sent[name][i] = future
-    return sent
+    return {
+        name: [client.scatter(one, workers=[worker], hash=False) for one, worker in zip(parts, workers, strict=True)]
+        for name, parts in pieces.items()
+    }
 
 
 def _blocks(values: Any, X: Any) -> list[Any]:

@@ -16,15 +16,11 @@ from urllib.parse import urlparse
 from distributed import Client, Future, MultiLock, get_client, get_worker, wait
 
 from boostrank.backends.base import Trained
-from boostrank.distributed.collective import Endpoint, Tracker
-from boostrank.distributed.training import ClusterSpecification, Prepared, prepare, train
+from boostrank.distributed.collective import CONSEQUENCES, ERROR_SECONDS
+from boostrank.distributed.training import ClusterSpecification, Worker
 
 #: Seconds between two checks for lost workers.
 POLL_SECONDS = 2.0
-#: Once a worker has failed, the others get this many seconds to raise their own errors.
-ERROR_SECONDS = 15.0
-#: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
-CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 
 class PlacedSelection(NamedTuple):
@@ -76,48 +72,27 @@ def train_on_workers(
     watched = [_distribute(part, workers) for part in validation]
     # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
     with MultiLock(names=workers, client=client):
-        arguments = [(cluster, by_worker[worker], [part.get(worker, []) for part in watched]) for worker in workers]
-        prepared = _run(client, prepare, arguments, workers)
-        # The client does not wait for these: each training needs all addresses, so that it begins when all exist, and
-        # an error of one endpoint is the error of all trainings.
-        settings = [(host, cluster.training.parameters) for host in hosts]
-        endpoints = _submit(client, cluster.endpoint, settings, workers)
-        addresses = _submit(client, getattr, [(endpoint, "address") for endpoint in endpoints], workers)
-        tracker, tracker_address = None, None
-        if len(workers) > 1:
-            (tracker,) = _submit(client, Tracker, [(hosts[0], len(workers))], workers[:1])
-            (tracker_address,) = _submit(client, getattr, [(tracker, "address")], workers[:1])
-        tasks = [
-            (cluster, part, endpoint, addresses, tracker_address, rank, tracker if rank == 0 else None)
-            for rank, (part, endpoint) in enumerate(zip(prepared, endpoints, strict=True))
+        arguments = [
+            (cluster, by_worker[worker], [part.get(worker, []) for part in watched], rank, len(workers), hosts[rank])
+            for rank, worker in enumerate(workers)
         ]
+        prepared = _run(client, Worker, arguments, workers)
+        addresses = _submit(client, getattr, [(one, "addresses") for one in prepared], workers)
+        tasks = [(one, addresses) for one in prepared]
         trained: Trained = _result(client, _run(client, _train, tasks, workers)[0], workers[0])
     return trained
 
 
-def _train(
-    cluster: ClusterSpecification,
-    prepared: Prepared,
-    endpoint: Endpoint,
-    addresses: list[str],
-    tracker_address: dict[str, Any] | None,
-    rank: int,
-    _tracker: Tracker | None,
-) -> Trained | None:
-    """Train on this worker until Dask cancels its task.
-
-    `_tracker` is not used, but keeps the tracker alive on its worker until the training ends, also if Dask releases it
-    earlier.
-    """
-    worker = get_worker()
-    tasks, key = worker.state.tasks, worker.get_current_task()
+def _train(worker: Worker, addresses: list[Any]) -> Trained | None:
+    """Train on this worker until Dask cancels its task."""
+    process = get_worker()
+    tasks, key = process.state.tasks, process.get_current_task()
 
     def is_cancelled() -> bool:
         task = tasks.get(key)
         return task is None or task.state == "cancelled"
 
-    arguments = cluster, prepared, endpoint, addresses, tracker_address, rank
-    return train(*arguments, n_threads=worker.state.nthreads, is_cancelled=is_cancelled)
+    return worker.train(addresses, process.state.nthreads, is_cancelled)
 
 
 def _distribute(selections: list[PlacedSelection], workers: list[str]) -> dict[str, list[Any]]:

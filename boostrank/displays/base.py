@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -40,10 +40,6 @@ class Display(ABC):
 class PredictionDisplay(Display):
     """A display of scores, which its `from_predictions` takes."""
 
-    #: Whether `from_predictions` takes a name of the ranker, and whether it takes the scores of several.
-    _takes_name: ClassVar[bool] = True
-    _takes_several: ClassVar[bool] = False
-
     @classmethod
     @abstractmethod
     def from_predictions(cls, *data: Any, **settings: Any) -> Self:
@@ -58,7 +54,7 @@ class PredictionDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            Or a mapping of names to fitted estimators, if :meth:`from_predictions` takes a mapping of names to scores.
+            Or a mapping of names to fitted estimators.
         X, y, qid
             `qid` may be a column or the index of `X`, as in the rankers' `fit`.
         **settings
@@ -66,16 +62,8 @@ class PredictionDisplay(Display):
             class.
         """
         qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
-        scores: Any
-        if isinstance(estimator, Mapping):
-            if not cls._takes_several:
-                raise ValueError(f"estimator must be one ranker; got a mapping of {len(estimator)}")
-            scores = {name: one.predict(X) for name, one in estimator.items()}
-        else:
-            scores = estimator.predict(X)
-            if cls._takes_name:
-                settings["name"] = settings.get("name") or type(estimator).__name__
-        return cls.from_predictions(y, scores, qid, **settings)
+        rankers = named_estimators(estimator, settings.pop("name", None))
+        return cls.from_predictions(y, {name: one.predict(X) for name, one in rankers.items()}, qid, **settings)
 
 
 def named(values: Any, name: str | None, default: str) -> dict[str, Any]:

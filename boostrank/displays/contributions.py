@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from boostrank.displays import style
 from boostrank.displays.base import Display
-from boostrank.displays.style import (
-    BLUE,
-    DARK,
-    GREY,
-    ORANGE,
-    axes,
-    few_ticks,
-    light_grid,
-    shortened,
-    wrapped,
-)
 from boostrank.inputs.checks import check_count
 from boostrank.rankers.explanations import Explanation, explain, feature_text, number_format, value_text
 
@@ -84,26 +74,27 @@ class ContributionDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         found, summary = self.explanation, self.explanation.summary(self.n_features)
-        is_pair, query = len(found.ranks) == 2, f"query {shortened(found.query, 30)}"
+        is_pair, query = len(found.ranks) == 2, f"query {style.shortened(found.query, 30)}"
         differences = summary["difference"].to_numpy(dtype=np.float64)
         start, total = (0.0, found.difference) if is_pair else (found.expected_score, found.scores[0])
         ends = start + np.cumsum(differences)
         starts = np.append(start, ends[:-1])
         last = len(ends)
-        ax = axes(ax, 1.5 + 0.32 * (last + 1))
-        for sign, look in ((1, {"color": BLUE}), (-1, {"facecolor": "none", "edgecolor": ORANGE, "hatch": "////"})):
+        ax = style.axes(ax, 1.5 + 0.32 * (last + 1))
+        hatched = {"facecolor": "none", "edgecolor": style.ORANGE, "hatch": "////"}
+        for sign, look in ((1, {"color": style.BLUE}), (-1, hatched)):
             rows = np.flatnonzero(differences * sign > 0)
             ax.barh(rows, differences[rows], left=starts[rows], height=0.6, **look)
-        ax.barh(last, total, height=0.6, color=DARK)
+        ax.barh(last, total, height=0.6, color=style.DARK)
         # Thin lines show that a bar begins where the one above it ends.
-        ax.vlines(ends, np.arange(last), np.arange(1, last + 1), color=GREY, linewidth=0.8)
-        ax.axvline(0.0, color=GREY, linewidth=1)
+        ax.vlines(ends, np.arange(last), np.arange(1, last + 1), color=style.GREY, linewidth=0.8)
+        ax.axvline(0.0, color=style.GREY, linewidth=1)
         if is_pair:
             a, b = found.ranks
             title = f"{query}: why rank {a} is {'above' if a < b else 'below'} rank {b}"
             label = f"score of rank {a} minus score of rank {b}\n(in brackets: values at rank {a} | rank {b})"
         else:
-            ax.axvline(start, color=GREY, linewidth=1, linestyle="--")
+            ax.axvline(start, color=style.GREY, linewidth=1, linestyle="--")
             title = f"{query}: the score of the document at rank {found.ranks[0]}"
             label = "score; dashed: the expected score\n(in brackets: value of the feature)"
         number = number_format([*differences, total])
@@ -113,21 +104,21 @@ class ContributionDisplay(Display):
         points = [*ends, start, 0.0, total]
         margin = MARGIN * (np.ptp(points) or 1.0)
         ax.set_xlim(min(points) - margin, max(points) + margin)
-        few_ticks(ax)
+        style.few_ticks(ax)
         labels = [_feature_label(row) for row in summary.itertuples()]
         ax.set_yticks(range(last + 1), [*labels, "difference of scores" if is_pair else "score"])
         ax.set_ylim(last + 0.5, -0.5)
-        ax.set_title(wrapped(title, 64), fontsize="medium")
+        ax.set_title(style.wrapped(title, 64), fontsize="medium")
         ax.set_xlabel(label)
-        light_grid(ax, "x")
+        style.light_grid(ax, "x")
         return ax
 
 
 def _feature_label(row: Any) -> str:
     """Name of a feature with its values; the sum of the others has none."""
     values = [value for value in (row.value_a, row.value_b) if value is not None]
-    name = shortened(feature_text(row.feature), MAX_NAME)
-    texts = " | ".join(shortened(value_text(value), MAX_VALUE) for value in values)
+    name = style.shortened(feature_text(row.feature), MAX_NAME)
+    texts = " | ".join(style.shortened(value_text(value), MAX_VALUE) for value in values)
     return f"{name} ({texts})" if texts else name
 
 

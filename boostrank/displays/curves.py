@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,25 +13,8 @@ from numpy.typing import ArrayLike
 from boostrank.clicks import Propensities, get_click_model
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights, weighted_means
+from boostrank.displays import style
 from boostrank.displays.base import Display, PredictionDisplay, named, named_estimators
-from boostrank.displays.style import (
-    BLACK,
-    DARK,
-    DASHES,
-    HEIGHT,
-    MAX_MARKERS,
-    WIDTH,
-    Style,
-    axes,
-    import_pyplot,
-    legend_below,
-    legend_height,
-    light_grid,
-    measure_name,
-    styles,
-    whole_ticks,
-    wrapped,
-)
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import ndcg_curve
@@ -97,7 +80,6 @@ class NDCGCurveDisplay(PredictionDisplay):
     difference_high: Floats
     n_queries: int
     difference_ax_: Any = None
-    _takes_several: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(
@@ -143,14 +125,15 @@ class NDCGCurveDisplay(PredictionDisplay):
 
     def _draw(self, ax: Any) -> Any:
         several = len(self.names) > 1
-        labels, looks = [wrapped(name) for name in self.names], styles(len(self.names), len(self.ks))
+        labels, looks = [style.wrapped(name) for name in self.names], style.styles(len(self.names), len(self.ks))
         below = None
         if ax is None and several:
-            figure = import_pyplot().figure(figsize=(WIDTH, 5.5 + legend_height(labels)), layout="constrained")
+            size = style.WIDTH, 5.5 + style.legend_height(labels)
+            figure = style.import_pyplot().figure(figsize=size, layout="constrained")
             ax, below = figure.subplots(2, 1, sharex=True)
-        ax = axes(ax)
-        for label, mean, style in zip(labels, self.mean, looks, strict=True):
-            ax.plot(self.ks, mean, label=label, markersize=5, **style._asdict())
+        ax = style.axes(ax)
+        for label, mean, line in zip(labels, self.mean, looks, strict=True):
+            ax.plot(self.ks, mean, label=label, markersize=5, **line._asdict())
         title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
         if not several and self.n_queries > 1:
             ax.fill_between(self.ks, self.low[0], self.high[0], color=looks[0].color, alpha=0.15, linewidth=0)
@@ -162,28 +145,28 @@ class NDCGCurveDisplay(PredictionDisplay):
             self._draw_differences(below, looks)
             lowest = below
         for one in {ax, lowest}:
-            whole_ticks(one)
-            light_grid(one)
+            style.whole_ticks(one)
+            style.light_grid(one)
         lowest.set_xlabel("cutoff k")
         if several:
-            legend_below(lowest, ax.get_legend_handles_labels()[0])
+            style.legend_below(lowest, ax.get_legend_handles_labels()[0])
         elif self.names != ["scores"]:
             ax.legend(frameon=False)
         self.difference_ax_ = below
         return ax
 
-    def _draw_differences(self, ax: Any, looks: list[Style]) -> None:
+    def _draw_differences(self, ax: Any, looks: list[style.Style]) -> None:
         ax.axhline(0.0, color=looks[0].color, linestyle=looks[0].linestyle, linewidth=1.5)
         gap = np.diff(self.ks).min() if len(self.ks) > 1 else 1.0
         shifts = gap * _shifts(len(self.names) - 1)
-        for i, style in enumerate(looks[1:]):
+        for i, line in enumerate(looks[1:]):
             center, low, high = self.difference[i], self.difference_low[i], self.difference_high[i]
             # Without markers, many cutoffs would have only the lines of their intervals.
-            look: dict[str, Any] = {"fmt": style.marker or "o", "markersize": 4, "elinewidth": 1.2}
-            look |= {"color": style.color, "label": self.names[i + 1]}
+            look: dict[str, Any] = {"fmt": line.marker or "o", "markersize": 4, "elinewidth": 1.2}
+            look |= {"color": line.color, "label": self.names[i + 1]}
             ax.errorbar(self.ks + shifts[i], center, yerr=np.abs([center - low, high - center]), **look)
         title = f"difference to {self.names[0]}, with 95% intervals, paired by query"
-        ax.set_title(wrapped(title), fontsize="medium")
+        ax.set_title(style.wrapped(title), fontsize="medium")
         ax.set_ylabel("difference in NDCG@k")
 
 
@@ -297,44 +280,44 @@ class TrainingCurveDisplay(Display):
         titles = list(dict.fromkeys(title for _, title in self.curves))
         labels = [self._label(ranker, list(curves.values())[-1]) for ranker, curves in by_ranker.items()]
         # Lines differ by data set if there are several of them, and otherwise by ranker.
-        sets = [wrapped(title) for title in titles] if len(titles) > 1 else []
-        ax = axes(ax, HEIGHT + legend_height(sets, labels))
+        sets = [style.wrapped(title) for title in titles] if len(titles) > 1 else []
+        ax = style.axes(ax, style.HEIGHT + style.legend_height(sets, labels))
         from matplotlib.lines import Line2D
 
-        dashes = dict(zip(titles[::-1], cycle(DASHES), strict=False))
+        dashes = dict(zip(titles[::-1], cycle(style.DASHES), strict=False))
         handles = []
-        for (ranker, curves), label, style in zip(by_ranker.items(), labels, styles(len(by_ranker)), strict=True):
+        for (ranker, curves), label, line in zip(by_ranker.items(), labels, style.styles(len(by_ranker)), strict=True):
             best = self.best.get(ranker)
-            look: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 8}
+            look: dict[str, Any] = {"color": line.color, "marker": line.marker, "markersize": 8}
             for title, values in curves.items():
-                dash = dashes[title] if sets else style.linestyle
+                dash = dashes[title] if sets else line.linestyle
                 # The marker is drawn at the points that `markevery` lists.
                 marked = [best - 1] if best is not None and title == list(curves)[-1] else []
                 rounds = np.arange(1, len(values) + 1)
                 ax.plot(rounds, values, label=f"{ranker}, {title}", linestyle=dash, markevery=marked, **look)
             # Without a marker on a curve, there is none in the legend.
             shown = look if best is not None else look | {"marker": ""}
-            handles.append(Line2D([], [], label=label, linestyle="-" if sets else style.linestyle, **shown))
+            handles.append(Line2D([], [], label=label, linestyle="-" if sets else line.linestyle, **shown))
         of_sets = [
-            Line2D([], [], label=label, color=DARK, linestyle=dashes[title])
+            Line2D([], [], label=label, color=style.DARK, linestyle=dashes[title])
             for title, label in zip(titles, sets, strict=False)
         ]
-        rows = legend_below(ax, of_sets) if sets else 0
-        legend_below(ax, handles, rows_above=rows)
-        whole_ticks(ax)
-        light_grid(ax)
+        rows = style.legend_below(ax, of_sets) if sets else 0
+        style.legend_below(ax, handles, rows_above=rows)
+        style.whole_ticks(ax)
+        style.light_grid(ax)
         marker = " (marker: last round that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
-        ax.set_ylabel(f"{measure_name(self.metric)}, mean over queries")
+        ax.set_ylabel(f"{style.measure_name(self.metric)}, mean over queries")
         return ax
 
     def _label(self, ranker: str, values: Floats) -> str:
         """Name of a ranker, and its value after the number of rounds that predictions use."""
         best = self.best.get(ranker)
         if best is None:
-            return wrapped(ranker)
+            return style.wrapped(ranker)
         rounds = "1 round" if best == 1 else f"{best} rounds"
-        return wrapped(f"{ranker}: {values[best - 1]:.4f} after {rounds}")
+        return style.wrapped(f"{ranker}: {values[best - 1]:.4f} after {rounds}")
 
 
 @dataclass
@@ -411,24 +394,24 @@ class PropensityDisplay(Display):
         return cls(by_name, true_values).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        ax = axes(ax)
+        ax = style.axes(ax)
         if self.truth is not None:
-            ax.plot(np.arange(1, len(self.truth) + 1), self.truth, color=BLACK, linewidth=1, label="truth")
+            ax.plot(np.arange(1, len(self.truth) + 1), self.truth, color=style.BLACK, linewidth=1, label="truth")
         n, n_positions = len(self.propensities), max(value.n_positions for value in self.propensities.values())
-        size = 5 if n_positions <= MAX_MARKERS else 3
+        size = 5 if n_positions <= style.MAX_MARKERS else 3
         has_intervals = False
-        for (name, found), style, shift in zip(self.propensities.items(), styles(n), _shifts(n), strict=True):
+        for (name, found), line, shift in zip(self.propensities.items(), style.styles(n), _shifts(n), strict=True):
             first = found.values[0]
             x, y = found.positions + shift, found.values / first
             low, high = found.interval()
             sides = np.stack([y - low / first, high / first - y])
             has_intervals |= bool((sides > 0).any())
-            look = {"color": style.color, "markersize": size, "linestyle": ""}
+            look = {"color": line.color, "markersize": size, "linestyle": ""}
             is_extra, is_missing = np.isin(found.positions, found.extrapolated), np.isnan(y)
             kept = ~is_extra & ~is_missing
             sides = np.nan_to_num(sides[:, kept])
-            ax.errorbar(x[kept], y[kept], sides, fmt=style.marker, label=name, capsize=2, linewidth=1, **look)
-            kinds = [(is_extra, y, style.marker, "extrapolated"), (is_missing, np.zeros_like(y), "x", "no estimate")]
+            ax.errorbar(x[kept], y[kept], sides, fmt=line.marker, label=name, capsize=2, linewidth=1, **look)
+            kinds = [(is_extra, y, line.marker, "extrapolated"), (is_missing, np.zeros_like(y), "x", "no estimate")]
             for mask, values, marker, text in kinds:
                 if mask.any():
                     points = look | {"marker": marker, "markerfacecolor": "white", "label": f"{name}: {text}"}
@@ -438,9 +421,9 @@ class PropensityDisplay(Display):
         if has_intervals:
             ax.set_title("bars: 95% confidence intervals", fontsize="medium")
         ax.set_ylim(bottom=0.0)
-        whole_ticks(ax)
-        light_grid(ax)
-        legend_below(ax)
+        style.whole_ticks(ax)
+        style.light_grid(ax)
+        style.legend_below(ax)
         return ax
 
 

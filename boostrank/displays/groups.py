@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,19 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.core.dcg import check_relevance
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
+from boostrank.displays import style
 from boostrank.displays.base import PredictionDisplay, named
-from boostrank.displays.style import (
-    GREY,
-    axes,
-    interval_rows,
-    legend_below,
-    legend_height,
-    light_grid,
-    measure_name,
-    shortened,
-    wrapped,
-)
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, check_count, is_number
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.labels import refuse_other_labels, require_ids
@@ -93,7 +83,6 @@ class QueryGroupDisplay(PredictionDisplay):
     worst: pd.DataFrame
     measure: str
     title: str
-    _takes_several: ClassVar[bool] = True
 
     @classmethod
     def from_predictions(
@@ -160,33 +149,33 @@ class QueryGroupDisplay(PredictionDisplay):
         return cls(table, values, groups.of_queries, worst, str(chosen), title).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        rankers, measure = list(self.values), measure_name(self.measure)
+        rankers, measure = list(self.values), style.measure_name(self.measure)
         several = len(rankers) > 1
-        parts = {wrapped(name): self.table[self.table["ranker"] == name] for name in rankers}
-        first = parts[wrapped(rankers[0])]
+        parts = {style.wrapped(name): self.table[self.table["ranker"] == name] for name in rankers}
+        first = parts[style.wrapped(rankers[0])]
         height = 1.5 + len(first) * (0.25 + 0.15 * len(rankers))
-        ax = axes(ax, height + (legend_height(list(parts), n_columns=1) if several else 0.0))
-        interval_rows(ax, {name: part[["mean", "low", "high"]].to_numpy() for name, part in parts.items()})
+        ax = style.axes(ax, height + (style.legend_height(list(parts), n_columns=1) if several else 0.0))
+        style.interval_rows(ax, {name: part[["mean", "low", "high"]].to_numpy() for name, part in parts.items()})
         rows = [
-            f"{wrapped(group, 30)}  ({n} {'query' if n == 1 else 'queries'})"
+            f"{style.wrapped(group, 30)}  ({n} {'query' if n == 1 else 'queries'})"
             for group, n in zip(first["group"], first["queries"], strict=True)
         ]
         ax.set_yticks(range(len(first)), rows)
-        ax.axhline(len(first) - 1.5, color=GREY, linewidth=1)
+        ax.axhline(len(first) - 1.5, color=style.GREY, linewidth=1)
         ax.set_xlabel(f"{measure}, mean over queries with 95% interval")
         ax.set_ylabel(self.title)
         if several:
-            legend_below(ax, n_columns=1)
+            style.legend_below(ax, n_columns=1)
         elif rankers != ["scores"]:
-            ax.set_title(wrapped(rankers[0]), fontsize="medium")
+            ax.set_title(style.wrapped(rankers[0]), fontsize="medium")
         if len(self.worst):
             of = ",\nmean of the rankers" if several else ""
-            lines = [f"{row.value:.3f}  {shortened(row.Index, 20)}" for row in self.worst.itertuples()]
+            lines = [f"{row.value:.3f}  {style.shortened(row.Index, 20)}" for row in self.worst.itertuples()]
             note = "\n".join([f"queries of lowest\n{measure}{of}:", *lines])
             # At the right of the axes, where it covers no data.
             place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "top"}
             ax.annotate(note, (1, 1), (10, 0), fontsize="small", **place)
-        light_grid(ax, "x")
+        style.light_grid(ax, "x")
         return ax
 
 
@@ -201,7 +190,7 @@ def _groups(by: Any, labels: Floats, queries: Queries, measure: Measure, n_group
             values = queries.sum((labels > 0).astype(np.int64))
         elif by == "difficulty":
             ndcg = get_measure(measure if isinstance(measure, NDCG) else "ndcg@10", ties="average", empty="zero")
-            title = title.format(measure_name(str(ndcg)))
+            title = title.format(style.measure_name(str(ndcg)))
             values = ndcg(labels, np.zeros(len(labels)), queries.repeat(queries.ids), per_query=True)
     else:
         groups = query_groups(by, queries)
@@ -222,43 +211,16 @@ def ranges(values: NDArray[Any], n_groups: int, *, zero_is_apart: bool = True) -
     else:
         apart = (values == 0) & zero_is_apart
         codes = np.full(len(values), -1)
-        codes[~apart] = equal_bins(values[~apart], n_groups)
+        bins = pd.qcut(values[~apart], n_groups, labels=False, duplicates="drop")
+        codes[~apart] = np.unique(bins, return_inverse=True)[1]
         codes += int(apart.any())
     # Numbers that are not whole have three digits, also "0.330".
-    style = "" if values.dtype.kind != "f" else ".3g" if (values == np.round(values)).all() else "#.3g"
+    digits = "" if values.dtype.kind != "f" else ".3g" if (values == np.round(values)).all() else "#.3g"
     names = []
     for code in range(codes.max() + 1):
         inside = values[codes == code]
-        low, high = (format(value, style).rstrip(".") if value else "0" for value in (min(inside), max(inside)))
+        low, high = (format(value, digits).rstrip(".") if value else "0" for value in (min(inside), max(inside)))
         names.append(low if low == high else f"{low} to {high}")
     texts = np.array(names, dtype=object)
     # Neighbours whose numbers are equal after rounding have the same text, and are one group.
     return pd.Categorical(texts[codes], categories=pd.unique(texts), ordered=True)
-
-
-def equal_bins(values: Floats, n_bins: int) -> Ints:
-    """Number of the bin of each value, 0, 1, ..., increasing with the value; equal values are in the same bin.
-
-    A value is in the bin of the median rank of all values equal to it, so that a bin has about ``n / n_bins`` values.
-    Bins that no value is in are not counted.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-    n_bins : int
-        Largest number of bins.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Examples
-    --------
-    >>> equal_bins(np.array([1.0, 5.0, 2.0, 2.0, 9.0, 7.0]), 3).tolist()
-    [0, 1, 1, 1, 2, 2]
-    """
-    _, of_value, counts = np.unique(values, return_inverse=True, return_counts=True)
-    # Twice the median rank, so that it is an integer and its bin is exact.
-    twice_median = 2 * np.cumsum(counts) - counts
-    bins = twice_median * n_bins // (2 * len(values))
-    return np.unique(bins, return_inverse=True)[1][of_value]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,10 @@ CLOSING_SECONDS = 60
 RETRIES = 1
 #: Minutes that LightGBM's workers wait for each other at the start, unless the parameter `time_out` says otherwise.
 TIMEOUT_MINUTES = 5
+#: Once a worker has failed, the others get this many seconds to raise their own errors.
+ERROR_SECONDS = 15.0
+#: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
+CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 
 class Tracker:
@@ -54,17 +58,11 @@ class Tracker:
             self._tracker.free()
 
 
-@contextmanager
-def communicator(address: dict[str, Any] | None, rank: int) -> Iterator[None]:
+def communicator(address: dict[str, Any] | None, rank: int) -> AbstractContextManager[Any]:
     """Connect to the other workers as worker `rank` while the context lasts; without an address there are no others."""
-    if address is None:
-        yield
-        return
     # The tracker sorts workers by these ids as strings.
-    with collective.CommunicatorContext(
-        **address, dmlc_task_id=f"{rank:08d}", dmlc_timeout=TIMEOUT_SECONDS, dmlc_retry=RETRIES
-    ):
-        yield
+    settings = {"dmlc_task_id": f"{rank:08d}", "dmlc_timeout": TIMEOUT_SECONDS, "dmlc_retry": RETRIES}
+    return nullcontext() if address is None else collective.CommunicatorContext(**address, **settings)
 
 
 class Endpoint:

@@ -32,7 +32,7 @@ class Colocation:
         Partition and query of each piece. Queries are numbered in the order of first appearance in all data.
     chosen : ndarray of int64, shape (n_queries,)
         The partition that each query is to be in.
-    n_parts, n_documents : int
+    n_documents : int
     sameness : str
         Why nothing can be learned from the labels, as :attr:`boostrank.backends.objectives.labels.Labels.sameness`.
     """
@@ -40,7 +40,6 @@ class Colocation:
     part: Ints
     query: Ints
     chosen: Ints
-    n_parts: int
     n_documents: int
     sameness: str
 
@@ -60,7 +59,7 @@ class Colocation:
         query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
         chosen = choose_partitions(query, part, sizes, len(summaries))
         lowest, highest = zip(*(summary.labels for summary in summaries), strict=True)
-        return cls(part, query, chosen, len(summaries), int(sizes.sum()), sameness_of(min(lowest), max(highest)))
+        return cls(part, query, chosen, int(sizes.sum()), sameness_of(min(lowest), max(highest)))
 
     @property
     def n_queries(self) -> int:

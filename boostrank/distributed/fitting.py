@@ -21,14 +21,13 @@ from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions, Settings, is_function
 
-_OWN_ROWS = "each of LightGBM's workers would compute it from its own rows"
 #: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
 ONE_MACHINE_ONLY = {
     "interaction_constraints": "LightGBM's workers crash with it",
-    "linear_tree": _OWN_ROWS,
-    "cegb_penalty_split": _OWN_ROWS,
-    "cegb_penalty_feature_lazy": _OWN_ROWS,
-    "cegb_penalty_feature_coupled": _OWN_ROWS,
+    **dict.fromkeys(
+        ("linear_tree", "cegb_penalty_split", "cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+        "each of LightGBM's workers would compute it from its own rows",
+    ),
     "monotone_constraints_method": "LightGBM's workers use 'basic' in place of others",
 }
 #: Values of these parameters that change nothing.
@@ -55,27 +54,22 @@ def checked_settings(local: BoostedRanker, eval_set: Any, early_stopping_metric:
     settings.check_validation(eval_set, early_stopping_metric)
     if settings.uses_folds:
         raise ValueError(
-            "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them "
-            "on a sample of the queries with the local ranker, or set validation_fraction and "
-            "early_stopping_rounds"
+            "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them on a sample of the "
+            "queries with the local ranker, or set validation_fraction and early_stopping_rounds"
         )
     if is_function(settings.values["objective"]):
         raise ValueError(
             "a function as objective is not possible on a cluster, because each worker knows only its own queries: "
             "use a Surrogate"
         )
-    if settings.backend is lightgbm_backend:
-        _check_parameters_of_lightgbm(settings)
-    return settings
-
-
-def _check_parameters_of_lightgbm(settings: Settings) -> None:
-    native = settings.native
+    # These parameters are LightGBM's; XGBoost has interaction_constraints too, and its workers take them.
+    native = settings.native if settings.backend is lightgbm_backend else {}
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
     for name, reason in ONE_MACHINE_ONLY.items():
         value = native.get(name)
         if value is not None and not (np.isscalar(value) and value in NEUTRAL):
             raise ValueError(f"{name}={value!r} cannot be used on a cluster: {reason}. Use boostrank.LightGBMRanker")
+    return settings
 
 
 def check_n_documents(backend: Backend, n_documents: int) -> None:

@@ -59,6 +59,10 @@ class PartitionSummary(NamedTuple):
     labels: tuple[float, float]
 
 
+#: The summary of a partition without rows.
+NO_ROWS = PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
+
+
 def as_rows(part: Sequence[Any]) -> Rows:
     """Rows from the features, labels, query ids and perhaps weights and initial scores of one partition."""
     X, relevance, qid, *rest = part
@@ -102,8 +106,8 @@ def summarize(part: list[Any], number: int, dtype: Any = object) -> PartitionSum
         lengths = {name: len(values) for name, values in others.items() if values is not None}
         check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **lengths)
         if len(rows.qid) == 0:
-            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
-        _check_type_of_ids(rows.qid, dtype)
+            return NO_ROWS
+        check_type_of_ids(rows.qid, dtype)
         if rows.X.ndim == 2:
             TrainingFeatures().learn(rows.X)
         queries = Queries.from_qid(rows.qid)
@@ -114,7 +118,7 @@ def summarize(part: list[Any], number: int, dtype: Any = object) -> PartitionSum
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, (labels.min(), labels.max()))
 
 
-def _check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
+def check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
     """Raise ValueError for numbers where the collection has texts as ids, or for others where it has numbers.
 
     The ids 1 and "1" of two partitions would be two queries.
@@ -123,7 +127,7 @@ def _check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
     if (is_text or is_numeric_dtype(dtype)) and is_text == (ids.dtype == np.int64):
         raise ValueError(
             f"qid has the type {dtype} in its collection, but here it has ids such as {ids[0]!r}: convert the ids of "
-            "all partitions to one type, and give Dask this type as meta="
+            "all partitions to one type, which is also the one that the collection states (on Dask, meta=)"
         )
 
 

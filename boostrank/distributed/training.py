@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,19 +30,9 @@ from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
 from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.distributed.collective import (
-    Endpoint,
-    GlobalMeasure,
-    StoppedError,
-    Tracker,
-    communicator,
-    global_unit_mean,
-    raise_on_all_workers,
-    use_global_start,
-)
+from boostrank.distributed import collective
 from boostrank.distributed.rows import as_rows, stack
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.frames import is_pandas
 from boostrank.metrics import Measure
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import TRAINING, group_data
@@ -67,7 +57,7 @@ class ClusterSpecification:
 
     backend: Backend
     training: TrainingSpecification
-    endpoint: type[Endpoint]
+    endpoint: type[collective.Endpoint]
     names: tuple[str, ...] = ("valid_0",)
 
 
@@ -79,7 +69,7 @@ class WorkerTraining(Training):
 
     def native_weights(self) -> Floats | None:
         """Weights of documents for an objective of the boosting library; their mean over all workers is 1."""
-        return None if self.data.weights is None else global_unit_mean(self.data.weights)
+        return None if self.data.weights is None else collective.global_unit_mean(self.data.weights)
 
     def boosting_function(self) -> BoostingFunction:
         """Gradient and Hessian for the backend."""
@@ -92,23 +82,15 @@ class WorkerTraining(Training):
             except Exception as problem:
                 error = problem
             if self.is_cancelled():
-                error = StoppedError("the training was cancelled")
-            raise_on_all_workers(error)
+                error = collective.StoppedError("the training was cancelled")
+            collective.raise_on_all_workers(error)
             return gradient_hessian
 
         return boost_or_stop
 
 
-class Prepared(NamedTuple):
-    """Data and objective of one worker, and each validation set with its measure."""
-
-    data: GroupedData
-    objective: BoundLoss | None
-    validation: list[ValidationSet]
-
-
-def prepare(cluster: ClusterSpecification, selections: list[Selection], validation: list[list[Selection]]) -> Prepared:
-    """Prepare the training on this worker. Errors in the data show here, before workers wait for each other.
+class Worker:
+    """One worker of a training: its data, the objective bound to them, and its addresses.
 
     Parameters
     ----------
@@ -117,39 +99,67 @@ def prepare(cluster: ClusterSpecification, selections: list[Selection], validati
         The rows to train on.
     validation : list of list
         The rows of each validation set; an empty list where this worker has no data of it.
+    rank, n_workers : int
+        Number of this worker, counted from 0, and of all workers.
+    host : str
+        Name or IP address by which the other workers reach this one.
+
+    Attributes
+    ----------
+    addresses : tuple
+        Those of its endpoint, and of the tracker, which the worker of rank 0 has; None on the others.
+
+    Raises
+    ------
+    Exception
+        For errors in the data: before workers wait for each other.
     """
-    data = _assemble(selections)
-    cluster.backend.check_categories(data.X, cluster.training.parameters)
-    sets = [_validation(cluster, data, i, part) for i, part in enumerate(validation)]
-    return Prepared(data, _bind(cluster, data), sets)
 
+    def __init__(
+        self,
+        cluster: ClusterSpecification,
+        selections: list[Selection],
+        validation: list[list[Selection]],
+        rank: int,
+        n_workers: int,
+        host: str,
+    ) -> None:
+        if not selections:
+            raise ValueError("there are no queries to train on here: use fewer workers, or distribute the rows again")
+        self._cluster, self._rank = cluster, rank
+        self.data = _assemble(selections)
+        cluster.backend.check_categories(self.data.X, cluster.training.parameters)
+        self.validation = [_validation(cluster, self.data, i, part) for i, part in enumerate(validation)]
+        self.objective = _bind(cluster, self.data)
+        self._endpoint = cluster.endpoint(host, cluster.training.parameters)
+        self._tracker = collective.Tracker(host, n_workers) if rank == 0 and n_workers > 1 else None
+        self.addresses = self._endpoint.address, None if self._tracker is None else self._tracker.address
 
-def train(
-    cluster: ClusterSpecification,
-    prepared: Prepared,
-    endpoint: Endpoint,
-    addresses: list[str],
-    tracker_address: dict[str, Any] | None,
-    rank: int,
-    *,
-    n_threads: int,
-    is_cancelled: Callable[[], bool],
-) -> Trained | None:
-    """Train together with the workers at `addresses`; all get the same model, and the worker of rank 0 returns it.
+    def train(
+        self, addresses: Sequence[tuple[str, Any]], n_threads: int, is_cancelled: Callable[[], bool]
+    ) -> Trained | None:
+        """Train together with the workers that have these addresses; the worker of rank 0 returns the model of all.
 
-    `n_threads` is the number of threads unless the parameters have one. `is_cancelled` is called in each round.
-    """
-    data, objective, validation = prepared
-    threads = cluster.backend.PARAMETERS["n_jobs"]
-    local = {threads: n_threads, **cluster.training.parameters}
-    with use_threads(local[threads]), communicator(tracker_address, rank), endpoint.connect(addresses) as network:
-        if objective is not None:
-            use_global_start(objective)
-        specification = replace(cluster.training, parameters={**local, **network})
-        trained = cluster.backend.train(
-            WorkerTraining(specification, data, objective, validation, is_cancelled=is_cancelled)
-        )
-    return trained if rank == 0 else None
+        `n_threads` is the number of threads unless the parameters have one. `is_cancelled` is called in each round.
+        """
+        cluster = self._cluster
+        threads = cluster.backend.PARAMETERS["n_jobs"]
+        local = {threads: n_threads, **cluster.training.parameters}
+        connected = collective.communicator(addresses[0][1], self._rank)
+        endpoints = [endpoint for endpoint, _ in addresses]
+        with use_threads(local[threads]), connected, self._endpoint.connect(endpoints) as network:
+            if self.objective is not None:
+                collective.use_global_start(self.objective)
+            specification = replace(cluster.training, parameters={**local, **network})
+            trained = cluster.backend.train(
+                WorkerTraining(specification, self.data, self.objective, self.validation, is_cancelled=is_cancelled)
+            )
+        return trained if self._rank == 0 else None
+
+    def wait(self) -> None:
+        """Wait until all workers have disconnected, which they do through the tracker; on the worker of rank 0."""
+        if self._tracker is not None:
+            self._tracker.wait()
 
 
 def train_together(
@@ -170,16 +180,12 @@ def train_together(
 
     Parameters
     ----------
-    cluster, selections, validation
-        As in :func:`prepare`. Each worker has rows to train on.
+    cluster, selections, validation, rank, n_workers, host
+        As in :class:`Worker`.
     exchange : callable
         Gives a text of this worker to all workers, and returns those of all, by rank. It is called once.
-    rank, n_workers : int
-        Number of this worker, counted from 0, and of all workers.
-    host : str
-        Name or IP address by which the other workers reach this one.
     n_threads, is_cancelled
-        As in :func:`train`.
+        As in :meth:`Worker.train`.
 
     Returns
     -------
@@ -192,28 +198,22 @@ def train_together(
     RuntimeError
         On all workers, for any other error in the preparation of one of them.
     """
-    own: dict[str, Any] = {}
     failure: Exception | None = None
     try:
-        prepared = prepare(cluster, selections, validation)
-        endpoint = cluster.endpoint(host, cluster.training.parameters)
-        tracker = Tracker(host, n_workers) if rank == 0 and n_workers > 1 else None
-        own = {"address": endpoint.address, "tracker": None if tracker is None else tracker.address}
+        worker = Worker(cluster, selections, validation, rank, n_workers, host)
+        own: Any = worker.addresses
     except Exception as error:
         failure = error
         own = {"error": type(error).__name__, "message": str(error)}
     answers = [json.loads(text) for text in exchange(json.dumps(own))]
     for number, answer in enumerate(answers):
-        if "error" in answer:
+        if isinstance(answer, dict):
             kind = {"TypeError": TypeError, "ValueError": ValueError}.get(answer["error"], RuntimeError)
             raise kind(f"worker {number}: {answer['message']}") from failure
-    addresses = [answer["address"] for answer in answers]
-    settings: dict[str, Any] = {"n_threads": n_threads, "is_cancelled": is_cancelled}
     try:
-        return train(cluster, prepared, endpoint, addresses, answers[0]["tracker"], rank, **settings)
+        return worker.train(answers, n_threads, is_cancelled)
     finally:
-        if tracker is not None:
-            tracker.wait()
+        worker.wait()
 
 
 def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
@@ -258,7 +258,7 @@ def _validation(
     for measure in cluster.training.metrics or (part.labels.default_measure(cluster.training.dcg),):
         assert isinstance(measure, Measure)
         own = measure.bind(part.labels.values, part.queries) if selections else None
-        metrics.append(GlobalMeasure(measure, part.queries, own))
+        metrics.append(collective.GlobalMeasure(measure, part.queries, own))
     return ValidationSet(cluster.names[number], part, metrics, is_training=cluster.names[number] == TRAINING)
 
 
@@ -286,7 +286,5 @@ def _grouped(part: Sequence[Any], chosen: Bools) -> GroupedData:
 
 def _features(blocks: list[Any]) -> Any:
     """Features of one worker: NumPy arrays stay a list, which the backends take without a copy."""
-    if is_pandas(blocks[0]):
-        return stack(blocks)
     same = all(isinstance(block, np.ndarray) and block.dtype == blocks[0].dtype for block in blocks)
     return blocks if len(blocks) > 1 and same else stack(blocks)

@@ -17,15 +17,7 @@ from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.objectives.losses import LOSSES, Loss, get_loss
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
-from boostrank.inputs.checks import (
-    as_random_state,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    did_you_mean,
-    is_count,
-)
+from boostrank.inputs import checks
 from boostrank.model_selection import split_queries
 from boostrank.rankers.features import TrainingFeatures
 
@@ -35,21 +27,21 @@ Rule = Callable[[str, Any], None]
 
 def integer(smallest: int | None = None) -> Rule:
     """Integers of at least `smallest`; a bool is no integer."""
-    return partial(check_count, smallest=smallest)
+    return partial(checks.check_count, smallest=smallest)
 
 
 def one_of(*names: str) -> Rule:
     """One of these strings."""
-    return partial(check_choice, choices=names)
+    return partial(checks.check_choice, choices=names)
 
 
 def _check_rounds(name: str, value: Any) -> None:
-    if not _is_auto(value) and not (is_count(value) and value >= 1):
+    if not _is_auto(value) and not (checks.is_count(value) and value >= 1):
         raise ValueError(f"{name} must be an integer of at least 1, or 'auto'; got {value!r}")
 
 
-NOT_NEGATIVE: Rule = partial(check_number, smallest=0)
-SHARE: Rule = partial(check_number, above=0, largest=1)
+NOT_NEGATIVE: Rule = partial(checks.check_number, smallest=0)
+SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 
 #: Value of `objective` and `n_estimators` that stands for a choice by cross-validation.
 AUTO = "auto"
@@ -74,7 +66,7 @@ QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.8, 0.5, 8
 RULES: Mapping[str, Rule] = {
     "n_estimators": _check_rounds,
     "subsample_queries": SHARE,
-    "learning_rate": partial(check_number, above=0),
+    "learning_rate": partial(checks.check_number, above=0),
     "min_child_weight": NOT_NEGATIVE,
     "subsample": SHARE,
     "colsample_bytree": SHARE,
@@ -82,8 +74,8 @@ RULES: Mapping[str, Rule] = {
     "reg_alpha": NOT_NEGATIVE,
     "reg_lambda": NOT_NEGATIVE,
     "early_stopping_rounds": integer(1),
-    "validation_fraction": partial(check_number, above=0, below=1),
-    "refit": check_flag,
+    "validation_fraction": partial(checks.check_number, above=0, below=1),
+    "refit": checks.check_flag,
     "cv": integer(2),
     "n_jobs": integer(),
 }
@@ -128,7 +120,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         is_flag = isinstance(self.verbose, (bool, np.bool_))
-        if self.verbose != BAR and not is_flag and not (is_count(self.verbose) and int(self.verbose) >= 0):
+        if self.verbose != BAR and not is_flag and not (checks.is_count(self.verbose) and int(self.verbose) >= 0):
             raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {self.verbose!r}")
 
 
@@ -328,7 +320,7 @@ class Settings:
 
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
-        return as_random_state(self.values["random_state"])
+        return checks.as_random_state(self.values["random_state"])
 
     def kept_queries(self, n_queries: int, random_state: np.random.RandomState) -> NDArray[np.bool_] | None:
         """Mask of the queries to train on, or None if `validation_fraction` holds no queries out."""
@@ -380,7 +372,7 @@ class Settings:
         seed = self.values["random_state"]
         if seed is not None:
             # As in the libraries' own estimators, an integer is the seed itself.
-            parameters["seed"] = int(seed) if is_count(seed) else int(random_state.randint(2**31 - 1))
+            parameters["seed"] = int(seed) if checks.is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **self.native}
 
 
@@ -391,7 +383,7 @@ def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
         raise ValueError(
             f"objective must be a Surrogate, an EdgeLoss, a function, one of {', '.join(own)}, or a name in "
             "boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
-            f"{objective!r}{did_you_mean(objective, known)}"
+            f"{objective!r}{checks.did_you_mean(objective, known)}"
         )
     if (custom or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")

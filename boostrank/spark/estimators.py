@@ -58,7 +58,7 @@ class RankerParams(Params):
             *explicit, native = local.parameters.values()
             keyword = inspect.Parameter.KEYWORD_ONLY
             own = [inspect.Parameter(name, keyword, default=value) for name, value in OF_SPARK.items()]
-            cls.__signature__ = local.replace(parameters=[*explicit, *own, native])  # type: ignore[attr-defined]
+            cls.__signature__ = local.replace(parameters=[*explicit, *own, native])
 
     def __init__(self, *arguments: Any, **parameters: Any) -> None:
         super().__init__()

@@ -56,6 +56,7 @@ def public_names():
             names[package][name] = next((s for s, value in short.items() if value is getattr(module, name)), full)
             short.setdefault(full, getattr(module, name))
     names["boostrank.dask"] = {name: f"boostrank.dask.{name}" for name in ("LightGBMRanker", "XGBoostRanker")}
+    names["boostrank.ray"] = {"train": "boostrank.ray.train"}
     return names
 
 
@@ -75,7 +76,7 @@ def title_of(docstring):
 
 #: The packages of the API reference, what users need first at the beginning.
 PACKAGES = "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
-PACKAGES += "preferences dask displays theory"
+PACKAGES += "preferences dask ray displays theory"
 
 
 def api_pages():

@@ -83,13 +83,6 @@ def test_rounds_are_those_of_one_training(parts, name, continued):
     assert len({tuple(one) for one in scores}) == N_ROUNDS
 
 
-def test_rounds_without_splits(parts):
-    data, held_out = parts
-    for ranker in (br.LightGBMRanker(min_child_samples=10_000), br.LightGBMRanker(min_child_weight=1e6)):
-        run = _start(ranker._backend, _specification(ranker, data.X.shape[1]), data, held_out)
-        assert not any(run.next_round().any() for _ in range(3))
-
-
 def test_callbacks_get_the_rounds_of_the_whole_training(parts):
     lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     data, held_out = parts

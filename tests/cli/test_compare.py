@@ -8,6 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
+from boostrank.cli import options
 from boostrank.cli.options import make_rankers
 from boostrank.comparison import Comparison
 
@@ -82,8 +83,8 @@ class Counting(Ridge):
 
 def test_threads_are_those_of_the_rankers_and_of_other_estimators(run, folder, tmp_path, monkeypatch):
     (tmp_path / "threads.py").write_text(THREADS)
-    module, made = importlib.import_module("boostrank.cli.compare"), []
-    monkeypatch.setattr(module, "make_rankers", lambda *args: made.append(make_rankers(*args)) or made[-1])
+    made = []
+    monkeypatch.setattr(options, "make_rankers", lambda *args: made.append(make_rankers(*args)) or made[-1])
     common = ["compare", folder, "--rounds", 1, "--objectives", "softmax"]
     common += ["--ranker", f"{tmp_path}/threads.py:Counting"]
     first = run(*common, "--threads", 2, errors=True).splitlines()[0]
@@ -92,12 +93,8 @@ def test_threads_are_those_of_the_rankers_and_of_other_estimators(run, folder, t
     assert sys.modules["boostrank_file_threads"].seen == [{2}] * 2
 
 
-def test_jobs_and_threads_share_the_processors(monkeypatch):
-    module = importlib.import_module("boostrank.cli.compare")
+def test_there_is_a_job_for_each_fold_and_at_most_one_for_each_processor(monkeypatch):
     monkeypatch.setattr("joblib.cpu_count", lambda: 8)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    limits = {jobs: module.threads_per_member(jobs, jobs) for jobs in (1, 2, 3, 8, 20)}
-    assert limits == {1: None, 2: 4, 3: 2, 8: 1, 20: 1}
     assert [DEFAULT_JOBS(n) for n in (3, 5, 8, 10)] == [3, 5, 8, 8]
 
 

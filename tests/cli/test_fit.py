@@ -24,26 +24,8 @@ def test_the_best_value_of_the_validation_queries_is_printed(run, folder, tmp_pa
     assert br.ndcg_score(y, ranker.predict(X), qid, k=5) == pytest.approx(value, abs=1e-4)
     n_queries = len(set(br.read_letor(train).qid))
     assert f"of {n_queries} queries" in found[4]
-
-
-def test_held_out_queries_and_training_on_all(run, folder, tmp_path, quick):
-    quick = [*quick, "--validation-fraction", 0.3, "--patience", 3, "--eval-metric", "ndcg@3"]
-    held_out = run("fit", folder / "all.txt", tmp_path / "a", *quick, width=200).splitlines()
-    refit = run("fit", folder / "all.txt", tmp_path / "b", "--refit", *quick, width=200).splitlines()
-    assert held_out[0] == refit[0]
-    assert held_out[0].startswith("validation: ndcg@3 0.")
-    n_rounds = re.search(r"with (\d+) rounds", held_out[0])[1]
-    assert refit[1] == f"trained again on all queries with {n_rounds} rounds"
-    assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
-    short = run("fit", folder / "all.txt", tmp_path / "a", *quick, "--rounds", 1, width=200)
-    assert "with all of 1 round (more may be better: --rounds)" in short
-
-
-def test_rounds_by_folds(run, folder, tmp_path, quick):
-    quick = [*quick, "--rounds", "auto", "--folds", 3, "--patience", 3, "--eval-metric", "map"]
-    out = run("fit", folder / "all.txt", tmp_path / "a", *quick, width=200)
-    found = re.match(r"cross-validation: map (0\.\d{4}) with (\d+) rounds, the best of (\d+), mean over folds\n", out)
-    assert int(found[3]) == int(found[2]) + 3
+    out = run("fit", train, tmp_path / "m", "--validation", vali, "--eval-metric", "map", "--rounds", 1, width=200)
+    assert re.match(r"validation: map 0\.\d{4} with all of 1 round \(more may be better: --rounds\)\n", out)
 
 
 @pytest.mark.filterwarnings("always:no tree has a split")

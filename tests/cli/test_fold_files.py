@@ -63,10 +63,3 @@ def test_errors(folder, tmp_path):
     (tmp_path / "Fold1" / "test.txt").unlink()
     with pytest.raises(FileNotFoundError, match=r"Fold1 has neither test\.txt, .*test\.csv, .*nor test\.pq; a fold"):
         read_folds(tmp_path, NAMED)
-
-
-def test_compare_takes_folds_of_tables(run, folder, tmp_path):
-    write_folds(folder, tmp_path)
-    options = ["--objectives", "softmax", "--backend", "lightgbm", "--rounds", 2, "--patience", 2, "--threads", 1]
-    tables = run("compare", tmp_path, "--qid", "session", "--label", "stars", *options, width=200)
-    assert tables == run("compare", folder, *options, width=200)

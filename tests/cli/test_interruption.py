@@ -49,14 +49,14 @@ FIRST_LINE = "2 rankers, 2 folds: 4 trainings, one after the other"
 
 
 def test_an_interrupted_run_goes_on(compare, tmp_path, monkeypatch):
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     compare("--output", tmp_path / "expected.csv")
-    lines = compare("--results", file, stop="interrupt", code=130).splitlines()
+    lines = compare("--results", folder, stop="interrupt", code=130).splitlines()
     assert lines == [FIRST_LINE, "stopped: before the command ended"]
     # The same command trains only what is missing.
     count, train = [], trainings.fit_with_validation
     monkeypatch.setattr(trainings, "fit_with_validation", lambda *args: count.append(args) or train(*args))
-    compare("--results", file, "--output", tmp_path / "t.csv")
+    compare("--results", folder, "--output", tmp_path / "t.csv")
     assert len(count) == 1
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), pd.read_csv(tmp_path / "expected.csv"))
 
@@ -67,11 +67,11 @@ def test_an_error_names_the_training(compare, tmp_path):
     assert lines == [FIRST_LINE, f"error: {tmp_path / 'own.py'}, {message}"]
 
 
-def test_a_file_with_other_content_is_refused(compare, tmp_path):
+def test_results_must_be_a_folder(compare, tmp_path):
     (tmp_path / "own.txt").write_text("1 qid:1 1:0.5\n")
     lines = compare("--results", tmp_path / "own.txt", code=2).splitlines()
-    assert lines[1].startswith(f"error: '{tmp_path}/own.txt' is no file of results of this version of boostrank: it is")
-    assert "there is no folder" in compare("--results", tmp_path / "absent" / "r.jsonl", code=2)
+    assert lines[1] == f"error: {tmp_path}/own.txt: File exists"
+    assert "there is no folder" in compare("--results", tmp_path / "absent" / "results", code=2)
 
 
 def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_path, monkeypatch):
@@ -123,12 +123,12 @@ def group_exists(number):
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_path, run, monkeypatch):
-    file, own = tmp_path / "r.jsonl", tmp_path / "own.py"
+    results, own = tmp_path / "results", tmp_path / "own.py"
     own.write_text(SLOW)
     wait = tmp_path / "wait"
     wait.touch()
     arguments = ["compare", str(folder), "--backend", "lightgbm", "--objectives", "softmax", "--rounds", "2"]
-    arguments += ["--ranker", f"{own}:Slow", "--results", str(file), "--jobs"]
+    arguments += ["--ranker", f"{own}:Slow", "--results", str(results), "--jobs"]
     # Ctrl-C on a terminal goes to all processes of the group.
     running = subprocess.Popen(
         [sys.executable, "-c", CODE, *arguments, "2"],
@@ -138,7 +138,7 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
         text=True,
         start_new_session=True,
     )
-    while not file.exists() or len(file.read_bytes().splitlines()) < 4:
+    while len(list(results.glob("*.json"))) < 3:
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
@@ -153,7 +153,7 @@ def test_control_c_ends_all_processes_and_their_results_are_used(folder, tmp_pat
     monkeypatch.setenv("WAIT", str(wait))
     lines = run(*arguments, "1", errors=True).splitlines()
     assert lines[0] == "2 rankers, 2 folds: 4 trainings, one after the other"
-    assert len(file.read_bytes().splitlines()) == 5
+    assert len(list(results.glob("*.json"))) == 4
 
 
 def test_control_c_while_libraries_are_imported_is_no_traceback(run, monkeypatch):

@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import runpy
 import subprocess
 import sys
 from importlib.metadata import version
@@ -25,7 +24,6 @@ def test_version(run, monkeypatch, variable, status):
     monkeypatch.setenv("BOOSTRANK_COMPILED", variable)
     monkeypatch.setattr(compiled, "_library", lambda: None if variable == "1" else object())
     versions = [f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost", "numpy")]
-    # With further arguments the commands are imported, and typer finds the option.
     for arguments in (["--version"], ["--version", "fit"]):
         assert run(*arguments).splitlines() == [*versions, f"compiled library: {status}"]
     assert "--version" in run("--help")
@@ -70,7 +68,7 @@ def test_help_fits_a_screen(run, command, width):
         ("compare --output TMP/no/t.csv", "there is no folder"),
         ("compare --plot TMP/p.xls", "the file of a plot must end in one of"),
         ("fit DATA TMP/m --backend both", "'both' is not one of 'lightgbm',"),
-        ("fit DATA TMP/m --patience 3", "--patience needs --validation, --validation-fraction or --rounds auto"),
+        ("fit DATA TMP/m --patience 3", "--patience needs --validation or --rounds auto"),
         ("fit DATA TMP/m --folds 3", "--folds needs --objective auto or --rounds auto"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, and"),
         ("compare TMP/one_query.txt", "n_splits=5 folds need as many queries; got 1"),
@@ -109,16 +107,6 @@ def test_output_that_is_read_no_further_is_not_exit_code_1():
     with os.fdopen(writer, "w") as pipe:
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (141, b"")
-
-
-def test_python_m_boostrank_has_the_same_output_and_exit_code(run, monkeypatch, capsys):
-    arguments = ["check", "softmax/softmax", "--distributions", "20"]
-    expected = run(*arguments, code=1)
-    monkeypatch.setattr(sys, "argv", ["python -m boostrank", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        runpy.run_module("boostrank", run_name="__main__")
-    assert stopped.value.code == 1
-    assert capsys.readouterr() == (expected, "")
 
 
 def test_a_warning_is_printed_above_a_progress_bar(capsys):

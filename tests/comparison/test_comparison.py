@@ -52,7 +52,6 @@ def test_missing_validation_is_taken_from_training_queries(comparison, ended):
     assert [(name, fold, result.rounds, is_saved) for name, fold, result, is_saved in ended] == [
         ("a", fold.name, rounds[fold.name], False) for fold in folds
     ]
-    assert all(0 < result.seconds < 60 for _, _, result, _ in ended)
     with pytest.raises(ValueError, match="baseline"):
         br.compare(rankers, folds, baseline="c")
 
@@ -146,11 +145,3 @@ def test_any_measures_are_compared(comparison):
     np.testing.assert_array_equal(seen["first"], np.arange(20))
     with pytest.raises(ValueError, match="two measures are called 'ndcg@5'"):
         br.compare(rankers, folds, measures=["ndcg@5", get_measure("ndcg@5", empty="skip")])
-
-
-def test_a_consistent_loss_is_as_good_as_lambdarank_on_real_data(mq2008_folds):
-    settings = {"n_estimators": 25, "learning_rate": 0.2, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
-    rankers = {name: br.LightGBMRanker(name, **settings) for name in ("lambdarank", "centered-squared")}
-    table = br.compare(rankers, mq2008_folds[:1], measures=["ndcg@10"]).table.set_index("ranker")
-    assert abs(table.loc["centered-squared", "difference"]) < 0.03
-    assert (table["mean"] > 0.4).all()

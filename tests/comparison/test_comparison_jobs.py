@@ -38,7 +38,7 @@ class Reporting(BaseEstimator):
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatch, ended):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     rankers = {
         "lambdarank": br.LightGBMRanker("lambdarank", n_estimators=4, early_stopping_rounds=2),
         "softmax": br.XGBoostRanker("softmax", n_estimators=4, early_stopping_rounds=2),
@@ -46,12 +46,12 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     }
     alone = br.compare(rankers, folds, n_jobs=1)
     ended.clear()
-    parallel = br.compare(rankers, folds, n_jobs=2, results=file)
+    parallel = br.compare(rankers, folds, n_jobs=2, results=folder)
     pd.testing.assert_frame_equal(parallel.per_query, alone.per_query, check_exact=True)
     pd.testing.assert_frame_equal(parallel.table, alone.table, check_exact=True)
     assert sorted(one[:2] for one in ended) == sorted((name, fold.name) for fold in folds for name in rankers)
     monkeypatch.setattr("boostrank.comparison.trainings.fit_with_validation", None)
-    saved = br.compare(rankers, folds, results=file)
+    saved = br.compare(rankers, folds, results=folder)
     pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
 
     # joblib gives processes the same memory of arrays above one megabyte.
@@ -105,11 +105,11 @@ def test_progress_is_shown_on_standard_error(folds, capsys, clock, tmp_path):
     assert out == ""
     # Trainings whose results are saved do not count.
     assert err.splitlines() == [
-        "trainings: 1 of 5, Fold1: [b], 1 min 00 s since the start, about 4 min 00 s left for all of them",
-        "trainings: 2 of 5, Fold2: a, 2 min 00 s since the start, about 3 min 00 s left for all of them",
-        "trainings: 3 of 5, Fold2: [b], 3 min 00 s since the start, about 2 min 00 s left for all of them",
-        "trainings: 4 of 5, Fold3: a, 4 min 00 s since the start, about 1 min 00 s left for all of them",
-        "trainings: 5 of 5, Fold3: [b], 5 min 00 s since the start, about 0 s left for all of them",
+        "trainings: 1 of 5, Fold1: [b], 0:01:00 since the start, about 0:04:00 left for all of them",
+        "trainings: 2 of 5, Fold2: a, 0:02:00 since the start, about 0:03:00 left for all of them",
+        "trainings: 3 of 5, Fold2: [b], 0:03:00 since the start, about 0:02:00 left for all of them",
+        "trainings: 4 of 5, Fold3: a, 0:04:00 since the start, about 0:01:00 left for all of them",
+        "trainings: 5 of 5, Fold3: [b], 0:05:00 since the start, about 0:00:00 left for all of them",
     ]
 
 

@@ -70,21 +70,6 @@ def test_test_labels_may_be_true_labels():
     assert br.compare(RANKERS, without_validation, measures="map", n_permutations=200).measures == ["map"]
 
 
-def test_saved_results_know_the_log_and_the_click_model(tmp_path, ended):
-    def saved(labels):
-        ended.clear()
-        br.compare(RANKERS, folds_of(labels), n_permutations=50, results=tmp_path / "results")
-        return [is_saved for *_, is_saved in ended]
-
-    labels = clicks()
-    assert not any(saved(labels))
-    # What was computed from clicks in the meantime is no difference.
-    labels.targets()
-    assert all(saved(labels))
-    with pytest.warns(UserWarning, match="with other data"):
-        assert not any(saved(clicks(model=("power", 0.5))))
-
-
 def test_the_identity_is_that_of_the_content():
     _, _, qid, log = data()
     (fold, *_) = folds_of(clicks())

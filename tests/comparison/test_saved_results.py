@@ -2,7 +2,6 @@
 
 import functools
 import importlib.util
-import re
 import sys
 
 import numpy as np
@@ -99,17 +98,6 @@ def test_code_of_a_user_is_identified_by_its_file(tmp_path, monkeypatch):
         settings_hash(module.Mine())
 
 
-def test_settings_that_cannot_be_hashed_are_refused():
-    number = 2
-
-    def named(y):
-        return y**number
-
-    for value in (named, lambda y: y):
-        with pytest.raises(UnknownIdentityError):
-            settings_hash(br.LightGBMRanker(gain=value))
-
-
 def test_data_are_identified_by_their_content(folds):
     fold = folds[0]
     same = fold._replace(train=br.Dataset(*(part.copy() for part in fold.train)))
@@ -133,75 +121,31 @@ def test_data_are_identified_by_their_content(folds):
         assert data_hash(first._replace(train=first.train._replace(qid=fold.train.qid + 1))) != data_hash(first)
 
 
-def n_trainings(file):
-    return len(file.read_text().splitlines()[1:])
-
-
-def identity(ranker="a", fold="Fold1", data="h", settings="s", versions="v"):
-    return TrainingIdentity(ranker, fold, data, settings, versions)
+def n_trainings(folder):
+    return len(list(folder.iterdir()))
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
-    file, scores = tmp_path / "r.jsonl", 3 * np.random.default_rng(0).normal(size=9)
-    key = identity("[x] 0")
-    SavedResults(file).add(key, TrainingResult(scores, float("nan"), 0.5, {"map": [0.1, 0.7]}))
-    SavedResults(file).add(identity("[x] 1"), TrainingResult(scores[:2], 5.0, 0.5, {}))
-    saved = SavedResults(file)
-    assert saved.damaged_lines == []
+    folder, scores = tmp_path / "results", 3 * np.random.default_rng(0).normal(size=9)
+    key = TrainingIdentity("[x] 0", "Fold/1", "h", "s", "v")
+    SavedResults(folder).add(key, TrainingResult(scores, float("nan"), {"map": [0.1, 0.7]}))
+    SavedResults(folder).add(key._replace(ranker="[x] 1"), TrainingResult(scores[:2], 5.0, {}))
+    saved = SavedResults(folder)
     found = saved.find(key)
     np.testing.assert_array_equal(found.scores, scores)
     assert np.isnan(found.rounds)
     assert found.curve == {"map": [0.1, 0.7]}
-    # Files of earlier versions have no curves.
-    file.write_text(re.sub(', "curve": {[^}]*}', "", file.read_text()))
-    assert SavedResults(file).find(key).curve == {}
-    for name in key._fields:
-        assert saved.find(key._replace(**{name: "other"})) is None
-    assert [saved.has_other(key._replace(**{name: "other"})) for name in key._fields] == [
-        False,
-        False,
-        True,
-        True,
-        True,
-    ]
-
-
-def test_half_written_and_damaged_lines_are_left_out(tmp_path):
-    file = tmp_path / "r.jsonl"
-    keys = [identity(fold=f"Fold{i}") for i in range(3)]
-    for key in keys:
-        SavedResults(file).add(key, TrainingResult(np.arange(4.0), 5.0, 0.1, {}))
-    whole = file.read_bytes()
-    lines = whole.splitlines(keepends=True)
-    # An interrupted run may have written any part of the last line.
-    for cut in (1, 2, 50, len(lines[-1]) - 1):
-        file.write_bytes(whole[:-cut])
-        saved = SavedResults(file)
-        # Without its line break only, the line is complete.
-        assert saved.damaged_lines == ([] if cut == 1 else [4])
-        assert (saved.find(keys[2]) is None) == (cut > 1)
-        saved.add(keys[2], TrainingResult(np.arange(4.0), 6.0, 0.1, {}))
-        again = SavedResults(file)
-        assert again.find(keys[2]).rounds == 6
-        assert all(again.find(key) is not None for key in keys)
-    for damaged in (b"\0" * 50 + b"\n", b"[]\n"):
-        file.write_bytes(b"".join([lines[0], damaged, *lines[2:]]))
-        saved = SavedResults(file)
-        assert saved.damaged_lines == [2]
-        assert [saved.find(key) is None for key in keys] == [True, False, False]
-
-
-def test_other_files_are_not_touched(tmp_path):
-    file = tmp_path / "train.txt"
-    for content in ("1 qid:1 1:0.5\n", "{}\n", '{"file": "results of boostrank compare, one training a line"}\n', "\n"):
-        file.write_text(content)
-        with pytest.raises(ValueError, match=r"train.txt' is no file of results"):
-            SavedResults(file)
-        assert file.read_text() == content
+    others = [key._replace(**{name: "other"}) for name in key._fields]
+    assert [saved.find(other) for other in others] == [None] * 5
+    assert [saved.has_other(other) for other in others] == [False, False, True, True, True]
+    for path in folder.iterdir():
+        path.write_text(path.read_text()[:-9])
+    with pytest.raises(ValueError, match=r"json' is damaged: delete it, and its training will be run again"):
+        saved.find(key)
 
 
 def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits, ended):
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     expected = br.compare(rankers, folds, measures=["ndcg@5"])
     ended.clear()
 
@@ -211,11 +155,11 @@ def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits, e
         return np.zeros(len(set(fold.test.qid)))
 
     with pytest.raises(KeyboardInterrupt):
-        br.compare(rankers, folds, measures=["map"], results=file, extra_measures={"x": stop})
-    assert n_trainings(file) == 4
+        br.compare(rankers, folds, measures=["map"], results=folder, extra_measures={"x": stop})
+    assert n_trainings(folder) == 4
     fits.clear()
     ended.clear()
-    result = br.compare(rankers, folds, measures=["ndcg@5"], results=file)
+    result = br.compare(rankers, folds, measures=["ndcg@5"], results=folder)
     assert len(fits) == 2
     assert [is_saved for *_, is_saved in ended] == [True] * 4 + [False] * 2
     pd.testing.assert_frame_equal(result.per_query, expected.per_query, check_exact=True)
@@ -224,20 +168,20 @@ def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits, e
     fits.clear()
     for ranker in rankers.values():
         ranker.set_params(n_jobs=2)
-    table = br.compare(rankers, folds[::-1], measures=["map"], baseline="softmax", results=file).table
+    table = br.compare(rankers, folds[::-1], measures=["map"], baseline="softmax", results=folder).table
     assert (fits, list(table["metric"])) == ([], ["map"] * 2)
 
 
 def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, fits, monkeypatch):
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     one = {"softmax": rankers["softmax"]}
-    br.compare(one, folds, results=file)
+    br.compare(one, folds, results=folder)
 
     def count(rankers, folds):
         fits.clear()
-        message = r"r\.jsonl has 3 of these trainings with other data, settings or versions: they are not used"
+        message = r"results has 3 of these trainings with other data, settings or versions: they are not used"
         with pytest.warns(UserWarning, match=message):
-            result = br.compare(rankers, folds, results=file)
+            result = br.compare(rankers, folds, results=folder)
         fresh = br.compare(rankers, folds)
         pd.testing.assert_frame_equal(result.table, fresh.table, check_exact=True)
         return len(fits)
@@ -248,26 +192,13 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
     monkeypatch.setattr(trainings, "versions", lambda: "lightgbm 0")
     assert count(one, folds) == 6
     monkeypatch.undo()
-    # The file has kept the first ones. Other names are other trainings.
+    # The folder has kept the first ones. Other names are other trainings.
     fits.clear()
-    br.compare(one, folds, results=file)
+    br.compare(one, folds, results=folder)
     assert fits == []
-    before = n_trainings(file)
-    br.compare({"other": one["softmax"]}, folds, results=file)
-    assert n_trainings(file) == before + 3 == 15
-
-
-def test_a_damaged_line_is_reported_and_trained_again(folds, rankers, tmp_path, fits):
-    file = tmp_path / "r.jsonl"
-    expected = br.compare(rankers, folds, results=file).table
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join([*lines[:2], lines[2][:40], "\n", *lines[3:-1], lines[-1][:-100]]))
-    fits.clear()
-    with pytest.warns(UserWarning, match=r"r\.jsonl: damaged, and therefore ignored: line 3, 7") as caught:
-        table = br.compare(rankers, folds, results=file).table
-    assert caught[0].filename == __file__
-    assert len(fits) == 2
-    pd.testing.assert_frame_equal(table, expected, check_exact=True)
+    before = n_trainings(folder)
+    br.compare({"other": one["softmax"]}, folds, results=folder)
+    assert n_trainings(folder) == before + 3 == 15
 
 
 class Constant(BaseEstimator):
@@ -284,16 +215,16 @@ class Constant(BaseEstimator):
 
 
 def test_a_ranker_without_identity_is_trained_every_time(folds, rankers, tmp_path, fits):
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     for _ in range(2):
         fits.clear()
-        br.compare({**rankers, "own": Constant(lambda x: -x)}, folds, results=file)
+        br.compare({**rankers, "own": Constant(lambda x: -x)}, folds, results=folder)
     assert fits == ["Constant"] * 3
-    assert n_trainings(file) == 6
+    assert n_trainings(folder) == 6
 
 
 def test_invalid_scores_are_not_saved(folds, tmp_path):
-    file = tmp_path / "r.jsonl"
+    folder = tmp_path / "results"
     faults = {
         np.log: "finite",
         np.unique: r"predict returned 1 scores for \d+ documents",
@@ -301,6 +232,6 @@ def test_invalid_scores_are_not_saved(folds, tmp_path):
     constant = [fold._replace(test=fold.test._replace(X=0 * fold.test.X - 1)) for fold in folds]
     for function, message in faults.items():
         with pytest.raises(ValueError, match=message) as caught, np.errstate(invalid="ignore"):
-            br.compare({"own": Constant(function)}, constant, results=file)
+            br.compare({"own": Constant(function)}, constant, results=folder)
         assert caught.value.__notes__ == ["while own was trained on Fold1"]
-    assert n_trainings(file) == 0
+    assert n_trainings(folder) == 0

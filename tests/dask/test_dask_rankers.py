@@ -307,3 +307,18 @@ def test_callbacks_are_called_by_the_workers(ranker_class, rows, data, small, sm
     np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
     with pytest.raises(TypeError, match=r"fit has no argument 'eval_sample_weight': its help lists"):
         small(ranker_class).fit(*rows, eval_sample_weight=[1])
+
+
+def test_targets_of_clicks_train_the_model_of_the_clicks(rows, data, small, small_local):
+    X, y, qid = data
+    sessions = np.repeat([0, 10, 40], 50)
+    log = br.simulate_clicks(y, X[:, 0], qid, depth=None, n_sessions=sessions, random_state=0).log
+    labels = br.ClickLabels(log, ("power", 1.0))
+    ranker = small(bd.XGBoostRanker, k=5, gain="linear", normalize="none")
+    with pytest.raises(TypeError, match=r"y must be relevance on Dask; got ClickLabels.*labels\.targets"):
+        ranker.fit(rows[0], labels)
+    ranker.fit(rows[0], labels.targets(br.DCG(5)), labels.qid, sample_weight=labels.document_weights)
+    expected = small_local(bd.XGBoostRanker, k=5).fit(X, labels).predict(X)
+    np.testing.assert_allclose(ranker.to_local().predict(X), expected, rtol=1e-5, atol=1e-5)
+    with pytest.raises(TypeError, match=r"get_measure\('click-dcg@10'\)\(labels, ranker\.predict"):
+        ranker.score(rows[0], labels, rows[2])

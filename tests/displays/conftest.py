@@ -44,13 +44,3 @@ def comparison():
     folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=40, random_state=0)), 3)
     rankers = {name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("softmax", "squared", "logistic")}
     return br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10"])
-
-
-@pytest.fixture(scope="session")
-def chooser(data):
-    """A ranker that chose its objective, one candidate of which was dropped early; tests share it."""
-
-    class Ranker(br.LightGBMRanker):
-        _candidates = ({}, {"objective": "softmax"}, {"min_child_weight": 1e9, "k": 10}, {"objective": "lambdarank"})
-
-    return Ranker("auto", n_estimators=8, n_jobs=1, random_state=0).fit(*data)

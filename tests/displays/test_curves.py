@@ -130,18 +130,6 @@ def test_curves_are_the_recorded_values(rankers):
     assert display.ax_.get_ylabel() == "NDCG@5, mean over queries"
 
 
-def test_the_best_round_is_marked(data):
-    ranker = br.LightGBMRanker(
-        n_estimators=60, early_stopping_rounds=3, validation_fraction=0.3, random_state=0, n_jobs=1
-    )
-    display = TrainingCurveDisplay.from_estimator(ranker.fit(*data), name="mine")
-    (values,) = display.curves.values()
-    assert display.best["mine"] == ranker.best_iteration_ == np.argmax(values) + 1 < len(values)
-    (drawn,) = display.ax_.get_lines()
-    assert list(drawn.get_markevery()) == [ranker.best_iteration_ - 1]
-    assert display.ax_.get_xlabel() == "boosting round (marker: last round that predictions use)"
-
-
 def test_each_ranker_is_marked_on_its_own_last_set():
     one = SimpleNamespace(evals_result_={"a": {"map": [0.1, 0.2]}, "b": {"map": [0.1, 0.3]}}, best_iteration_=2)
     other = SimpleNamespace(evals_result_={"a": {"map": [0.4, 0.3]}}, best_iteration_=1)

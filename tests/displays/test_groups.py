@@ -7,7 +7,6 @@ from scipy import stats
 
 import boostrank as br
 from boostrank.displays import QueryGroupDisplay
-from boostrank.displays.groups import equal_bins
 
 by_group = QueryGroupDisplay.from_predictions
 
@@ -146,21 +145,3 @@ def test_ranges_of_numbers_have_three_digits(numbers, texts):
     by = dict(enumerate(numbers))
     display = by_group(np.tile([0, 1], 12), np.arange(24.0), qid, by=by, n_groups=2)
     assert [text.split("  (")[0] for text in tick_texts(display.ax_.yaxis)][:2] == texts
-
-
-def slow_bins(values, n_bins):
-    """Bin of each value by the median of the ranks 0.5, 1.5, ... of its equals, empty bins left out."""
-    ordered = sorted(values)
-    ranks = {v: np.mean([i + 0.5 for i, w in enumerate(ordered) if w == v]) for v in set(ordered)}
-    bins = [int(np.floor(ranks[v] * n_bins / len(ordered) + 1e-12)) for v in values]
-    return [sorted(set(bins)).index(b) for b in bins]
-
-
-@pytest.mark.parametrize("n_values", [1, 2, 5, 300])
-@pytest.mark.parametrize("n_bins", [1, 3, 10])
-def test_bins_have_equal_values_together_and_about_equal_sizes(n_values, n_bins):
-    values = np.random.default_rng(n_values).integers(0, n_values, 200).astype(float)
-    found = equal_bins(values, n_bins)
-    assert found.tolist() == slow_bins(values, n_bins)
-    if n_values == 300:
-        assert np.ptp(np.bincount(found)) <= 6

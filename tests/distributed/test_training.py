@@ -10,7 +10,7 @@ from loss_defaults import PLAIN
 import boostrank as br
 from boostrank.distributed.collective import Endpoint, StoppedError
 from boostrank.distributed.fitting import checked_settings, fit_local, specify
-from boostrank.distributed.training import ClusterSpecification, prepare, train_together
+from boostrank.distributed.training import ClusterSpecification, Worker, train_together
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions
 
@@ -24,19 +24,20 @@ def prepared(part, ranker=None, validation=(), chosen=None, eval_metric=None):
     names = tuple(f"valid_{i}" for i in range(len(validation)))
     cluster = ClusterSpecification(ranker._backend, specification, Endpoint, names)
     chosen = np.ones(len(np.unique(part[2])), dtype=bool) if chosen is None else chosen
-    return prepare(cluster, [(part, chosen)], list(validation))
+    return Worker(cluster, [(part, chosen)], list(validation), 0, 1, "127.0.0.1")
 
 
 PART = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5, 7, 5, 6])]
 
 
 def test_a_worker_groups_the_chosen_queries():
-    data, objective, validation = prepared(PART, chosen=np.array([True, False, True]))
+    worker = prepared(PART, chosen=np.array([True, False, True]))
+    data, objective = worker.data, worker.objective
     assert data.queries.ids.tolist() == [7, 6]
     assert data.labels.values.tolist() == [0, 2, 0]
     assert data.X.tolist() == [[0, 1], [4, 5], [8, 9]]
     assert objective.queries is data.queries
-    assert validation == []
+    assert worker.validation == []
 
 
 def test_weights_are_of_rows():
@@ -55,9 +56,8 @@ def test_a_worker_whose_weights_are_all_zero_has_no_gradient(objective):
 
 @pytest.mark.parametrize("eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str)
 def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_metric):
-    _, _, [absent, present] = prepared(
-        PART, validation=[[], [[PART, np.array([True, False, False])]]], eval_metric=eval_metric
-    )
+    sets = [[], [[PART, np.array([True, False, False])]]]
+    absent, present = prepared(PART, validation=sets, eval_metric=eval_metric).validation
     (without,), (measure,) = absent.metrics, present.metrics
     assert absent.data.X.tolist() == [[0, 1]]
     assert len(without.per_query(np.zeros(1))) == 0
@@ -162,6 +162,14 @@ def test_an_error_in_the_data_of_one_worker_is_raised_on_all(halves):
     assert [type(error) for error in caught.value.exceptions] == [ValueError] * 2
     assert all(str(error).startswith("worker 1: relevance") for error in caught.value.exceptions)
     assert not hasattr(ranker, "booster_")
+
+
+def test_a_worker_without_queries_is_an_error_on_all(halves):
+    with pytest.raises(ExceptionGroup) as caught:
+        train_in_threads(make(br.XGBoostRanker), [halves[1], None])
+    assert {str(error)[:51] for error in caught.value.exceptions} == {
+        "worker 1: there are no queries to train on here: us"
+    }
 
 
 class Failing(br.surrogates.Power):

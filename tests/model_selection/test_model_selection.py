@@ -15,7 +15,6 @@ from sklearn.model_selection import (
     HalvingGridSearchCV,
     KFold,
     RandomizedSearchCV,
-    cross_val_predict,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
@@ -107,14 +106,6 @@ def test_random_and_halving_search(ranker, data, routing):
         for parameters, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
             equal(score, loop(clone(ranker).set_params(**parameters), X, y, qid).mean())
     assert len(set(halving.cv_results_["n_resources"])) > 1
-
-
-def test_predictions_of_all_folds(ranker, data, routing):
-    X, y, qid = data
-    folds = br.QueryKFold(3)
-    predicted = cross_val_predict(ranker, X, y, cv=folds, params={"qid": qid})
-    seen = [br.ndcg_score(y[test], predicted[test], qid[test], k=10) for _, test in folds.split(X, groups=qid)]
-    equal(seen, loop(ranker, X, y, qid))
 
 
 @of_both

@@ -52,7 +52,7 @@ def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
     objective = EdgeObjective(EdgeLoss(margin), graph)
     scores = np.random.default_rng(1).normal(size=len(graph)) * scale
     expected = loss_by_definition(margin, graph, scores)
-    assert objective.loss(scores).sum() == pytest.approx(expected)
+    assert objective.surrogate.loss(scores, objective.graph).sum() == pytest.approx(expected)
     gradient = numeric_gradient(lambda s: loss_by_definition(margin, graph, s), scores)
     np.testing.assert_allclose(objective.gradient_hessian(scores)[0], objective.scale * gradient, rtol=1e-4, atol=1e-4)
 
@@ -79,7 +79,7 @@ def test_blocks_of_edges_do_not_matter(monkeypatch):
     assert len(divided.graph.blocks) > len(whole.graph.blocks)
     for one, other in zip(whole.gradient_hessian(scores), divided.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(whole.loss(scores), divided.loss(scores))
+    np.testing.assert_allclose(*(one.surrogate.loss(scores, one.graph) for one in (whole, divided)))
 
 
 def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():

@@ -52,13 +52,6 @@ def test_best_scores_are_the_values_of_the_model(ranker_class, validated, data):
     assert ranker.evals_result() == results
 
 
-def test_without_validation_sets_there_are_no_results(ranker_class, data):
-    ranker = make(ranker_class).fit(*data)
-    assert ranker.best_score_ == ranker.evals_result_ == {}
-    with pytest.raises(ValueError, match="no results of validation sets: give eval_set to fit"):
-        ranker.evals_result()
-
-
 def test_the_objective_is_that_of_the_training(ranker_class, data):
     loss = br.surrogates.Cosine(epsilon=2.0)
     ranker = make(ranker_class, objective=loss).fit(*data)

@@ -182,7 +182,7 @@ def test_a_chosen_native_objective_is_that_of_a_ranker_with_its_parameters(
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split")
-@pytest.mark.parametrize("verbose", [True, 2, "bar"])
+@pytest.mark.parametrize("verbose", [2, "bar"])
 def test_the_table_says_why_a_candidate_was_chosen(ranker_class, auto, table, noisy, capsys, verbose):
     native = ranker_class._candidates[-1]
     table({}, NO_SPLITS, {"objective": "softmax", "k": 3}, native)

@@ -367,30 +367,6 @@ def test_wrong_parameters_are_errors(ranker_class, parameters, message, data):
         model.fit(X, y, qid)
 
 
-def test_wrong_data_are_errors(ranker_class, data):
-    X, y, qid = data
-    model = bagged(ranker_class)
-    with pytest.raises(ValueError, match=r"BaggedRanker\.fit got no qid"):
-        model.fit(X, y)
-    with pytest.raises(ValueError, match="needs relevance"):
-        model.fit(X, br.PreferenceGraph.from_grades(y, qid))
-    with pytest.raises(ValueError, match="position"):
-        model.fit(X, y, qid, position=np.zeros(len(y), dtype=int))
-    model.fit(X, y, qid)
-    with pytest.raises(ValueError, match=r"BaggedRanker\.score got no qid"):
-        model.score(X, y)
-
-
-def test_one_query(ranker_class, data):
-    X, y, qid = (values[data[2] == 0] for values in data)
-    few = {"min_child_samples": 2} if ranker_class is br.LightGBMRanker else {}
-    model = bagged(ranker_class, min_child_weight=1.0, **few).fit(X, y, qid)
-    assert np.ptp(model.predict(X)) > 0
-    assert np.isnan(model.oob_score_)
-    with pytest.raises(ValueError, match="no out-of-bag queries for early_stopping_rounds"):
-        model.set_params(ranker__early_stopping_rounds=2).fit(X, y, qid)
-
-
 def test_functions_with_weights_may_be_objectives(ranker_class, data):
     X, y, qid = data
 

@@ -200,13 +200,6 @@ def test_types_of_xgboost_in_validation_data_and_in_the_model_of_the_best_round(
     np.testing.assert_array_equal(again.predict(other), ranker.predict(other))
 
 
-def test_limits_of_splits_by_categories_of_xgboost():
-    common = {"feature_types": TYPES, "min_child_weight": 1.0, "reg_lambda": 1.0, "n_estimators": 20}
-    for native in ({"max_cat_to_onehot": 10}, {"max_cat_threshold": 1}):
-        given = scores(br.XGBoostRanker, ARRAY, **common, **native)
-        assert not np.array_equal(given, scores(br.XGBoostRanker, ARRAY, **common))
-
-
 @pytest.mark.parametrize("tree_method", ["hist", "exact"])
 def test_xgboost_does_not_sample_features_of_weight_0(tree_method):
     # 4 of 10 features are sampled, and 5 have a weight above 0.

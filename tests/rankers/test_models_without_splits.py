@@ -9,10 +9,11 @@ import boostrank as br
 
 X, Y, QID = br.make_ranking(n_queries=10, n_documents=5, random_state=0)
 RANKERS = [ranker("softmax", n_estimators=2, n_jobs=1) for ranker in (br.LightGBMRanker, br.XGBoostRanker)]
+DART = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1, boosting="dart")
 by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
 
 
-@by_ranker
+@pytest.mark.parametrize("ranker", [*RANKERS, DART], ids=["LightGBM", "XGBoost", "DART"])
 def test_a_model_without_splits_warns(ranker):
     for features, parameters in ((np.ones_like(X), {}), (X, {"min_child_weight": 1e9})):
         with pytest.warns(UserWarning, match="no tree has a split.*min_child_weight"):

@@ -132,12 +132,6 @@ def test_parameters_survive_clone_and_reach_the_backend(ranker_class):
         ranker.set_params(num_leafs=3).fit(X, Y, QID)
 
 
-@both
-def test_labels_and_targets_that_do_not_fit_the_loss_are_an_error(ranker_class):
-    with pytest.raises(ValueError, match="needs targets"):
-        ranker_class("logistic", **SMALL, normalize="none").fit(X, Y, QID)
-
-
 def test_all_reasons_to_refuse_belong_to_parameters_of_lightgbm():
     known = known_parameters({}, None)
     of_estimators = {"callbacks", "class_weight"}

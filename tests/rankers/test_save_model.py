@@ -66,21 +66,6 @@ def test_saved_models_open_without_boostrank(ranker_class, suffix, fitted, data,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_keep_names_and_categories(ranker_class, data, frame, tmp_path):
-    _, y, qid = data
-    frame = frame.assign(kind=pd.Categorical(np.array(["a", "b", "c"])[np.clip(y.astype(int), 0, 2)]))
-    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
-    ranker.save_model(tmp_path / "model.json")
-    loaded = ranker_class().load_model(tmp_path / "model.json")
-    assert list(loaded.feature_names_in_) == list(frame.columns)
-    recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["c", "a", "b"]))
-    np.testing.assert_array_equal(loaded.predict(recoded), ranker.predict(frame))
-    loaded.save_model(tmp_path / "again.json")
-    np.testing.assert_array_equal(
-        ranker_class().load_model(tmp_path / "again.json").predict(frame), ranker.predict(frame)
-    )
-
-
 @by_file
 def test_files_keep_the_categories_of_several_columns(ranker_class, suffix, data, frame, tmp_path):
     _, y, qid = data
@@ -93,20 +78,10 @@ def test_files_keep_the_categories_of_several_columns(ranker_class, suffix, data
     ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
     ranker.save_model(tmp_path / f"model{suffix}")
     loaded = ranker_class().load_model(tmp_path / f"model{suffix}")
-    np.testing.assert_array_equal(loaded.predict(frame), ranker.predict(frame))
-
-
-def test_natively_written_models_load(ranker_class, data, tmp_path):
-    X, y, _ = data
-    path = str(tmp_path / "model.json")
-    if ranker_class is br.LightGBMRanker:
-        booster = lgb.train({"verbosity": -1, "objective": "binary"}, lgb.Dataset(X, y > 1), 5)
-        expected = booster.predict(X, raw_score=True)
-    else:
-        booster = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, y > 1), 5)
-        expected = booster.predict(xgb.DMatrix(X), output_margin=True)
-    booster.save_model(path)
-    np.testing.assert_allclose(ranker_class().load_model(path).predict(X), expected, rtol=1e-6)
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    loaded.save_model(tmp_path / f"again{suffix}")
+    for one in (loaded, ranker_class().load_model(tmp_path / f"again{suffix}")):
+        np.testing.assert_array_equal(one.predict(frame), ranker.predict(frame))
 
 
 @by_file

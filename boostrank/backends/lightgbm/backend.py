@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from boostrank.backends.base import import_backend, import_onnx_converter, import_treelite
+from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
@@ -172,14 +172,14 @@ def _check_complete(text: str) -> None:
 
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
-    onnxmltools, matrix = import_onnx_converter()
+    onnxmltools = import_backend("onnxmltools")
     plain = _with_plain_sums(booster, "onnxmltools", "ONNX")
-    return onnxmltools.convert_lightgbm(plain, initial_types=[("X", matrix([None, booster.num_feature()]))])
+    return onnxmltools.convert_lightgbm(plain, initial_types=onnx_inputs(booster.num_feature()))
 
 
 def to_treelite(booster: Any) -> Any:
     """Convert the booster to a ``treelite.Model``."""
-    treelite = import_treelite()
+    treelite = import_backend("treelite")
     plain = _with_plain_sums(booster, "treelite", "an export")
     kinds = {int(kind) for kind in " ".join(_DECISION_TYPES.findall(plain.model_to_string())).split()}
     if any(kind & _MISSING_TYPE == _MISSING_ZERO for kind in kinds):

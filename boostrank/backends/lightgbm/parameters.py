@@ -8,16 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
-from boostrank.backends.features import (
-    FeatureGroups,
-    FeatureParameter,
-    ValuePerFeature,
-    check_codes,
-    feature_choice,
-    monotone_constraints,
-    number_per_feature,
-)
 from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
@@ -66,14 +58,14 @@ MAX_XENDCG_LABEL = 31
 #: LightGBM's default of `max_bin`.
 DEFAULT_MAX_BIN = 255
 #: Parameters that concern single features.
-FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
-    "monotone_constraints": monotone_constraints(list),
-    "interaction_constraints": FeatureGroups(),
-    "categorical_feature": feature_choice,
-    "feature_contri": number_per_feature(1.0),
-    "cegb_penalty_feature_lazy": number_per_feature(0.0),
-    "cegb_penalty_feature_coupled": number_per_feature(0.0),
-    "max_bin_by_feature": ValuePerFeature(
+FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
+    "monotone_constraints": features.monotone_constraints(list),
+    "interaction_constraints": features.FeatureGroups(),
+    "categorical_feature": features.feature_choice,
+    "feature_contri": features.number_per_feature(1.0),
+    "cegb_penalty_feature_lazy": features.number_per_feature(0.0),
+    "cegb_penalty_feature_coupled": features.number_per_feature(0.0),
+    "max_bin_by_feature": features.ValuePerFeature(
         "an integer of at least 2",
         lambda value: is_number(value) and value >= 2 and value % 1 == 0,
         DEFAULT_MAX_BIN,
@@ -183,7 +175,7 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     Negative ones are missing values in LightGBM.
     """
     chosen = parameters.get("categorical_feature", "auto")
-    check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
+    features.check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
 
 
 def boosting_of(parameters: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -109,8 +110,10 @@ class FirstRound:
         if environment.iteration == environment.begin_iteration:
             # This call asks for the scores, which sets the flag and may take a random number.
             environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))
-            # Setting any parameter makes the random numbers start again from `drop_seed`.
-            environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
+            # Setting any parameter makes the random numbers start again from `drop_seed`. Where no feature can split
+            # the rows, LightGBM refuses it; no tree has a split then, and the random numbers do not matter.
+            with suppress(import_backend("lightgbm").basic.LightGBMError):
+                environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
 
 
 def dart_callbacks(specification: TrainingSpecification) -> list[FirstRound]:

@@ -9,17 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import BinnedData, Trained, Training, TrainingSpecification, ValidationSet, import_backend
+from boostrank.backends.lightgbm import rounds
 from boostrank.backends.lightgbm.features import dataset_features
 from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
-from boostrank.backends.lightgbm.rounds import (
-    AfterRound,
-    KeptRounds,
-    LightGBMRounds,
-    check_callbacks,
-    dart_callbacks,
-    printing_callbacks,
-    with_named_objective,
-)
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text
 from boostrank.datasets.feature_files import FeatureFiles
@@ -56,7 +48,7 @@ def train(training: Training) -> Trained:
 
     is_shown = specification.verbose == BAR
     with ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last())) as bar:
-        after_round, kept = AfterRound(training, history, bar), KeptRounds()
+        after_round, kept = rounds.AfterRound(training, history, bar), rounds.KeptRounds()
         booster = lgb.train(
             parameters,
             dataset,
@@ -67,8 +59,8 @@ def train(training: Training) -> Trained:
             init_model=specification.init_model,
             callbacks=[
                 *specification.callbacks,
-                *printing_callbacks(specification),
-                *dart_callbacks(specification),
+                *rounds.printing_callbacks(specification),
+                *rounds.dart_callbacks(specification),
                 kept,
                 after_round,
             ],
@@ -81,12 +73,12 @@ def train(training: Training) -> Trained:
         best_round = booster.best_iteration - after_round.n_earlier_rounds
     best = kept.after_round[best_round - 1]
     text = after_round.best_model or booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict(), best_round)
+    return Trained(lgb.Booster(model_str=rounds.with_named_objective(text)), best, history.as_dict(), best_round)
 
 
-def start(training: Training, binned: BinnedData | None = None) -> LightGBMRounds:
+def start(training: Training, binned: BinnedData | None = None) -> rounds.LightGBMRounds:
     """Begin a training that goes on round by round; its last validation set is scored after each round."""
-    return LightGBMRounds(training, *_prepare(training, binned))
+    return rounds.LightGBMRounds(training, *_prepare(training, binned))
 
 
 def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, list[Any]]:
@@ -124,7 +116,7 @@ def _check(training: Training) -> None:
             "boosting='rf' is not for rankers, because LightGBM's random forests take no custom objective: set 'gbdt' "
             "or 'dart'"
         )
-    check_callbacks(specification.callbacks)
+    rounds.check_callbacks(specification.callbacks)
     if data.position is not None and specification.native_objective != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")

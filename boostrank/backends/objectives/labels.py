@@ -36,9 +36,9 @@ class Labels(ABC):
     values: Any
 
     @property
-    @abstractmethod
     def per_document(self) -> Floats:
         """One number for each document, as backends need it, shape (n_documents,): the relevance, or 0."""
+        return np.zeros(len(self))
 
     @property
     @abstractmethod
@@ -152,10 +152,6 @@ class Preferences(Labels):
     values: PreferenceGraph
 
     @property
-    def per_document(self) -> Floats:
-        return np.zeros(len(self))
-
-    @property
     def sameness(self) -> str:
         return "" if len(self.values.winner) else "there is no preference between two documents"
 
@@ -181,10 +177,6 @@ class Clicks(Labels):
     """Clicks on documents."""
 
     values: ClickLabels
-
-    @property
-    def per_document(self) -> Floats:
-        return np.zeros(len(self))
 
     @property
     def kept(self) -> Bools | None:

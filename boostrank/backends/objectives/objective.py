@@ -57,10 +57,6 @@ class BoundLoss(ABC):
     scale: float
 
     @abstractmethod
-    def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query at boosting's `scores`, not multiplied with `scale`, shape (n_queries,)."""
-
-    @abstractmethod
     def n_weighted(self, hessian: NDArray[Any]) -> int:
         """Number of documents that `scale` averages over, given the Hessian where boosting starts."""
 
@@ -272,18 +268,6 @@ class Objective(BoundLoss):
             weights = largest
         self.weights = weights
 
-    def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query at boosting's `scores`, neither weighted nor scaled, shape (n_queries,)."""
-        shifted = np.asarray(scores, dtype=np.float64) + self.offset
-        losses = np.empty(self.queries.n_queries)
-
-        def write(block: Block) -> None:
-            queries, documents, part = block
-            losses[queries] = self.surrogate.loss(shifted[documents], self.targets[documents], part)
-
-        for_each(write, self.queries.blocks())
-        return losses
-
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
         form, offset = self.form, self.offset
         if form is None or not compiled.is_available():
@@ -387,10 +371,6 @@ class EdgeObjective(BoundLoss):
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
         hessian = self._sums(np.zeros(self.queries.n_documents))[1]
         self.scale = unit_scale(self.n_weighted(hessian), float(hessian.sum()))
-
-    def loss(self, scores: ArrayLike) -> Floats:
-        """Loss of each query with the weights of queries and edges, not multiplied with `scale`, shape (n_queries,)."""
-        return self.surrogate.loss(np.asarray(scores, dtype=np.float64), self.graph)
 
     def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
         documents = slice(0, self.queries.n_documents)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import import_backend, import_onnx_converter, import_treelite
+from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.models import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
@@ -200,17 +200,17 @@ def _length(content: bytes, position: int) -> int:
 
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
-    onnxmltools, matrix = import_onnx_converter()
+    onnxmltools = import_backend("onnxmltools")
     kind = booster_name(booster)
     if kind != "gbtree":
         raise ValueError(f"onnxmltools converts only models of booster='gbtree'; this is a model of booster={kind!r}")
     plain = _with_plain_sums(booster, "a model of ONNX")
-    return onnxmltools.convert_xgboost(plain, initial_types=[("X", matrix([None, booster.num_features()]))])
+    return onnxmltools.convert_xgboost(plain, initial_types=onnx_inputs(booster.num_features()))
 
 
 def to_treelite(booster: Any) -> Any:
     """Convert the booster to a ``treelite.Model``."""
-    treelite = import_treelite()
+    treelite = import_backend("treelite")
     if categories(booster):
         raise ValueError("treelite takes no categories: train on a column of 0 and 1 for each (pandas.get_dummies)")
     return treelite.frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))

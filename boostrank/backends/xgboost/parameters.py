@@ -9,15 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
-from boostrank.backends.features import (
-    FeatureGroups,
-    FeatureParameter,
-    ValuePerFeature,
-    feature_types,
-    monotone_constraints,
-    number_that_is_missing,
-)
 from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
@@ -73,17 +66,17 @@ ALIASES: Mapping[str, str] = {
     "n_estimators": "num_boost_round",
 }
 #: Parameters of XGBoost's matrices, which are not in its configuration.
-MATRIX_PARAMETERS: Mapping[str, FeatureParameter] = {
-    "feature_types": feature_types,
-    "feature_weights": ValuePerFeature(
+MATRIX_PARAMETERS: Mapping[str, features.FeatureParameter] = {
+    "feature_types": features.feature_types,
+    "feature_weights": features.ValuePerFeature(
         "a finite number of at least 0", lambda value: is_number(value) and value >= 0, 1.0
     ),
-    "missing": number_that_is_missing,
+    "missing": features.number_that_is_missing,
 }
 #: Parameters that concern single features.
-FEATURE_PARAMETERS: Mapping[str, FeatureParameter] = {
-    "monotone_constraints": monotone_constraints(tuple),
-    "interaction_constraints": FeatureGroups(json.dumps),
+FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
+    "monotone_constraints": features.monotone_constraints(tuple),
+    "interaction_constraints": features.FeatureGroups(json.dumps),
     **MATRIX_PARAMETERS,
 }
 #: Parameters that only some of XGBoost's trainings use.

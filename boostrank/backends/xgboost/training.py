@@ -16,28 +16,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    BinnedData,
-    BoostingObjective,
-    Trained,
-    Training,
-    TrainingSpecification,
-    import_backend,
-)
+from boostrank.backends.base import BinnedData, BoostingObjective, Trained, Training, import_backend
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import Objective, copy_to_device
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
+from boostrank.backends.xgboost import rounds
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
-from boostrank.backends.xgboost.rounds import (
-    XGBoostRounds,
-    check_callbacks,
-    fresh_early_stopping,
-    make_after_round,
-    stopping_callbacks,
-)
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
 
@@ -77,8 +64,8 @@ def train(training: Training) -> Trained:
 
     is_shown = specification.verbose == BAR
     progress = ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last()))
-    with progress as bar, fresh_early_stopping(specification.callbacks, history) as callbacks:
-        after_round = make_after_round(training, history, bar, keeps_best=rewritten)
+    with progress as bar, rounds.fresh_early_stopping(specification.callbacks, history) as callbacks:
+        after_round = rounds.make_after_round(training, history, bar, keeps_best=rewritten)
         booster = xgb.train(
             training_parameters(parameters),
             dtrain,
@@ -90,18 +77,19 @@ def train(training: Training) -> Trained:
             xgb_model=specification.init_model,
             callbacks=[*callbacks, after_round],
         )
-    best, n_earlier = booster.num_boosted_rounds(), _n_earlier_rounds(specification)
+    model, best = specification.init_model, booster.num_boosted_rounds()
+    n_earlier = 0 if model is None else model.num_boosted_rounds()
     if training.stops_early:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if rewritten else _first_rounds(booster, best)
-    elif stopping_callbacks(specification.callbacks):
+    elif rounds.stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
     return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
 
 
-def start(training: Training, binned: BinnedData | None = None) -> XGBoostRounds:
+def start(training: Training, binned: BinnedData | None = None) -> rounds.XGBoostRounds:
     """Begin a training that goes on round by round; its last validation set is scored after each round."""
     parameters, boost, dtrain, validation = _prepare(training, binned)
     specification = training.specification
@@ -109,7 +97,7 @@ def start(training: Training, binned: BinnedData | None = None) -> XGBoostRounds
     # of each other, so that every round has its own seed.
     settings = {**training_parameters(parameters), "seed_per_iteration": True}
     booster = import_backend("xgboost").Booster(settings, [dtrain, *validation], model_file=specification.init_model)
-    return XGBoostRounds(booster, boost, dtrain, validation[-1], specification.callbacks)
+    return rounds.XGBoostRounds(booster, boost, dtrain, validation[-1], specification.callbacks)
 
 
 def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, Any, list[Any]]:
@@ -144,11 +132,6 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
 def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
     """Whether the best model is not the first rounds of the last one: DART rescales earlier trees."""
     return parameters.get("booster") == "dart"
-
-
-def _n_earlier_rounds(specification: TrainingSpecification) -> int:
-    """Number of rounds of the model whose training goes on."""
-    return 0 if specification.init_model is None else specification.init_model.num_boosted_rounds()
 
 
 def _parameters(training: Training) -> dict[str, Any]:
@@ -188,8 +171,8 @@ def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -
         found = categories(specification.init_model)
         if None not in found.values():
             require_same_categories([values for values in found.values() if values is not None], training.data.X)
-    check_callbacks(specification.callbacks)
-    if not stopping_callbacks(specification.callbacks):
+    rounds.check_callbacks(specification.callbacks)
+    if not rounds.stopping_callbacks(specification.callbacks):
         return
     if not training.validation:
         raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")

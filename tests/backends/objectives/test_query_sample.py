@@ -56,14 +56,9 @@ def test_a_sample_has_at_least_one_query():
 @by_ranker
 def test_a_ranker_learns_from_samples_of_queries(ranker_class):
     expected = scores(ranker_class)
-    for same in ({}, {"subsample_queries": QUERY_SHARE}):
-        np.testing.assert_array_equal(scores(ranker_class, **same), expected)
-    for change in ({"random_state": 1}, {"subsample_queries": 0.7}, PLAIN_TREES):
+    np.testing.assert_array_equal(scores(ranker_class, subsample_queries=QUERY_SHARE), expected)
+    for change in ({"random_state": 1}, {"subsample_queries": 0.7}):
         assert not np.array_equal(scores(ranker_class, **change), expected)
-    np.testing.assert_array_equal(scores(ranker_class, random_state=None), scores(ranker_class, random_state=None))
-    # A generator gives other samples in every fit.
-    drawn = ranker_class("softmax", **{**SMALL, "random_state": np.random.RandomState(0)})
-    assert not np.array_equal(drawn.fit(X, Y, QID).predict(X), drawn.fit(X, Y, QID).predict(X))
     # Without samples, the seed decides nothing.
     np.testing.assert_array_equal(*(scores(ranker_class, **PLAIN_TREES, random_state=seed) for seed in (1, 5)))
 
