@@ -30,7 +30,7 @@ that share a line do not import each other. A test reads this list and checks it
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
     distributed              training on several workers, whatever engine starts them
-    displays, dask, ray      pictures with matplotlib; rankers on a Dask and on a Ray cluster
+    displays, dask, ray, spark  pictures with matplotlib; rankers on clusters
     comparison               comparison of rankers and of runs by paired tests over queries
     cli                      the command line
 """
@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 
 _attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # Extras, which "from boostrank import *" does not need.
-__all__ = [name for name in __all__ if name not in ("dask", "ray")]
+__all__ = [name for name in __all__ if name not in ("dask", "ray", "spark")]
 # Threads that import modules of scikit-learn or NumPy in different sequences may get unfinished ones. So only one
 # thread at a time imports what a public name needs. Modules of boostrank import no public name from here: a thread that
 # imports such a module would wait for this lock, and the owner of the lock for that module.

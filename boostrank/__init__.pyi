@@ -8,6 +8,7 @@ from . import preferences as preferences
 from . import ray as ray
 from . import serving as serving
 from . import significance as significance
+from . import spark as spark
 from . import surrogates as surrogates
 from . import theory as theory
 from .backends.lightgbm.callables import lightgbm_metric as lightgbm_metric

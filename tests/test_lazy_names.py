@@ -96,7 +96,7 @@ FIRST_USES = {
 }
 #: Libraries that none of these uses needs.
 HEAVY = {"lightgbm", "xgboost", "catboost", "cupy", "ranx", "pytrec_eval", "matplotlib", "dask", "typer", "onnxmltools"}
-HEAVY |= {"polars", "ray"}
+HEAVY |= {"polars", "pyspark", "ray"}
 
 
 @pytest.mark.slow

@@ -158,7 +158,7 @@ def test_docstrings_say_what_a_thing_is_or_does():
 
 def test_public_names_exist_and_are_documented():
     assert len(set(br.__all__)) == len(br.__all__)
-    for name in [*br.__all__, "dask", "ray"]:
+    for name in [*br.__all__, "dask", "ray", "spark"]:
         assert name in dir(br)
         assert getattr(br, name).__doc__, name
 
