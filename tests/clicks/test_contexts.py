@@ -35,11 +35,10 @@ def test_propensities_and_relevance_are_right_within_contexts_only():
     log = simulated()
     pooled, parts = harvest_propensities(log), log.by_context()
     assert (np.abs(pooled.values - TRUTH)[1:] > 10 * pooled.standard_errors[1:]).all()
-    X = np.eye(SIZE)[KIND]
     for part in parts.values():
         found = harvest_propensities(part)
         assert (np.abs(found.values - TRUTH) <= 4 * found.standard_errors).all()
-        by_em = br.clicks.regression_em_propensities(part, X, LogisticRegression(), random_state=0)
+        by_em = br.clicks.regression_em_propensities(part, np.eye(SIZE)[KIND], LogisticRegression(), random_state=0)
         np.testing.assert_allclose(by_em.values, TRUTH, rtol=0.1)
     given = ByContext({context: ("power", 1.0, first) for context, first in FIRST.items()})
     right, wrong = (
@@ -56,11 +55,10 @@ def test_propensities_and_relevance_are_right_within_contexts_only():
 def test_contexts_stay_with_their_sessions():
     log = simulated().select(slice(29_990, 30_010))
     again = from_table(log.to_frame(), QID)
-    both = ClickLog.concatenate([log, again])
     devices = log.contexts.tolist()
     assert devices == ["phone"] * 10 + ["desktop"] * 10
     assert again.contexts.tolist() == devices
-    assert both.contexts.tolist() == devices * 2
+    assert ClickLog.concatenate([log, again]).contexts.tolist() == devices * 2
     kept = log[np.isin(QID, log.qid[log.row[-40:]])]
     of_id = dict(zip(log.session_ids, devices, strict=True))
     assert kept.contexts.tolist() == [of_id[one] for one in kept.session_ids]
