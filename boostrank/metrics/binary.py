@@ -29,11 +29,8 @@ class RelevantDocuments(QueryMeasure):
     empty : {"zero", "one", "skip", "raise"}, default "zero"
     """
 
+    reason: ClassVar[str] = "has no relevant document (a label of at least {0.threshold:g})"
     threshold: float = setting(1, check_number, above=0)
-
-    @property
-    def undefined_reason(self) -> str:
-        return f"has no relevant document (a label of at least {self.threshold:g})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -67,12 +64,7 @@ class BinaryMeasure(RelevantDocuments):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        values = self.per_block(gains, relevant, labels.queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            with np.errstate(invalid="ignore"):
-                return values(ranked)
-
+        per_block = self.per_block(gains, relevant, labels.queries)
         return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(labels.queries), per_block, self.ties != "average")
 
 
@@ -454,8 +446,7 @@ class BinaryPreference(RelevantDocuments):
             documents, chosen = ranked_documents(ranked, quality, cutoffs, self.ties), ranked.segments
             above = _irrelevant_above(documents, documents.part.repeat(relevant[chosen]))
             preferred = (documents.quality > 0.0) * (1.0 - above / documents.part.repeat(most[chosen]))
-            with np.errstate(invalid="ignore"):
-                return documents.part.sum(preferred) / relevant[chosen]
+            return documents.part.sum(preferred) / relevant[chosen]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 

@@ -112,11 +112,8 @@ class KendallTau(QueryMeasure):
 
     name: ClassVar[str] = "kendall_tau"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has labels or scores that are all equal"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has labels or scores that are all equal"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -172,11 +169,8 @@ class SpearmanRho(QueryMeasure):
 
     name: ClassVar[str] = "spearman"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has labels or scores that are all equal"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has labels or scores that are all equal"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -230,12 +224,11 @@ class AUC(QueryMeasure):
 
     name: ClassVar[str] = "auc"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = (
+        "has only relevant or only irrelevant documents (relevant: a label of at least {0.threshold:g})"
+    )
     threshold: float = setting(1, check_number, above=0)
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return f"has only relevant or only irrelevant documents (relevant: a label of at least {self.threshold:g})"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -292,12 +285,9 @@ class Agreement(QueryMeasure):
 
     name: ClassVar[str] = "agreement"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has no preferences"
     ties: Ties = "average"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has no preferences"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         relevance, queries = labels.values, labels.queries

@@ -176,10 +176,10 @@ def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeas
     if not isinstance(measure, QueryMeasure):
         raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
     k: Any = getattr(measure, "k", None)
-    if isinstance(k, float):
-        raise ValueError(f"{name} is not defined for runs: the cutoff must be a number of documents, not a fraction")
-    if k is None and measure.needs_cutoff:
-        raise ValueError(f"{name} is not defined for runs without a cutoff; choose one, such as {name}@10")
+    if isinstance(k, float) or (k is None and measure.needs_cutoff):
+        raise ValueError(
+            f"{name} is not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+        )
     has_ties = "ties" in {field.name for field in fields(measure)}
     rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
     return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
@@ -189,7 +189,8 @@ def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> F
     """Value of each query: NaN for those where the measure is undefined."""
     values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
     if ranking is not None:
-        values[ranking.segments] = prepared.per_block(ranking)
+        with np.errstate(invalid="ignore"):  # 0/0 where the measure is undefined
+            values[ranking.segments] = prepared.per_block(ranking)
     return values
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from boostrank.core.dcg import DCG, Ties, check_cutoff
 from boostrank.core.discounts import N_ADDED, sums_over_ranks
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag, check_number, setting
 from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure, Summary
+from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure, RunMeasure, Summary
 from boostrank.metrics.binary import BinaryPreference, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
 
@@ -35,8 +35,7 @@ class SetMeasure(RelevantDocuments):
 
         def per_block(ranked: RankedBlock) -> Floats:
             both, retrieved = ranked.part.sum(gains[ranked.rows]), ranked.part.sizes.astype(np.float64)
-            with np.errstate(invalid="ignore"):
-                return self.of_counts(both, retrieved, relevant[ranked.segments])
+            return self.of_counts(both, retrieved, relevant[ranked.segments])
 
         return PreparedRanks(relevant == 0, labels.queries.sizes, per_block, stable=False)
 
@@ -189,8 +188,11 @@ class NumberOfRetrieved(Count):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         counted = np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
-        never = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(never, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), stable=False)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            return ranked.part.sum(counted[ranked.rows])
+
+        return PreparedRanks(_never(queries), queries.sizes, per_block, stable=False)
 
 
 def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
@@ -199,8 +201,12 @@ def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
     def per_block(ranked: RankedBlock) -> Floats:
         return values[ranked.segments]
 
-    never = np.zeros(queries.n_segments, dtype=bool)
-    return PreparedRanks(never, queries.sizes, per_block, stable=False, not_retrieved=values)
+    return PreparedRanks(_never(queries), queries.sizes, per_block, stable=False, not_retrieved=values)
+
+
+def _never(queries: Segments) -> Bools:
+    """The queries for which a measure is undefined, if there are none."""
+    return np.zeros(queries.n_segments, dtype=bool)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -221,12 +227,9 @@ class Judged(QueryMeasure):
 
     name: ClassVar[str] = "judged"
     domain: ClassVar[Domain] = "runs"
+    reason: ClassVar[str] = "has no retrieved document"
     k: int | float | None = setting(None, check_cutoff)
     ties: Ties = "average"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has no retrieved document"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
@@ -236,8 +239,7 @@ class Judged(QueryMeasure):
         def per_block(ranked: RankedBlock) -> Floats:
             return found(ranked) / np.minimum(cutoffs[ranked.segments], ranked.part.sizes)
 
-        never = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(never, cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
+        return PreparedRanks(_never(queries), cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -262,16 +264,15 @@ class Unjudged(QueryMeasure):
     ties: Ties = "average"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
+        assert self.k is not None
+        dcg, queries, k = DCG(self.k, discount=np.ones_like), labels.queries, float(self.k)
         found = dcg.per_block(1.0 - (labels.judgments >= 0.0), queries, self.ties)
-        never = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(
-            never, dcg.cutoffs(queries), lambda ranked: found(ranked) / np.float64(self.k), self.ties != "average"
-        )
+        cutoffs, stable = dcg.cutoffs(queries), self.ties != "average"
+        return PreparedRanks(_never(queries), cutoffs, lambda ranked: found(ranked) / k, stable)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class BiasedResidual(QueryMeasure):
+class BiasedResidual(RunMeasure):
     """The residual of rank-biased precision: how much larger it may be, since documents were not judged.
 
     ``(1 - p) sum over ranks r of documents without a judgment of p^(r-1), plus p^n`` for the ranks after the ``n``
@@ -291,10 +292,7 @@ class BiasedResidual(QueryMeasure):
     """
 
     name: ClassVar[str] = "rbp_resid"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
     p: float = setting(0.9, check_number, above=0.0, below=1.0)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         unjudged = 1.0 - (labels.judgments >= 0.0)
@@ -304,12 +302,11 @@ class BiasedResidual(QueryMeasure):
             total = part.sum(unjudged[ranked.rows] * self.p**part.positions)
             return np.where(total > 0.0, (1.0 - self.p) * total + self.p**part.sizes, 0.0)
 
-        never = np.zeros(labels.queries.n_segments, dtype=bool)
-        return PreparedRanks(never, labels.queries.sizes, per_block, stable=True)
+        return PreparedRanks(_never(labels.queries), labels.queries.sizes, per_block, stable=True)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class NormalizedGain(QueryMeasure):
+class NormalizedGain(RunMeasure):
     """Normalized gain, ``G`` of trec_eval: a gain is discounted less if the ranks above it are well used.
 
     ``G = (1 / sum_j y_j) sum over ranks r of y_r / log2(2 + sum over ranks s <= r of (max(ideal_s, 1) - y_s))``, where
@@ -328,9 +325,6 @@ class NormalizedGain(QueryMeasure):
     """
 
     name: ClassVar[str] = "g"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, queries = labels.values, labels.queries
@@ -340,8 +334,7 @@ class NormalizedGain(QueryMeasure):
             part, found = ranked.part, gains[ranked.rows]
             # The documents of a query that were retrieved are not more than all of it.
             lost = cost[part.repeat(queries.starts[ranked.segments]) + part.positions] - found
-            with np.errstate(invalid="ignore"):
-                return part.sum(found / np.log2(2.0 + part.sum_before(lost) + lost)) / total[ranked.segments]
+            return part.sum(found / np.log2(2.0 + part.sum_before(lost) + lost)) / total[ranked.segments]
 
         return PreparedRanks(total == 0, queries.sizes, per_block, stable=True)
 
@@ -381,7 +374,7 @@ class GeometricPreference(BinaryPreference):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PairAccuracy(RelevantDocuments):
+class PairAccuracy(RunMeasure, RelevantDocuments):
     """The share of pairs of retrieved documents, one relevant and one not, whose relevant document is ranked first.
 
     Only the first `k` documents make pairs. It is ``Accuracy`` of ir_measures, and AUC of the documents that were
@@ -401,15 +394,11 @@ class PairAccuracy(RelevantDocuments):
     """
 
     name: ClassVar[str] = "accuracy"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    reason: ClassVar[str] = (
+        "has no pair of a relevant and an irrelevant document among those that were retrieved and count"
+    )
     k: int | float | None = setting(None, check_cutoff)
-    ties: Literal["stable"] = "stable"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has no pair of a relevant and an irrelevant document among those that were retrieved and count"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
@@ -419,8 +408,7 @@ class PairAccuracy(RelevantDocuments):
             first = ranked.first(cutoffs[ranked.segments])
             found, others = gains[first.rows] * first.counts, (1.0 - gains[first.rows]) * first.counts
             wrong = first.part.sum(found * first.part.sum_before(others))
-            with np.errstate(invalid="ignore"):
-                return 1.0 - wrong / (first.part.sum(found) * first.part.sum(others))
+            return 1.0 - wrong / (first.part.sum(found) * first.part.sum(others))
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True, not_retrieved=np.nan)
 
@@ -430,7 +418,7 @@ EPSILON = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class InferredAP(RelevantDocuments):
+class InferredAP(RunMeasure, RelevantDocuments):
     """Inferred average precision (infAP) of a run, an estimate of average precision from a sample of judgments.
 
     The pool consists of the documents that have a relevance in the judgments; a relevance below 0 says that a document
@@ -458,9 +446,6 @@ class InferredAP(RelevantDocuments):
     """
 
     name: ClassVar[str] = "infap"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         judgments = labels.judgments
@@ -474,14 +459,13 @@ class InferredAP(RelevantDocuments):
             pool, above, below = (part.sum_before(each[rows]) for each in (in_pool, relevant, irrelevant))
             share = (above + EPSILON) / (above + below + 2.0 * EPSILON)
             expected = (1.0 + pool * share) / (part.positions + 1.0)
-            with np.errstate(invalid="ignore"):
-                return part.sum(expected * relevant[rows]) / n_relevant[ranked.segments]
+            return part.sum(expected * relevant[rows]) / n_relevant[ranked.segments]
 
         return PreparedRanks(n_relevant == 0, labels.queries.sizes, per_block, stable=True)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Compatibility(QueryMeasure):
+class Compatibility(RunMeasure):
     """Compatibility as a measure: the largest rank-biased overlap with a ranking by decreasing relevance.
 
     ``RBO = (sum over depths d <= D of p^(d-1) n_d / d) / (sum over depths d <= D of p^(d-1))``, where n_d documents are
@@ -516,12 +500,9 @@ class Compatibility(QueryMeasure):
     """
 
     name: ClassVar[str] = "compat"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
     p: float = setting(0.95, check_number, above=0.0, below=1.0)
     normalize: bool = setting(True, check_flag)
     k: int | None = setting(None, check_count, optional=True)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries, values = labels.queries, labels.values
