@@ -32,7 +32,7 @@ MAX_FLOAT32 = float(np.finfo(np.float32).max)
 BLOCK_BYTES = 1 << 19
 BLOCKS_PER_THREAD = 4  # With this number, threads wait little for each other and use little memory.
 _NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
-_FEATURE = re.compile(rb"\d+:%b" % _NUMBER)
+_FEATURE = re.compile(rb"(\d+):(%b)" % _NUMBER)
 
 
 @dataclass(frozen=True)
@@ -353,24 +353,26 @@ def _parse_line(
     if found and (len(features[0]) == 4 or features[0].count(b":") > 1):
         return f"{quote(features[0], 40)} is not qid:ID"
     values: dict[int, float] = {}
+    first_index, max_index = options.first_index, options.max_index
     for token in features[found:]:
-        if not _FEATURE.fullmatch(token):
+        match = _FEATURE.fullmatch(token)
+        if match is None:
             return f"{quote(token, 40)} is not index:value, an integer and a number"
-        index, _, value = token.partition(b":")
-        column = int(index) if len(index) < 20 else MAX_INDEX + 1
-        if column < options.first_index:
+        index, value = match.groups()
+        column, number = int(index) if len(index) < 20 else MAX_INDEX + 1, float(value)
+        if column < first_index:
             return "it has the index 0; pass zero_based=True if the first feature of this file has index 0"
-        if column > options.max_index:
+        if column > max_index:
             limit = "an int32" if options.n_features is None else f"n_features={options.n_features}"
-            return f"index {quote(index, 40)} is above {options.max_index}, the largest index that {limit} allows"
+            return f"index {quote(index, 40)} is above {max_index}, the largest index that {limit} allows"
         if column in values:
             return f"index {column} occurs twice"
-        values[column] = float(value)
-        if abs(values[column]) > MAX_FLOAT32 and _overflows(np.array([values[column]]), options.dtype):
+        if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
             return f"{quote(value, 40)} is too large for {options.dtype}"
+        values[column] = number
     columns = sorted(values)
     qid = features[0][4:] if found else None
-    return float(label), qid, [i - options.first_index for i in columns], [values[i] for i in columns]
+    return float(label), qid, [column - first_index for column in columns], [values[column] for column in columns]
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:

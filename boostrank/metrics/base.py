@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -365,11 +365,12 @@ def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Flo
     return values
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QueryMeasure(Measure):
     """A measure that is computed for each query and averaged over queries.
 
-    A subclass is a frozen dataclass whose fields are further settings, made by
+    A subclass becomes a frozen dataclass, without a decorator. Its fields are further settings, made by
     :func:`boostrank.inputs.checks.setting`, which declares their checks. It defines `name` and `prepare`.
 
     Parameters
@@ -398,6 +399,10 @@ class QueryMeasure(Measure):
     tie_rules: ClassVar[tuple[str, ...]] = TIES
     empty: Empty = "zero"
     judged_only: bool = setting(False, check_flag)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True, repr=False)(cls)
 
     def __post_init__(self) -> None:
         check_choice("empty", self.empty, EMPTY)
@@ -461,7 +466,6 @@ class QueryMeasure(Measure):
         return check_relevance(labels)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class RunMeasure(QueryMeasure):
     """A measure of runs that is not averaged over permutations of tied documents.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,7 +85,6 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
     return count
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class KendallTau(QueryMeasure):
     """Mean over queries of Kendall's tau-b between labels and scores.
 
@@ -144,7 +144,6 @@ def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segment
     return np.clip(tau, -1.0, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SpearmanRho(QueryMeasure):
     """Mean over queries of Spearman's rho between labels and scores: the correlation of their ranks.
 
@@ -195,7 +194,6 @@ def _centred_ranks(values: Floats, queries: Segments) -> Floats:
     return ranks - queries.repeat((queries.sizes - 1) / 2.0)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class AUC(QueryMeasure):
     """Mean over queries of the area under the ROC curve.
 
@@ -247,7 +245,6 @@ class AUC(QueryMeasure):
         return Prepared(pairs == 0, values)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Agreement(QueryMeasure):
     """Mean over queries of the agreement of rankings with preferences.
 
@@ -294,17 +291,12 @@ class Agreement(QueryMeasure):
         if isinstance(relevance, PreferenceGraph):
             graph = relevance.relative()
             total = graph.total()
-
-            def reversed_weight(scores: Floats) -> Floats:
-                return graph.disagreement(scores, self.ties)
-
+            reversed_weight: Callable[[Floats], Floats] = partial(graph.disagreement, ties=self.ties)
         else:
             # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
             codes, same_label = label_codes(relevance, queries)
             total = (queries.sizes * (queries.sizes - 1) // 2 - same_label).astype(np.float64)
-
-            def reversed_weight(scores: Floats) -> Floats:
-                return count_reversed_pairs(codes, scores, queries, self.ties)
+            reversed_weight = partial(count_reversed_pairs, codes, queries=queries, ties=self.ties)
 
         def values(scores: Floats) -> Floats:
             with np.errstate(invalid="ignore"):

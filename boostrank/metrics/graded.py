@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import ClassVar
 
@@ -18,7 +18,6 @@ from boostrank.metrics.labels import GroupedLabels
 NEGLIGIBLE = 1e-18
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(QueryMeasure):
     """Mean expected reciprocal rank over queries, not normalized.
 
@@ -119,7 +118,6 @@ def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
     return (-np.diff(reading, axis=0).T * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class RankBiasedPrecision(QueryMeasure):
     """Mean rank-biased precision over queries.
 

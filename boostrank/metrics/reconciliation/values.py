@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -138,7 +138,6 @@ def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     return np.unique(queries.group(texts), return_inverse=True)[1].astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ProbabilityReciprocalRank(ExpectedReciprocalRank):
     """Expected reciprocal rank of labels that are themselves probabilities to be satisfied, as in CatBoost."""
 
@@ -146,7 +145,6 @@ class ProbabilityReciprocalRank(ExpectedReciprocalRank):
         return labels.values
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class LastRankAveragePrecision(AveragePrecision):
     """Average precision without a cutoff, where tied documents have the rank of the last of them, as in scikit-learn.
 

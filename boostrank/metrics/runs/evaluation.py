@@ -240,14 +240,10 @@ class JudgedRun:
         """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
         if self.ranking is None:
             return None
-        kept = self.judgments[self.ranking.rows] >= 0.0
-        sizes = self.ranking.part.sum(kept.astype(np.int64))
-        left = sizes > 0
-        if not left.any():
-            return None
-        rows, scores = self.ranking.rows[kept], self.ranking.scores[kept]
-        queries = np.arange(self.queries.n_queries)[self.ranking.segments][left]
-        return RankedBlock(queries, sizes[left], Segments.from_sizes(sizes[left]), rows, scores)
+        rows, n_documents = self.ranking.rows, len(self.judgments)
+        kept, scores = np.zeros(n_documents, dtype=bool), np.zeros(n_documents)
+        kept[rows], scores[rows] = self.judgments[rows] >= 0.0, self.ranking.scores
+        return ranking_of(kept, scores, self.queries)
 
 
 def join(

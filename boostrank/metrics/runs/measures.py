@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from boostrank.metrics.binary import BinaryPreference, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetMeasure(RelevantDocuments):
     """A measure of the number of documents of a query that were retrieved, were relevant, or both."""
 
@@ -40,7 +38,6 @@ class SetMeasure(RelevantDocuments):
         return PreparedRanks(relevant == 0, labels.queries.sizes, per_block, stable=False)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetPrecision(SetMeasure):
     """The share of relevant documents among those that were retrieved.
 
@@ -63,7 +60,6 @@ class SetPrecision(SetMeasure):
         return both / (np.minimum(retrieved, relevant) if self.relative else retrieved)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetRecall(SetMeasure):
     """The share of retrieved documents among those that are relevant.
 
@@ -82,7 +78,6 @@ class SetRecall(SetMeasure):
         return both / relevant
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetF(SetMeasure):
     """The F measure: the weighted harmonic mean of set precision P and set recall R.
 
@@ -110,7 +105,6 @@ class SetF(SetMeasure):
         return (1.0 + square) * both / (square * relevant + retrieved)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetAveragePrecision(SetMeasure):
     """Set precision times set recall, which is average precision if ranks are unknown.
 
@@ -130,7 +124,6 @@ class SetAveragePrecision(SetMeasure):
         return (both / retrieved) * (both / relevant)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Count(QueryMeasure):
     """A number of things of a query. Over queries it is the sum, with weights the weighted sum."""
 
@@ -138,7 +131,6 @@ class Count(QueryMeasure):
     summary: ClassVar[Summary] = "sum"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumberOfQueries(Count):
     """The number of queries that are evaluated, ``num_q`` of trec_eval and ``NumQ`` of ir_measures.
 
@@ -152,7 +144,6 @@ class NumberOfQueries(Count):
         return _of_query(np.ones(labels.queries.n_segments), labels.queries)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumberOfRelevant(Count):
     """The number of relevant documents among the judgments, ``num_rel`` of trec_eval and ``NumRel`` of ir_measures.
 
@@ -171,7 +162,6 @@ class NumberOfRelevant(Count):
         return _of_query(labels.binary(self.threshold)[1], labels.queries)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumberOfRetrieved(Count):
     """The number of retrieved documents, ``num_ret`` of trec_eval and ``NumRet`` of ir_measures.
 
@@ -209,7 +199,6 @@ def _never(queries: Segments) -> Bools:
     return np.zeros(queries.n_segments, dtype=bool)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Judged(QueryMeasure):
     """The share of documents with a judgment among the first `k`, ``Judged@k`` of ir_measures.
 
@@ -242,7 +231,6 @@ class Judged(QueryMeasure):
         return PreparedRanks(_never(queries), cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Unjudged(QueryMeasure):
     """The share of documents without a judgment among the first `k`, ``unj_k`` of trec_eval 10.
 
@@ -271,7 +259,6 @@ class Unjudged(QueryMeasure):
         return PreparedRanks(_never(queries), cutoffs, lambda ranked: found(ranked) / k, stable)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class BiasedResidual(RunMeasure):
     """The residual of rank-biased precision: how much larger it may be, since documents were not judged.
 
@@ -305,7 +292,6 @@ class BiasedResidual(RunMeasure):
         return PreparedRanks(_never(labels.queries), labels.queries.sizes, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NormalizedGain(RunMeasure):
     """Normalized gain, ``G`` of trec_eval: a gain is discounted less if the ranks above it are well used.
 
@@ -339,7 +325,6 @@ class NormalizedGain(RunMeasure):
         return PreparedRanks(total == 0, queries.sizes, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class GeometricAveragePrecision(AveragePrecision):
     """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives hard queries weight.
 
@@ -364,7 +349,6 @@ class GeometricAveragePrecision(AveragePrecision):
     summary: ClassVar[Summary] = "geometric mean"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class GeometricPreference(BinaryPreference):
     """The geometric mean over queries of "bpref", ``gm_bpref`` of trec_eval: ``exp(mean of log max(bpref, 1e-5))``."""
 
@@ -373,7 +357,6 @@ class GeometricPreference(BinaryPreference):
     summary: ClassVar[Summary] = "geometric mean"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class PairAccuracy(RunMeasure, RelevantDocuments):
     """The share of pairs of retrieved documents, one relevant and one not, whose relevant document is ranked first.
 
@@ -417,7 +400,6 @@ class PairAccuracy(RunMeasure, RelevantDocuments):
 EPSILON = 1e-5
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class InferredAP(RunMeasure, RelevantDocuments):
     """Inferred average precision (infAP) of a run, an estimate of average precision from a sample of judgments.
 
@@ -464,7 +446,6 @@ class InferredAP(RunMeasure, RelevantDocuments):
         return PreparedRanks(n_relevant == 0, labels.queries.sizes, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Compatibility(RunMeasure):
     """Compatibility as a measure: the largest rank-biased overlap with a ranking by decreasing relevance.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -208,7 +207,6 @@ def _runs(values: Ints) -> Segments:
     return Segments(np.append(np.flatnonzero(differs), len(values)))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SubtopicMeasure(RunMeasure):
     """A measure of judgments for subtopics. :func:`boostrank.evaluate_run` computes it, from qrels with iterations.
 
@@ -255,7 +253,6 @@ class SubtopicMeasure(RunMeasure):
         return pairs.n_subtopics.astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscountedNovelty(SubtopicMeasure):
     """A measure with the sum ``sum over ranks r <= k of d(r) sum over subtopics of the document of (1 - alpha)^c``.
 
@@ -362,7 +359,6 @@ class NormalizedIntentAwareERR(IntentAwareERR):
     normalized: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NoveltyRBP(DiscountedNovelty):
     """Novelty- and rank-biased precision as a measure: discounted novelty with ``d(r) = beta^(r - 1)``.
 

@@ -18,7 +18,6 @@ effectiveness", TOIS 2017. Azzopardi, Thomas and Moffat, "cwl_eval: an evaluatio
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +36,6 @@ from boostrank.metrics.labels import GroupedLabels
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class UserModelMeasure(RunMeasure):
     """A measure of a user model; a subclass defines the continuation probabilities.
 
@@ -129,7 +127,6 @@ def _sum_of_squares(first: Floats, left: Floats | float) -> Floats:
     return first**2 * (scipy.special.polygamma(1, first) - scipy.special.polygamma(1, first + left))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class INSQ(UserModelMeasure):
     """INSQ as a measure: ``C(i) = ((i + 2T - 1) / (i + 2T))^2``.
 
@@ -158,7 +155,6 @@ class INSQ(UserModelMeasure):
         return _sum_of_squares(ranks + 2.0 * self.goal, left)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class INST(UserModelMeasure):
     """INST as a measure: ``C(i) = ((i + T + T_i - 1) / (i + T + T_i))^2``, where T_i is T minus the gains up to i.
 
@@ -185,7 +181,6 @@ class INST(UserModelMeasure):
         return _sum_of_squares(ranks + 2.0 * self.goal - totals, left)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class BejeweledPlayer(UserModelMeasure):
     """The static Bejeweled player model as a measure: the mean gain up to the rank where the user stops.
 
@@ -211,7 +206,6 @@ class BejeweledPlayer(UserModelMeasure):
         return (totals < self.goal * unit * (1.0 - ROUNDING)).astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ScaledDCG(UserModelMeasure):
     """Scaled DCG as a measure: DCG@k with linear gains, divided by that of `k` documents with a gain of 1.
 
@@ -273,7 +267,6 @@ class NERR9(UserModelMeasure):
         return (ranks + 1.0) * (scipy.special.digamma(ranks + left + 1.0) - scipy.special.digamma(ranks + 1.0))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NERR10(UserModelMeasure):
     """The third variant of nearly expected reciprocal rank as a measure: ``C(i) = p (1 - gain(i))``.
 
@@ -299,7 +292,6 @@ class NERR10(UserModelMeasure):
         return np.asarray((1.0 - self.p**left) / (1.0 - self.p))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NERR11(INSQ):
     """The fourth variant: ``C(i) = (1 - gain(i)) ((i + 2T - 1) / (i + 2T))^2``, with that of :class:`INSQ`.
 
