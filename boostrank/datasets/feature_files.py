@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from boostrank.inputs.checks import check_count, named_part
 
 #: First bytes of a Parquet file.
 PARQUET_MARK = b"PAR1"
@@ -91,8 +95,7 @@ class FeatureFiles:
         self, files: Any, *, columns: Sequence[str] | None = None, cache: str | os.PathLike[str] | None = None
     ) -> None:
         sources = list(files) if isinstance(files, (list, tuple)) else [files]
-        if not sources:
-            raise ValueError("FeatureFiles got no files")
+        check_count("the number of files", len(sources))
         if cache is not None and not os.path.isdir(cache):
             raise ValueError(f"cache must be a folder that exists; got {os.fspath(cache)!r}")
         parts = [open_part(source, columns) for source in sources]
@@ -215,7 +218,7 @@ def _features(part: Part) -> str:
     return f"{part.shape[1]} features" + ("" if part.names is None else f" {part.names[:5]}")
 
 
-class Part:
+class Part(ABC):
     """Rows of features in a file, which must not change while it is used, since a training reads it several times.
 
     Attributes
@@ -247,9 +250,9 @@ class Part:
         status = os.stat(self._path)
         return status.st_size, status.st_mtime_ns
 
+    @abstractmethod
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Read the rows from `start` up to, but not with, `stop`."""
-        raise NotImplementedError
 
 
 class NpyPart(Part):
@@ -268,10 +271,8 @@ class NpyPart(Part):
         return self._map()[start:stop]
 
     def _map(self) -> NDArray[Any]:
-        try:
+        with named_part(f"{self.name} is no .npy file of numbers, and no Parquet file"):
             return np.lib.format.open_memmap(self._path, mode="r")
-        except ValueError as error:
-            raise ValueError(f"{self.name} is no .npy file of numbers, and no Parquet file: {error}") from error
 
 
 class ParquetPart(Part):
@@ -325,14 +326,14 @@ class ParquetPart(Part):
 
     def _field(self, schema: Any, name: str) -> np.dtype[Any]:
         """The type of a column, or that of floats if it may have nulls, which are missing values."""
-        if schema.names.count(name) != 1:
-            raise ValueError(f"{self.name} must have one column {name!r}; its columns are {schema.names[:10]}")
-        try:
-            dtype = np.dtype(schema.field(name).type.to_pandas_dtype())
-        except NotImplementedError:
-            dtype = np.dtype(object)
-        if dtype.kind not in "biuf":
-            raise ValueError(f"the column {name!r} of {self.name} must contain numbers; got {schema.field(name).type}")
+        dtype, found = np.dtype(object), [field.type for field in schema if field.name == name]
+        with suppress(NotImplementedError, IndexError):
+            dtype = np.dtype(found[0].to_pandas_dtype())
+        if len(found) != 1 or dtype.kind not in "biuf":
+            raise ValueError(
+                f"{self.name} must have one column {name!r}, of numbers; it has {len(found)} {list(map(str, found))}, "
+                f"and its columns are {schema.names[:10]}"
+            )
         return np.result_type(dtype, np.float32)
 
     def _open(self) -> Any:

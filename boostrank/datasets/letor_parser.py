@@ -28,10 +28,11 @@ Sparse = bool | Literal["auto"]
 
 MAX_INDEX = 2**31 - 1  # LightGBM, XGBoost and scipy store column numbers as int32.
 LINE_FORM = "a line must have the form 'label qid:ID index:value ... # comment'"
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 BLOCK_BYTES = 1 << 19
 BLOCKS_PER_THREAD = 4  # With this number, threads wait little for each other and use little memory.
 _NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
-_LINE = re.compile(rb"[ \t]*%b(?:[ \t]+qid:[^\x00-\x20:]+)?(?:[ \t]+\d{1,19}:%b)*[ \t]*" % (_NUMBER, _NUMBER))
+_FEATURE = re.compile(rb"(\d+):(%b)" % _NUMBER)
 
 
 @dataclass(frozen=True)
@@ -319,9 +320,8 @@ def parse_lines(
         if not content.strip(b" \t"):
             continue
         document = _parse_line(content, options, has_qid)
-        if document is None:
-            fault = _line_fault(content, options, has_qid)
-            raise ValueError(f"{name}, line {number}: {fault} (in the line {quote(line, 60)}); {LINE_FORM}")
+        if isinstance(document, str):
+            raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
         label, qid, own_columns, own_values = document
         labels.append(label)
         columns.append(own_columns)
@@ -340,29 +340,8 @@ def parse_lines(
 
 def _parse_line(
     line: bytes, options: ReadOptions, has_qid: bool | None
-) -> tuple[float, bytes | None, list[int], list[float]] | None:
-    """Label, qid, columns (sorted) and values of a line without its comment; None if the line is invalid."""
-    if not _LINE.fullmatch(line):
-        return None
-    words = line.replace(b":", b" ").split()
-    qid = words[2] if words[1:2] == [b"qid"] else None
-    first = 1 if qid is None else 3
-    columns = [int(index) - options.first_index for index in words[first::2]]
-    values = [float(value) for value in words[first + 1 :: 2]]
-    if sorted(columns) != columns:
-        pairs = sorted(zip(columns, values, strict=True), key=lambda pair: pair[0])
-        columns, values = [column for column, _ in pairs], [value for _, value in pairs]
-    is_valid = (
-        has_qid in (None, qid is not None)
-        and len(set(columns)) == len(columns)
-        and (not columns or (columns[0] >= 0 and columns[-1] <= options.max_index - options.first_index))
-        and not _overflows(np.array(values), options.dtype)
-    )
-    return (float(words[0]), qid, columns, values) if is_valid else None
-
-
-def _line_fault(line: bytes, options: ReadOptions, has_qid: bool | None) -> str:
-    """Describe the fault of an invalid line without its comment."""
+) -> tuple[float, bytes | None, list[int], list[float]] | str:
+    """Label, qid, columns (sorted) and values of a line without its comment; or, as a text, its first fault."""
     if control := re.search(rb"[\x00-\x08\x0b-\x1f]", line):
         return f"it has the byte 0x{control[0][0]:02x}, so this is not plain text with line ends \\n or \\r\\n"
     label, *features = line.split()
@@ -373,26 +352,27 @@ def _line_fault(line: bytes, options: ReadOptions, has_qid: bool | None) -> str:
         return "it has a qid, but the lines before have none" if found else "it has no qid, but the lines before do"
     if found and (len(features[0]) == 4 or features[0].count(b":") > 1):
         return f"{quote(features[0], 40)} is not qid:ID"
-    seen: set[int] = set()
-    return next(filter(None, (_feature_fault(token, options, seen) for token in features[found:])), "")
-
-
-def _feature_fault(token: bytes, options: ReadOptions, seen: set[int]) -> str:
-    """Describe the fault of one index:value, or return an empty text; add its index to `seen`."""
-    index, _, value = token.partition(b":")
-    if not re.fullmatch(rb"\d+:%b" % _NUMBER, token):
-        return f"{quote(token, 40)} is not index:value, an integer and a number"
-    column = int(index) if len(index) < 20 else MAX_INDEX + 1
-    if column < options.first_index:
-        return "it has the index 0; pass zero_based=True if the first feature of this file has index 0"
-    if column > options.max_index:
-        limit = "an int32" if options.n_features is None else f"n_features={options.n_features}"
-        return f"index {quote(index, 40)} is above {options.max_index}, the largest index that {limit} allows"
-    if column in seen:
-        return f"index {column} occurs twice"
-    seen.add(column)
-    overflows = _overflows(np.array([float(value)]), options.dtype)
-    return f"{quote(value, 40)} is too large for {options.dtype}" if overflows else ""
+    values: dict[int, float] = {}
+    first_index, max_index = options.first_index, options.max_index
+    for token in features[found:]:
+        match = _FEATURE.fullmatch(token)
+        if match is None:
+            return f"{quote(token, 40)} is not index:value, an integer and a number"
+        index, value = match.groups()
+        column, number = int(index) if len(index) < 20 else MAX_INDEX + 1, float(value)
+        if column < first_index:
+            return "it has the index 0; pass zero_based=True if the first feature of this file has index 0"
+        if column > max_index:
+            limit = "an int32" if options.n_features is None else f"n_features={options.n_features}"
+            return f"index {quote(index, 40)} is above {max_index}, the largest index that {limit} allows"
+        if column in values:
+            return f"index {column} occurs twice"
+        if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
+            return f"{quote(value, 40)} is too large for {options.dtype}"
+        values[column] = number
+    columns = sorted(values)
+    qid = features[0][4:] if found else None
+    return float(label), qid, [column - first_index for column in columns], [values[column] for column in columns]
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:

@@ -173,10 +173,8 @@ def read_letor_folds(
 
     Raises
     ------
-    NotADirectoryError
-        If `directory` is not a folder.
-    FileNotFoundError
-        If it contains no folds, or if a fold has no training file or no test file.
+    FileNotFoundError, NotADirectoryError
+        If `directory` is no folder or contains no folds, or if a fold has no training file or no test file.
     ValueError
         As in :func:`read_letor`.
 
@@ -216,15 +214,15 @@ def apply_sizes(parsed: ParsedFile) -> None:
             "of documents of each query to such a file, one in a line"
         )
     sizes = _read_sizes(name)
-    if sum(sizes) != parsed.n_rows:
+    by_qid = [sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])]
+    if sum(sizes) != parsed.n_rows or (parsed.has_qid and sizes != by_qid):
         raise ValueError(
-            f"{name}: the {len(sizes)} query sizes sum to {sum(sizes)}, but {parsed.name} has {parsed.n_rows} "
-            "documents; the two files do not belong together, or one of them is cut off"
+            f"{name}: the {len(sizes)} query sizes, with the sum {sum(sizes)}, are not those of {parsed.name}, which "
+            f"has {parsed.n_rows} documents{' of other queries, by their qids' * bool(parsed.has_qid)}; one of the two "
+            "files is of other data, or is cut off"
         )
     if not parsed.has_qid:
         parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
-    elif sizes != [sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])]:
-        raise ValueError(f"{name}: the sizes are not those by the qids of {parsed.name}; correct or remove one of them")
 
 
 def _read_sizes(name: str) -> list[int]:
@@ -293,8 +291,6 @@ def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list
 
     The names of the files end in one of `endings`; earlier endings are preferred.
     """
-    if not directory.is_dir():
-        raise NotADirectoryError(f"{directory} is not a folder; expected a folder that contains Fold1, Fold2, ...")
     matches = {f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()}
     folders = sorted((int(match[1]), folder) for folder, match in matches.items() if match)
     if not folders:

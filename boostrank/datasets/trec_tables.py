@@ -139,17 +139,16 @@ def _ids(table: pd.DataFrame, column: str, name: str) -> pd.Categorical:
 def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
     """A column of ids as an array of texts."""
     ids = table[column]
-    if ids.isna().any():
-        raise ValueError(f"{name} must have no missing ids; {column} of row {int(np.argmax(ids.isna()))} is missing")
-    if isinstance(ids.dtype, pd.CategoricalDtype):
-        ids = ids.astype(ids.cat.categories.dtype)
-    if isinstance(ids.dtype, pd.StringDtype):
-        return ids.array
+    if not ids.isna().any():
+        if isinstance(ids.dtype, pd.CategoricalDtype):
+            ids = ids.astype(ids.cat.categories.dtype)
+        if isinstance(ids.dtype, pd.StringDtype):
+            return ids.array
     values = ids.to_numpy(dtype=object)
     if pd.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
         for row, value in enumerate(values):
             if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
-                raise ValueError(f"{name} must have ids that are str or int; {column} of row {row} is {value!r}")
+                raise ValueError(f"{name} must have ids, each str or int; {column} of row {row} is {value!r}")
     return pd.Series([str(value) for value in values.tolist()], dtype=str).array
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -19,7 +18,6 @@ from boostrank.metrics.binary import BinaryMeasure
 Denominator = Literal["all", "possible"]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class AveragePrecision(BinaryMeasure):
     """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant documents.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -241,7 +241,8 @@ class PreparedRanks(NamedTuple):
         Number of ranks that count in each query.
     per_block : callable
         Function of a RankedBlock that returns the value of each query of the block. More documents may be ranked than
-        count. Several threads call it. The ranked documents of a run are those that were retrieved.
+        count. Several threads call it, with NumPy's warnings of 0/0 switched off. The ranked documents of a run are
+        those that were retrieved.
     stable : bool
         Whether the value depends on the ranking of documents of equal score by row.
     not_retrieved : float or ndarray, shape (n_queries,)
@@ -355,19 +356,21 @@ def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Flo
         values[i] = np.empty(queries.n_segments)
 
     def add_block(block: RankedBlock) -> None:
-        for i, each in ranked.items():
-            values[i][block.segments] = each.per_block(block)
+        with np.errstate(invalid="ignore"):  # 0/0 for queries where a measure is undefined
+            for i, each in ranked.items():
+                values[i][block.segments] = each.per_block(block)
 
     cutoffs = np.maximum.reduce([each.cutoffs for each in ranked.values()])
     for_each_ranked(queries, scores, cutoffs, add_block, stable=any(each.stable for each in ranked.values()))
     return values
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QueryMeasure(Measure):
     """A measure that is computed for each query and averaged over queries.
 
-    A subclass is a frozen dataclass whose fields are further settings, made by
+    A subclass becomes a frozen dataclass, without a decorator. Its fields are further settings, made by
     :func:`boostrank.inputs.checks.setting`, which declares their checks. It defines `name` and `prepare`.
 
     Parameters
@@ -390,10 +393,16 @@ class QueryMeasure(Measure):
     of_subtopics: ClassVar[bool] = False
     #: Whether the cutoff may not be None for runs.
     needs_cutoff: ClassVar[bool] = False
+    #: The end of the sentence "The measure is undefined for a query that ...", a format of the measure.
+    reason: ClassVar[str] = "has no relevant document"
     #: Values of the setting `ties`, if the measure has it.
     tie_rules: ClassVar[tuple[str, ...]] = TIES
     empty: Empty = "zero"
     judged_only: bool = setting(False, check_flag)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True, repr=False)(cls)
 
     def __post_init__(self) -> None:
         check_choice("empty", self.empty, EMPTY)
@@ -404,11 +413,6 @@ class QueryMeasure(Measure):
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels."""
-
-    @property
-    def undefined_reason(self) -> str:
-        """The end of the sentence "The measure is undefined for a query that ..."."""
-        return "has no relevant document"
 
     def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
         """Raise ValueError if the measure is not defined for arrays, or for runs."""
@@ -462,6 +466,17 @@ class QueryMeasure(Measure):
         return check_relevance(labels)
 
 
+class RunMeasure(QueryMeasure):
+    """A measure of runs that is not averaged over permutations of tied documents.
+
+    Documents of equal score keep the sequence of the run, or have that of trec_eval.
+    """
+
+    domain: ClassVar[Domain] = "runs"
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    ties: Ties = "stable"
+
+
 class BoundQueryMeasure(BoundMeasure):
     """A :class:`QueryMeasure` bound to the labels of one data set."""
 
@@ -490,7 +505,7 @@ class BoundQueryMeasure(BoundMeasure):
 
     def _query_mean(self, undefined: Bools) -> QueryMean:
         measure = self.measure
-        reason, summary = measure.undefined_reason, measure.summary
+        reason, summary = measure.reason.format(measure), measure.summary
         return QueryMean(undefined, self.queries, measure.empty, self._weights, reason, summary=summary)
 
 

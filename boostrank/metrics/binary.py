@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments,
 from boostrank.metrics.labels import GroupedLabels
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class RelevantDocuments(QueryMeasure):
     """A measure for which documents are relevant or not, undefined for a query without relevant documents.
 
@@ -29,14 +27,10 @@ class RelevantDocuments(QueryMeasure):
     empty : {"zero", "one", "skip", "raise"}, default "zero"
     """
 
+    reason: ClassVar[str] = "has no relevant document (a label of at least {0.threshold:g})"
     threshold: float = setting(1, check_number, above=0)
 
-    @property
-    def undefined_reason(self) -> str:
-        return f"has no relevant document (a label of at least {self.threshold:g})"
 
-
-@dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryMeasure(RelevantDocuments):
     """A measure of the first ranks of relevant documents.
 
@@ -67,16 +61,10 @@ class BinaryMeasure(RelevantDocuments):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        values = self.per_block(gains, relevant, labels.queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            with np.errstate(invalid="ignore"):
-                return values(ranked)
-
+        per_block = self.per_block(gains, relevant, labels.queries)
         return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(labels.queries), per_block, self.ties != "average")
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Precision(BinaryMeasure):
     """Mean over queries of the precision: the share of relevant documents among the first `k`.
 
@@ -126,7 +114,6 @@ def _depths(k: int | float | None, queries: Segments) -> Floats:
     return (np.full(queries.n_segments, k) if is_count else DCG(k).cutoffs(queries)).astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class FMeasure(BinaryMeasure):
     """Mean over queries of the F measure of the first `k`: the weighted harmonic mean of precision P and recall R.
 
@@ -166,7 +153,6 @@ class FMeasure(BinaryMeasure):
         return lambda ranked: found(ranked) / divisors[ranked.segments]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Recall(BinaryMeasure):
     """Mean over queries of the recall: the share of the relevant documents that are among the first `k`.
 
@@ -197,7 +183,6 @@ class Recall(BinaryMeasure):
         return lambda ranked: found(ranked) / relevant[ranked.segments]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Success(BinaryMeasure):
     """Success, also called hit rate: the share of queries that have a relevant document among the first `k`.
 
@@ -240,7 +225,6 @@ class Success(BinaryMeasure):
         return per_block
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ReciprocalRank(BinaryMeasure):
     """Mean reciprocal rank (MRR): the mean over queries of the reciprocal of the rank of the first relevant document.
 
@@ -295,7 +279,6 @@ def first_relevant(ranking: RankedDocuments) -> Floats:
     return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class RPrecision(RelevantDocuments):
     """Mean R-precision over queries: the precision at rank R, if R documents of the query are relevant.
 
@@ -346,7 +329,6 @@ class RPrecision(RelevantDocuments):
 LEVELS = tuple(tenths / 10 for tenths in range(11))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class InterpolatedPrecision(RelevantDocuments):
     """Mean over queries of the interpolated precision at a level of recall.
 
@@ -410,7 +392,6 @@ class InterpolatedPrecision(RelevantDocuments):
         return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryPreference(RelevantDocuments):
     """Mean binary preference (bpref) over queries, which uses only the ranks of documents that were judged.
 
@@ -454,8 +435,7 @@ class BinaryPreference(RelevantDocuments):
             documents, chosen = ranked_documents(ranked, quality, cutoffs, self.ties), ranked.segments
             above = _irrelevant_above(documents, documents.part.repeat(relevant[chosen]))
             preferred = (documents.quality > 0.0) * (1.0 - above / documents.part.repeat(most[chosen]))
-            with np.errstate(invalid="ignore"):
-                return documents.part.sum(preferred) / relevant[chosen]
+            return documents.part.sum(preferred) / relevant[chosen]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,7 +85,6 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
     return count
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class KendallTau(QueryMeasure):
     """Mean over queries of Kendall's tau-b between labels and scores.
 
@@ -112,11 +112,8 @@ class KendallTau(QueryMeasure):
 
     name: ClassVar[str] = "kendall_tau"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has labels or scores that are all equal"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has labels or scores that are all equal"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -147,7 +144,6 @@ def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segment
     return np.clip(tau, -1.0, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SpearmanRho(QueryMeasure):
     """Mean over queries of Spearman's rho between labels and scores: the correlation of their ranks.
 
@@ -172,11 +168,8 @@ class SpearmanRho(QueryMeasure):
 
     name: ClassVar[str] = "spearman"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has labels or scores that are all equal"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has labels or scores that are all equal"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -201,7 +194,6 @@ def _centred_ranks(values: Floats, queries: Segments) -> Floats:
     return ranks - queries.repeat((queries.sizes - 1) / 2.0)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class AUC(QueryMeasure):
     """Mean over queries of the area under the ROC curve.
 
@@ -230,12 +222,11 @@ class AUC(QueryMeasure):
 
     name: ClassVar[str] = "auc"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = (
+        "has only relevant or only irrelevant documents (relevant: a label of at least {0.threshold:g})"
+    )
     threshold: float = setting(1, check_number, above=0)
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return f"has only relevant or only irrelevant documents (relevant: a label of at least {self.threshold:g})"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -254,7 +245,6 @@ class AUC(QueryMeasure):
         return Prepared(pairs == 0, values)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Agreement(QueryMeasure):
     """Mean over queries of the agreement of rankings with preferences.
 
@@ -292,29 +282,21 @@ class Agreement(QueryMeasure):
 
     name: ClassVar[str] = "agreement"
     domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has no preferences"
     ties: Ties = "average"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has no preferences"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         relevance, queries = labels.values, labels.queries
         if isinstance(relevance, PreferenceGraph):
             graph = relevance.relative()
             total = graph.total()
-
-            def reversed_weight(scores: Floats) -> Floats:
-                return graph.disagreement(scores, self.ties)
-
+            reversed_weight: Callable[[Floats], Floats] = partial(graph.disagreement, ties=self.ties)
         else:
             # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
             codes, same_label = label_codes(relevance, queries)
             total = (queries.sizes * (queries.sizes - 1) // 2 - same_label).astype(np.float64)
-
-            def reversed_weight(scores: Floats) -> Floats:
-                return count_reversed_pairs(codes, scores, queries, self.ties)
+            reversed_weight = partial(count_reversed_pairs, codes, queries=queries, ties=self.ties)
 
         def values(scores: Floats) -> Floats:
             with np.errstate(invalid="ignore"):

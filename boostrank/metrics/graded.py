@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import ClassVar
 
@@ -18,7 +18,6 @@ from boostrank.metrics.labels import GroupedLabels
 NEGLIGIBLE = 1e-18
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(QueryMeasure):
     """Mean expected reciprocal rank over queries, not normalized.
 
@@ -64,13 +63,9 @@ class ExpectedReciprocalRank(QueryMeasure):
 
     def satisfaction(self, labels: GroupedLabels) -> Floats:
         """Probability that each document satisfies the user: ``R = (2^y - 1) / 2^max_grade``, without overflow."""
-        relevance, largest = labels.values, labels.largest.max()
+        relevance, largest = labels.values, float(labels.largest.max())
         highest = largest if self.max_grade is None else float(self.max_grade)
-        if highest < largest:
-            raise ValueError(
-                f"max_grade must be at least the largest label, {largest:g}; got {self.max_grade!r}. Choose a larger "
-                f"one, as in get_measure('err', max_grade={largest:g})"
-            )
+        check_number("max_grade, at least the largest label,", self.max_grade, smallest=largest, optional=True)
         satisfaction = relevance - highest
         np.exp2(satisfaction, out=satisfaction)
         satisfaction -= np.exp2(-highest)
@@ -123,7 +118,6 @@ def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
     return (-np.diff(reading, axis=0).T * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class RankBiasedPrecision(QueryMeasure):
     """Mean rank-biased precision over queries.
 
@@ -159,6 +153,7 @@ class RankBiasedPrecision(QueryMeasure):
     """
 
     name: ClassVar[str] = "rbp"
+    reason: ClassVar[str] = "has no document with a gain (for gain=None: a label of at least {0.threshold:g})"
     p: float = setting(0.8, check_number, above=0, below=1)
     k: int | float | None = setting(None, check_cutoff)
     gain: Gain | None = None
@@ -179,12 +174,6 @@ class RankBiasedPrecision(QueryMeasure):
     def dcg(self) -> DCG:
         """Gain, discount and cutoff."""
         return DCG(self.k, "exp2" if self.gain is None else self.gain, partial(_reading_probability, self.p))
-
-    @property
-    def undefined_reason(self) -> str:
-        if self.gain is None:
-            return f"has no relevant document (a label of at least {self.threshold:g})"
-        return super().undefined_reason
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains = labels.binary(self.threshold)[0] if self.gain is None else self.dcg.gains_of(labels.values)

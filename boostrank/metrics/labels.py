@@ -40,13 +40,12 @@ def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
 
 def refuse_other_labels(labels: object, measure: str) -> None:
     """Raise ValueError for a PreferenceGraph and for clicks, because `measure` needs relevance labels."""
-    if isinstance(labels, PreferenceGraph):
-        raise ValueError(f"{measure} needs relevance labels; the measure of preferences is 'agreement'")
-    if isinstance(labels, (ClickLabels, ClickLog)):
-        cutoff = "".join(measure.partition("@")[1:])
+    if isinstance(labels, (PreferenceGraph, ClickLabels, ClickLog)):
+        own = f"of ClickLabels is 'click-dcg{''.join(measure.partition('@')[1:])}', an estimate from the clicks"
+        own = "of preferences is 'agreement'" if isinstance(labels, PreferenceGraph) else own
         raise ValueError(
             f"{measure} needs relevance labels, one number for each document; got {type(labels).__name__}. The measure "
-            f"of ClickLabels is 'click-dcg{cutoff}', an estimate from the clicks"
+            f"{own}"
         )
 
 

@@ -351,11 +351,8 @@ def _settings(arguments: str, entry: _Entry, text: str) -> dict[str, Any]:
             f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
             f"{', '.join(entry.parameters) or 'none'}"
         )
-    return {entry.parameters[name]: _CONVERSIONS.get((entry.name, name), _same)(value) for name, value in given.items()}
-
-
-def _same(value: Any) -> Any:
-    return value
+    converted = {name: _CONVERSIONS.get((entry.name, name), lambda same: same)(value) for name, value in given.items()}
+    return {entry.parameters[name]: value for name, value in converted.items()}
 
 
 def _gain_of_dcg(dcg: Any) -> str:

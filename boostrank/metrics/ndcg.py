@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +14,6 @@ from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.labels import GroupedLabels
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscountedCumulativeGain(QueryMeasure):
     """Mean over queries of the discounted cumulative gain (DCG), which is not normalized.
 
@@ -58,7 +56,6 @@ class DiscountedCumulativeGain(QueryMeasure):
         return PreparedRanks.of_dcg(self.dcg, self.dcg.gains_of(labels.values), labels.queries, self.ties)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NDCG(DiscountedCumulativeGain):
     """NDCG as a measure; see :func:`ndcg_score`.
 

@@ -121,7 +121,7 @@ def test_columns_of_parquet_files(frame, tmp_path):
         FeatureFiles(path)
     with pytest.raises(ValueError, match="must have one column 'x'"):
         FeatureFiles(path, columns=["a", "x"])
-    with pytest.raises(ValueError, match=r"the column 'text' of .* must contain numbers"):
+    with pytest.raises(ValueError, match=r"must have one column 'text', of numbers; it has 1 \['(large_)?string'\]"):
         FeatureFiles(path, columns=["text"])
     with pytest.raises(ValueError, match="at least one feature"):
         FeatureFiles(path, columns=[])
@@ -161,7 +161,7 @@ def test_an_array_of_another_shape_or_type_is_an_error(array, tmp_path):
 
 
 def test_other_wrong_arguments(paths, tmp_path):
-    with pytest.raises(ValueError, match="no files"):
+    with pytest.raises(ValueError, match=r"number of files must be .* got 0"):
         FeatureFiles([])
     with pytest.raises(FileNotFoundError):
         FeatureFiles(tmp_path / "none.npy")

@@ -48,7 +48,7 @@ def test_folds_share_columns_kind_and_qid_type(tmp_path):
 
 
 def test_folds_that_are_incomplete(tmp_path):
-    with pytest.raises(NotADirectoryError, match="is not a folder; expected a folder that contains Fold1"):
+    with pytest.raises(FileNotFoundError, match="missing"):
         read_letor_folds(tmp_path / "missing")
     with pytest.raises(FileNotFoundError, match=r"contains no folders Fold1, Fold2, .* it contains nothing"):
         read_letor_folds(tmp_path)

@@ -97,7 +97,7 @@ def test_sizes_beside_the_file(tmp_path, ending, name):
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ("2\n2\n", r"data\.txt\.query: the 2 query sizes sum to 4, but .*data\.txt has 3 documents"),
+        ("2\n2\n", r"\.query: the 2 query sizes, with the sum 4, are not those of .*data\.txt, which has 3 documents;"),
         ("2\n1.0\n", r"data\.txt\.query, line 2: expected one query size of at least 1; got '1\.0'"),
         ("2 1\n", r"line 1: .* got '2 1'"),
         ("3\n0\n", r"line 2: .* got '0'"),
@@ -148,5 +148,5 @@ def test_sizes_must_be_those_of_the_qids(tmp_path):
     put(tmp_path, "2\n1\n", "data.txt.query")
     assert read(tmp_path, content).qid.tolist() == [1, 1, 2]
     put(tmp_path, "1\n2\n", "data.txt.query")
-    with pytest.raises(ValueError, match="the sizes are not those by the qids of"):
+    with pytest.raises(ValueError, match=r"with the sum 3, are not those of .* 3 documents of other queries, by"):
         read(tmp_path, content)

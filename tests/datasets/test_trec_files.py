@@ -228,7 +228,7 @@ def test_subtopics_of_named_tuples_are_kept():
         (FRAME.iloc[:0], ValueError, "it has no documents"),
         ({}, ValueError, "it has no documents"),
         (FRAME.assign(query_id=[1.5, 2, 3]), ValueError, "query_id of row 0 is 1.5"),
-        (FRAME.assign(doc_id=["a", None, "b"]), ValueError, "doc_id of row 1 is missing"),
+        (FRAME.assign(doc_id=["a", None, "b"]), ValueError, "each str or int; doc_id of row 1 is (None|nan)"),
         (FRAME.assign(score=["1", "x", "2"]), ValueError, "score of run must be numbers"),
         (FRAME.assign(score=[1, np.nan, 2]), ValueError, "it is nan for the document 'b' of the query '301'"),
         (pd.concat([FRAME, FRAME]), ValueError, "the document 'a' of the query '301' twice"),

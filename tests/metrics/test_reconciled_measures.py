@@ -229,5 +229,5 @@ def test_bad_settings_are_errors():
         br.reconcile(*data, "mrr", gain="linear")
     with pytest.raises(ValueError, match="map with judged_only=True is not defined for arrays"):
         br.reconcile(*data, get_measure("map", judged_only=True))
-    with pytest.raises(ValueError, match="max_grade must be at least the largest label"):
+    with pytest.raises(ValueError, match="max_grade, at least the largest label, must be"):
         br.reconcile([0, 3], *data[1:], "err", max_grade=2)

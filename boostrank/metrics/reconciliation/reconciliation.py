@@ -16,7 +16,7 @@ from boostrank.core.tables.text import text_lines
 from boostrank.core.weights import query_weights
 from boostrank.datasets.trec_tables import as_qrels, as_run
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, is_count
+from boostrank.inputs.checks import check_choice, check_count
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.reconciliation.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
 from boostrank.metrics.reconciliation.values import ReconciledValues
@@ -282,11 +282,7 @@ def _kind_of(chosen: Measure, given: object) -> Kind:
     if kind is None or type(chosen) is not kind.measure:
         known = ", ".join(KINDS)
         raise ValueError(f"measure must be one of {known}, such as 'ndcg@10' or 'map'; got {given!r}")
-    k = getattr(chosen, "k", None)
-    if k is not None and not is_count(k):
-        raise ValueError(
-            f"k must be None or an integer of at least 1, because other libraries have no other cutoffs; got {k!r}"
-        )
+    check_count("k", getattr(chosen, "k", None), optional=True)  # Other libraries have no other cutoffs.
     return kind
 
 

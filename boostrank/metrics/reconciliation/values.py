@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import QueryMean, QueryMeasure
 from boostrank.metrics.graded import ExpectedReciprocalRank
@@ -126,24 +126,18 @@ def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     import pandas as pd
 
     names = np.arange(queries.n_documents) if documents is None else np.asarray(documents)
-    if names.shape != (queries.n_documents,):
+    check_lengths(y_true=queries.n_documents, documents=names.size)
+    texts, query = names.ravel().astype(str), queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
+    invalid = pd.isna(names) | pd.DataFrame({"query": query, "name": texts}).duplicated().to_numpy()
+    if invalid.any():
+        row = int(np.argmax(invalid))
         raise ValueError(
-            f"documents must have one name for each of {queries.n_documents} rows; got shape {names.shape}"
+            f"documents must not be missing, and must be different within a query; documents[{row}] is "
+            f"{names.tolist()[row]!r}, in the query {str(queries.ids[query[row]])!r}"
         )
-    missing = pd.isna(names)
-    if missing.any():
-        raise ValueError(f"documents must not be missing; documents[{int(np.argmax(missing))}] is")
-    names = names.astype(str)
-    codes = np.unique(queries.group(names), return_inverse=True)[1].astype(np.float64)
-    descending = codes[queries.sort(codes)]
-    twice = np.flatnonzero((descending[1:] == descending[:-1]) & (queries.positions[1:] > 0))
-    if len(twice):
-        query = queries.ids[np.searchsorted(queries.indptr, twice[0], side="right") - 1]
-        raise ValueError(f"documents must be different within a query; query {str(query)!r} has one twice")
-    return codes
+    return np.unique(queries.group(texts), return_inverse=True)[1].astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ProbabilityReciprocalRank(ExpectedReciprocalRank):
     """Expected reciprocal rank of labels that are themselves probabilities to be satisfied, as in CatBoost."""
 
@@ -151,7 +145,6 @@ class ProbabilityReciprocalRank(ExpectedReciprocalRank):
         return labels.values
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class LastRankAveragePrecision(AveragePrecision):
     """Average precision without a cutoff, where tied documents have the rank of the last of them, as in scikit-learn.
 

@@ -176,10 +176,10 @@ def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeas
     if not isinstance(measure, QueryMeasure):
         raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
     k: Any = getattr(measure, "k", None)
-    if isinstance(k, float):
-        raise ValueError(f"{name} is not defined for runs: the cutoff must be a number of documents, not a fraction")
-    if k is None and measure.needs_cutoff:
-        raise ValueError(f"{name} is not defined for runs without a cutoff; choose one, such as {name}@10")
+    if isinstance(k, float) or (k is None and measure.needs_cutoff):
+        raise ValueError(
+            f"{name} is not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+        )
     has_ties = "ties" in {field.name for field in fields(measure)}
     rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
     return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
@@ -189,7 +189,8 @@ def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> F
     """Value of each query: NaN for those where the measure is undefined."""
     values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
     if ranking is not None:
-        values[ranking.segments] = prepared.per_block(ranking)
+        with np.errstate(invalid="ignore"):  # 0/0 where the measure is undefined
+            values[ranking.segments] = prepared.per_block(ranking)
     return values
 
 
@@ -239,14 +240,10 @@ class JudgedRun:
         """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
         if self.ranking is None:
             return None
-        kept = self.judgments[self.ranking.rows] >= 0.0
-        sizes = self.ranking.part.sum(kept.astype(np.int64))
-        left = sizes > 0
-        if not left.any():
-            return None
-        rows, scores = self.ranking.rows[kept], self.ranking.scores[kept]
-        queries = np.arange(self.queries.n_queries)[self.ranking.segments][left]
-        return RankedBlock(queries, sizes[left], Segments.from_sizes(sizes[left]), rows, scores)
+        rows, n_documents = self.ranking.rows, len(self.judgments)
+        kept, scores = np.zeros(n_documents, dtype=bool), np.zeros(n_documents)
+        kept[rows], scores[rows] = self.judgments[rows] >= 0.0, self.ranking.scores
+        return ranking_of(kept, scores, self.queries)
 
 
 def join(

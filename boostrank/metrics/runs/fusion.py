@@ -14,7 +14,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.targets import make_targets
 from boostrank.datasets.trec_tables import DOCUMENT, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
 from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
-from boostrank.inputs.checks import check_choice, check_number
+from boostrank.inputs.checks import check_choice, check_count, check_number
 from boostrank.surrogates import Surrogate, get_surrogate
 
 #: How scores of a run are made comparable with those of others, from the scores by query.
@@ -209,8 +209,7 @@ def fusion_weights(
 def _pool(runs: Any, qid: ArrayLike | None) -> _Pool:
     """The documents of all runs, each once, in the sequence of their first rows; of arrays, the rows."""
     named = dict(runs) if isinstance(runs, Mapping) else {str(i): run for i, run in enumerate(runs)}
-    if len(named) < 2:
-        raise ValueError(f"runs must be at least two runs, as a dict or sequence; got {len(named)}")
+    check_count("the number of runs", len(named), 2)
     if qid is not None:
         query = pd.Series(Queries.from_qid(qid).qid)
         columns = {name: finite_numbers(run, f"run {name}") for name, run in named.items()}
@@ -244,8 +243,7 @@ def _ratio(numerators: pd.DataFrame, denominators: pd.DataFrame) -> pd.DataFrame
 
 def _checked_weights(weights: Any, names: Sequence[str], method: str) -> Floats:
     """The weights of the runs, in the sequence of their names."""
-    if method not in WEIGHTED:
-        raise ValueError(f"weights are for the methods {', '.join(WEIGHTED)}; got method={method!r}")
+    check_choice("method with weights", method, WEIGHTED)
     if isinstance(weights, Mapping):
         if set(weights) != set(names):
             raise ValueError(f"weights must have the names of the runs, {', '.join(names)}; got {', '.join(weights)}")

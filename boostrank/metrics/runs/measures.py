@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,15 +11,14 @@ from boostrank.core.dcg import DCG, Ties, check_cutoff
 from boostrank.core.discounts import N_ADDED, sums_over_ranks
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag, check_number, setting
 from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure, Summary
+from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure, RunMeasure, Summary
 from boostrank.metrics.binary import BinaryPreference, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetMeasure(RelevantDocuments):
     """A measure of the number of documents of a query that were retrieved, were relevant, or both."""
 
@@ -35,13 +33,11 @@ class SetMeasure(RelevantDocuments):
 
         def per_block(ranked: RankedBlock) -> Floats:
             both, retrieved = ranked.part.sum(gains[ranked.rows]), ranked.part.sizes.astype(np.float64)
-            with np.errstate(invalid="ignore"):
-                return self.of_counts(both, retrieved, relevant[ranked.segments])
+            return self.of_counts(both, retrieved, relevant[ranked.segments])
 
         return PreparedRanks(relevant == 0, labels.queries.sizes, per_block, stable=False)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetPrecision(SetMeasure):
     """The share of relevant documents among those that were retrieved.
 
@@ -64,7 +60,6 @@ class SetPrecision(SetMeasure):
         return both / (np.minimum(retrieved, relevant) if self.relative else retrieved)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetRecall(SetMeasure):
     """The share of retrieved documents among those that are relevant.
 
@@ -83,7 +78,6 @@ class SetRecall(SetMeasure):
         return both / relevant
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetF(SetMeasure):
     """The F measure: the weighted harmonic mean of set precision P and set recall R.
 
@@ -111,7 +105,6 @@ class SetF(SetMeasure):
         return (1.0 + square) * both / (square * relevant + retrieved)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class SetAveragePrecision(SetMeasure):
     """Set precision times set recall, which is average precision if ranks are unknown.
 
@@ -131,7 +124,6 @@ class SetAveragePrecision(SetMeasure):
         return (both / retrieved) * (both / relevant)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Count(QueryMeasure):
     """A number of things of a query. Over queries it is the sum, with weights the weighted sum."""
 
@@ -139,7 +131,6 @@ class Count(QueryMeasure):
     summary: ClassVar[Summary] = "sum"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumberOfQueries(Count):
     """The number of queries that are evaluated, ``num_q`` of trec_eval and ``NumQ`` of ir_measures.
 
@@ -153,7 +144,6 @@ class NumberOfQueries(Count):
         return _of_query(np.ones(labels.queries.n_segments), labels.queries)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumberOfRelevant(Count):
     """The number of relevant documents among the judgments, ``num_rel`` of trec_eval and ``NumRel`` of ir_measures.
 
@@ -172,7 +162,6 @@ class NumberOfRelevant(Count):
         return _of_query(labels.binary(self.threshold)[1], labels.queries)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumberOfRetrieved(Count):
     """The number of retrieved documents, ``num_ret`` of trec_eval and ``NumRet`` of ir_measures.
 
@@ -189,8 +178,11 @@ class NumberOfRetrieved(Count):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         counted = np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
-        never = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(never, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), stable=False)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            return ranked.part.sum(counted[ranked.rows])
+
+        return PreparedRanks(_never(queries), queries.sizes, per_block, stable=False)
 
 
 def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
@@ -199,11 +191,14 @@ def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
     def per_block(ranked: RankedBlock) -> Floats:
         return values[ranked.segments]
 
-    never = np.zeros(queries.n_segments, dtype=bool)
-    return PreparedRanks(never, queries.sizes, per_block, stable=False, not_retrieved=values)
+    return PreparedRanks(_never(queries), queries.sizes, per_block, stable=False, not_retrieved=values)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+def _never(queries: Segments) -> Bools:
+    """The queries for which a measure is undefined, if there are none."""
+    return np.zeros(queries.n_segments, dtype=bool)
+
+
 class Judged(QueryMeasure):
     """The share of documents with a judgment among the first `k`, ``Judged@k`` of ir_measures.
 
@@ -221,12 +216,9 @@ class Judged(QueryMeasure):
 
     name: ClassVar[str] = "judged"
     domain: ClassVar[Domain] = "runs"
+    reason: ClassVar[str] = "has no retrieved document"
     k: int | float | None = setting(None, check_cutoff)
     ties: Ties = "average"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has no retrieved document"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
@@ -236,11 +228,9 @@ class Judged(QueryMeasure):
         def per_block(ranked: RankedBlock) -> Floats:
             return found(ranked) / np.minimum(cutoffs[ranked.segments], ranked.part.sizes)
 
-        never = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(never, cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
+        return PreparedRanks(_never(queries), cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Unjudged(QueryMeasure):
     """The share of documents without a judgment among the first `k`, ``unj_k`` of trec_eval 10.
 
@@ -262,16 +252,14 @@ class Unjudged(QueryMeasure):
     ties: Ties = "average"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
+        assert self.k is not None
+        dcg, queries, k = DCG(self.k, discount=np.ones_like), labels.queries, float(self.k)
         found = dcg.per_block(1.0 - (labels.judgments >= 0.0), queries, self.ties)
-        never = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(
-            never, dcg.cutoffs(queries), lambda ranked: found(ranked) / np.float64(self.k), self.ties != "average"
-        )
+        cutoffs, stable = dcg.cutoffs(queries), self.ties != "average"
+        return PreparedRanks(_never(queries), cutoffs, lambda ranked: found(ranked) / k, stable)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class BiasedResidual(QueryMeasure):
+class BiasedResidual(RunMeasure):
     """The residual of rank-biased precision: how much larger it may be, since documents were not judged.
 
     ``(1 - p) sum over ranks r of documents without a judgment of p^(r-1), plus p^n`` for the ranks after the ``n``
@@ -291,10 +279,7 @@ class BiasedResidual(QueryMeasure):
     """
 
     name: ClassVar[str] = "rbp_resid"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
     p: float = setting(0.9, check_number, above=0.0, below=1.0)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         unjudged = 1.0 - (labels.judgments >= 0.0)
@@ -304,12 +289,10 @@ class BiasedResidual(QueryMeasure):
             total = part.sum(unjudged[ranked.rows] * self.p**part.positions)
             return np.where(total > 0.0, (1.0 - self.p) * total + self.p**part.sizes, 0.0)
 
-        never = np.zeros(labels.queries.n_segments, dtype=bool)
-        return PreparedRanks(never, labels.queries.sizes, per_block, stable=True)
+        return PreparedRanks(_never(labels.queries), labels.queries.sizes, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class NormalizedGain(QueryMeasure):
+class NormalizedGain(RunMeasure):
     """Normalized gain, ``G`` of trec_eval: a gain is discounted less if the ranks above it are well used.
 
     ``G = (1 / sum_j y_j) sum over ranks r of y_r / log2(2 + sum over ranks s <= r of (max(ideal_s, 1) - y_s))``, where
@@ -328,9 +311,6 @@ class NormalizedGain(QueryMeasure):
     """
 
     name: ClassVar[str] = "g"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, queries = labels.values, labels.queries
@@ -340,13 +320,11 @@ class NormalizedGain(QueryMeasure):
             part, found = ranked.part, gains[ranked.rows]
             # The documents of a query that were retrieved are not more than all of it.
             lost = cost[part.repeat(queries.starts[ranked.segments]) + part.positions] - found
-            with np.errstate(invalid="ignore"):
-                return part.sum(found / np.log2(2.0 + part.sum_before(lost) + lost)) / total[ranked.segments]
+            return part.sum(found / np.log2(2.0 + part.sum_before(lost) + lost)) / total[ranked.segments]
 
         return PreparedRanks(total == 0, queries.sizes, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class GeometricAveragePrecision(AveragePrecision):
     """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives hard queries weight.
 
@@ -371,7 +349,6 @@ class GeometricAveragePrecision(AveragePrecision):
     summary: ClassVar[Summary] = "geometric mean"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class GeometricPreference(BinaryPreference):
     """The geometric mean over queries of "bpref", ``gm_bpref`` of trec_eval: ``exp(mean of log max(bpref, 1e-5))``."""
 
@@ -380,8 +357,7 @@ class GeometricPreference(BinaryPreference):
     summary: ClassVar[Summary] = "geometric mean"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class PairAccuracy(RelevantDocuments):
+class PairAccuracy(RunMeasure, RelevantDocuments):
     """The share of pairs of retrieved documents, one relevant and one not, whose relevant document is ranked first.
 
     Only the first `k` documents make pairs. It is ``Accuracy`` of ir_measures, and AUC of the documents that were
@@ -401,15 +377,11 @@ class PairAccuracy(RelevantDocuments):
     """
 
     name: ClassVar[str] = "accuracy"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    reason: ClassVar[str] = (
+        "has no pair of a relevant and an irrelevant document among those that were retrieved and count"
+    )
     k: int | float | None = setting(None, check_cutoff)
-    ties: Literal["stable"] = "stable"
     empty: Empty = "skip"
-
-    @property
-    def undefined_reason(self) -> str:
-        return "has no pair of a relevant and an irrelevant document among those that were retrieved and count"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
@@ -419,8 +391,7 @@ class PairAccuracy(RelevantDocuments):
             first = ranked.first(cutoffs[ranked.segments])
             found, others = gains[first.rows] * first.counts, (1.0 - gains[first.rows]) * first.counts
             wrong = first.part.sum(found * first.part.sum_before(others))
-            with np.errstate(invalid="ignore"):
-                return 1.0 - wrong / (first.part.sum(found) * first.part.sum(others))
+            return 1.0 - wrong / (first.part.sum(found) * first.part.sum(others))
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True, not_retrieved=np.nan)
 
@@ -429,8 +400,7 @@ class PairAccuracy(RelevantDocuments):
 EPSILON = 1e-5
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class InferredAP(RelevantDocuments):
+class InferredAP(RunMeasure, RelevantDocuments):
     """Inferred average precision (infAP) of a run, an estimate of average precision from a sample of judgments.
 
     The pool consists of the documents that have a relevance in the judgments; a relevance below 0 says that a document
@@ -458,9 +428,6 @@ class InferredAP(RelevantDocuments):
     """
 
     name: ClassVar[str] = "infap"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         judgments = labels.judgments
@@ -474,14 +441,12 @@ class InferredAP(RelevantDocuments):
             pool, above, below = (part.sum_before(each[rows]) for each in (in_pool, relevant, irrelevant))
             share = (above + EPSILON) / (above + below + 2.0 * EPSILON)
             expected = (1.0 + pool * share) / (part.positions + 1.0)
-            with np.errstate(invalid="ignore"):
-                return part.sum(expected * relevant[rows]) / n_relevant[ranked.segments]
+            return part.sum(expected * relevant[rows]) / n_relevant[ranked.segments]
 
         return PreparedRanks(n_relevant == 0, labels.queries.sizes, per_block, stable=True)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Compatibility(QueryMeasure):
+class Compatibility(RunMeasure):
     """Compatibility as a measure: the largest rank-biased overlap with a ranking by decreasing relevance.
 
     ``RBO = (sum over depths d <= D of p^(d-1) n_d / d) / (sum over depths d <= D of p^(d-1))``, where n_d documents are
@@ -516,12 +481,9 @@ class Compatibility(QueryMeasure):
     """
 
     name: ClassVar[str] = "compat"
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
     p: float = setting(0.95, check_number, above=0.0, below=1.0)
     normalize: bool = setting(True, check_flag)
     k: int | None = setting(None, check_count, optional=True)
-    ties: Literal["stable"] = "stable"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries, values = labels.queries, labels.values

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments, ranges
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_number, setting
-from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
+from boostrank.metrics.base import PreparedRanks, RunMeasure
 from boostrank.metrics.labels import GroupedLabels
 
 # Gains that differ by less, relative to the larger one, are equal: their terms were added in different sequences.
@@ -208,8 +207,7 @@ def _runs(values: Ints) -> Segments:
     return Segments(np.append(np.flatnonzero(differs), len(values)))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SubtopicMeasure(QueryMeasure):
+class SubtopicMeasure(RunMeasure):
     """A measure of judgments for subtopics. :func:`boostrank.evaluate_run` computes it, from qrels with iterations.
 
     A subtopic is an iteration of the qrels, as in the diversity tasks of TREC. Subtopics without relevant documents
@@ -225,16 +223,10 @@ class SubtopicMeasure(QueryMeasure):
         These measures are not averaged over permutations of tied documents.
     """
 
-    domain: ClassVar[Domain] = "runs"
     of_subtopics: ClassVar[bool] = True
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    reason: ClassVar[str] = "has no document that is relevant for a subtopic (a relevance of at least {0.threshold:g})"
     k: int | None = setting(None, check_count, optional=True)
     threshold: float = setting(1, check_number, above=0)
-    ties: Literal["stable"] = "stable"
-
-    @property
-    def undefined_reason(self) -> str:
-        return f"has no document that is relevant for a subtopic (a relevance of at least {self.threshold:g})"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         threshold, queries, judgments = self.threshold, labels.queries, labels.subtopics
@@ -253,12 +245,14 @@ class SubtopicMeasure(QueryMeasure):
     def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
         """The summand of each pair that the ranking has, before the division."""
 
-    @abstractmethod
     def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
-        """The number by which the sum of each query is divided, shape (n_queries,), above 0 if it has subtopics."""
+        """The number by which the sum of each query is divided, shape (n_queries,), above 0 if it has subtopics.
+
+        The default is the number of its subtopics.
+        """
+        return pairs.n_subtopics.astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscountedNovelty(SubtopicMeasure):
     """A measure with the sum ``sum over ranks r <= k of d(r) sum over subtopics of the document of (1 - alpha)^c``.
 
@@ -365,7 +359,6 @@ class NormalizedIntentAwareERR(IntentAwareERR):
     normalized: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NoveltyRBP(DiscountedNovelty):
     """Novelty- and rank-biased precision as a measure: discounted novelty with ``d(r) = beta^(r - 1)``.
 
@@ -416,9 +409,6 @@ class SubtopicRecall(SubtopicMeasure):
     def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
         return (found.before == 0).astype(np.float64)
 
-    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
-        return pairs.n_subtopics.astype(np.float64)
-
 
 class IntentAwarePrecision(SubtopicMeasure):
     """Intent-aware precision as a measure: the mean over subtopics of the share of relevant documents up to rank `k`.
@@ -453,6 +443,3 @@ class IntentAwareMAP(SubtopicMeasure):
 
     def at_pairs(self, found: FoundPairs, pairs: RelevantPairs) -> Floats:
         return (found.before + 1.0) / (found.ranks * pairs.n_relevant[found.subtopics])
-
-    def divisors(self, pairs: RelevantPairs, cutoffs: Ints, labels: GroupedLabels) -> Floats:
-        return pairs.n_subtopics.astype(np.float64)

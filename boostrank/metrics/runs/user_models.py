@@ -18,7 +18,6 @@ effectiveness", TOIS 2017. Azzopardi, Thomas and Moffat, "cwl_eval: an evaluatio
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -30,15 +29,14 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_number, setting
-from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, ranked_documents
+from boostrank.metrics.base import PreparedRanks, RunMeasure, ranked_documents
 from boostrank.metrics.labels import GroupedLabels
 
 # A sum of gains that is below a goal by less than this, relative to the goal, reaches it.
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class UserModelMeasure(QueryMeasure):
+class UserModelMeasure(RunMeasure):
     """A measure of a user model; a subclass defines the continuation probabilities.
 
     The gain of a document is ``(relevance - min_grade) / (max_grade - min_grade)``, and 0 below `min_grade`. Documents
@@ -58,28 +56,21 @@ class UserModelMeasure(QueryMeasure):
         no mean over the documents at each rank.
     """
 
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    reason: ClassVar[str] = "has no document with a gain (a relevance above {0.min_grade:g})"
     k: int | None = setting(None, check_count, optional=True)
     max_grade: float | None = setting(None, check_number, optional=True)
     min_grade: float = setting(0.0, check_number)
-    ties: Ties = "stable"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("max_grade", self.max_grade, above=self.min_grade, optional=True)
-
-    @property
-    def undefined_reason(self) -> str:
-        return f"has no document with a gain (a relevance above {self.min_grade:g})"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         largest = float(labels.values.max())
         highest = largest if self.max_grade is None else self.max_grade
         if self.max_grade is None and largest <= self.min_grade:
             highest = self.min_grade + 1.0  # No document has a gain.
-        if highest < largest:
-            raise ValueError(f"max_grade must be at least the largest relevance, {largest:g}; got {self.max_grade!r}")
+        check_number("max_grade, at least the largest relevance,", self.max_grade, smallest=largest, optional=True)
         grades, unit = np.maximum(labels.values - self.min_grade, 0.0), highest - self.min_grade
         cutoffs = DCG(self.k).cutoffs(labels.queries)
 
@@ -116,7 +107,6 @@ class UserModelMeasure(QueryMeasure):
         unit : float
         """
 
-    @abstractmethod
     def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
         """Expected number of documents that a user reads who goes on after the last rank, without further gains.
 
@@ -127,8 +117,9 @@ class UserModelMeasure(QueryMeasure):
         totals : ndarray, shape (n_queries,)
             Sum of the gains up to this rank.
         left : ndarray, shape (n_queries,), or infinity
-            Number of the ranks that follow. Without any, the result is 0.
+            Number of the ranks that follow. Without any, the result is 0. The default is that the user reads them all.
         """
+        return np.asarray(left, dtype=np.float64)
 
 
 def _sum_of_squares(first: Floats, left: Floats | float) -> Floats:
@@ -136,7 +127,6 @@ def _sum_of_squares(first: Floats, left: Floats | float) -> Floats:
     return first**2 * (scipy.special.polygamma(1, first) - scipy.special.polygamma(1, first + left))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class INSQ(UserModelMeasure):
     """INSQ as a measure: ``C(i) = ((i + 2T - 1) / (i + 2T))^2``.
 
@@ -165,7 +155,6 @@ class INSQ(UserModelMeasure):
         return _sum_of_squares(ranks + 2.0 * self.goal, left)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class INST(UserModelMeasure):
     """INST as a measure: ``C(i) = ((i + T + T_i - 1) / (i + T + T_i))^2``, where T_i is T minus the gains up to i.
 
@@ -192,7 +181,6 @@ class INST(UserModelMeasure):
         return _sum_of_squares(ranks + 2.0 * self.goal - totals, left)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class BejeweledPlayer(UserModelMeasure):
     """The static Bejeweled player model as a measure: the mean gain up to the rank where the user stops.
 
@@ -217,11 +205,7 @@ class BejeweledPlayer(UserModelMeasure):
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
         return (totals < self.goal * unit * (1.0 - ROUNDING)).astype(np.float64)
 
-    def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
-        return np.asarray(left, dtype=np.float64)
 
-
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ScaledDCG(UserModelMeasure):
     """Scaled DCG as a measure: DCG@k with linear gains, divided by that of `k` documents with a gain of 1.
 
@@ -261,9 +245,6 @@ class NERR8(UserModelMeasure):
     def continuation(self, ranks: Ints, gains: Floats, totals: Floats, unit: float) -> Floats:
         return 1.0 - gains
 
-    def expected_more(self, ranks: Ints, totals: Floats, left: Floats | float) -> Floats:
-        return np.asarray(left, dtype=np.float64)
-
 
 class NERR9(UserModelMeasure):
     """The second variant of nearly expected reciprocal rank: ``C(i) = (1 - gain(i)) i / (i + 1)`` for i < k.
@@ -286,7 +267,6 @@ class NERR9(UserModelMeasure):
         return (ranks + 1.0) * (scipy.special.digamma(ranks + left + 1.0) - scipy.special.digamma(ranks + 1.0))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NERR10(UserModelMeasure):
     """The third variant of nearly expected reciprocal rank as a measure: ``C(i) = p (1 - gain(i))``.
 
@@ -312,7 +292,6 @@ class NERR10(UserModelMeasure):
         return np.asarray((1.0 - self.p**left) / (1.0 - self.p))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NERR11(INSQ):
     """The fourth variant: ``C(i) = (1 - gain(i)) ((i + 2T - 1) / (i + 2T))^2``, with that of :class:`INSQ`.
 

@@ -163,8 +163,8 @@ class TestQueriesOfOneTable:
         ({"unjudged": "drop"}, "unjudged must be one of zero, remove"),
         ({"queries": "all"}, "queries must be one of judged, common"),
         ({"measures": "auc"}, "auc is not defined for runs"),
-        ({"measures": "ndcg@0.5"}, "not a fraction"),
-        ({"measures": "P"}, "not defined for runs without a cutoff"),
+        ({"measures": "ndcg@0.5"}, r"the cutoff must be a number of documents, such as 10; got 0\.5"),
+        ({"measures": "P"}, "P is not defined for runs: the cutoff must be .* got None"),
         ({"measures": lambda y, s, q: 0.0}, "is not defined for runs"),
     ],
 )

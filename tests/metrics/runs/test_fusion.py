@@ -127,7 +127,7 @@ RUN = {"q": {"a": 1.0, "b": 2.0}}
 @pytest.mark.parametrize(
     ("arguments", "settings", "fault"),
     [
-        (([RUN],), {}, "at least two runs.*got 1"),
+        (([RUN],), {}, "number of runs must be .* of at least 2; got 1"),
         (([RUN, RUN], "borda"), {}, "method must be.*got 'borda'"),
         (([RUN, RUN],), {"normalize": "max", "method": "combsum"}, "normalize must be"),
         (([RUN, RUN],), {"k": -1}, "k must be a finite number of at least 0"),
@@ -135,7 +135,7 @@ RUN = {"q": {"a": 1.0, "b": 2.0}}
         (([RUN, RUN],), {"weights": [0.0, 0.0]}, "not all 0"),
         (([RUN, RUN],), {"weights": [1.0, -1.0]}, "at least 0"),
         (({"a": RUN, "b": RUN},), {"weights": {"a": 1.0, "c": 1.0}}, "names of the runs, a, b; got a, c"),
-        (([RUN, RUN], "combmax"), {"weights": [1.0, 1.0]}, "weights are for the methods rrf"),
+        (([RUN, RUN], "combmax"), {"weights": [1.0, 1.0]}, "method with weights must be one of rrf.*got 'combmax'"),
         (([[1.0, 2.0], [1.0]],), {"qid": [1, 1]}, "run 1 has 1 values"),
         (([[1.0, np.nan], [1.0, 2.0]],), {"qid": [1, 1]}, r"run 0.*\[1\] is nan"),
         (([RUN, pd.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]})],), {}, "run 1.*twice"),

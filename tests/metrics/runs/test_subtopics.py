@@ -267,10 +267,7 @@ def test_measures_with_other_settings_share_nothing_that_differs():
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
-        (
-            {"measures": "alpha_DCG"},
-            r"alpha_DCG is not defined for runs without a cutoff; choose one, such as alpha_DCG@10",
-        ),
+        ({"measures": "alpha_DCG"}, r"alpha_DCG is not defined for runs: the cutoff must be .* such as 10; got None"),
         ({"measures": "alpha_nDCG@5", "ties": "average"}, r"ties of alpha_ndcg@5 must be one of stable; got 'average'"),
         ({"measures": "alpha_nDCG(alpha=1.5)@5"}, r"alpha must be a finite number .* of at most 1; got 1\.5"),
         ({"measures": "alpha_ndcg@0.5"}, r"k must be None or an integer of at least 1; got 0\.5"),
