@@ -199,14 +199,87 @@ class XGBoostRankerModel(SparkRankerModel):
 
 
 class LightGBMRanker(SparkRanker):
-    """:class:`boostrank.LightGBMRanker` as an estimator of ``pyspark.ml``."""
+    """:class:`boostrank.LightGBMRanker` as an estimator of ``pyspark.ml``, which trains on the workers of Spark.
+
+    `fit` returns a :class:`LightGBMRankerModel`, whose `ranker` is the ordinary ranker of one machine. Workers train
+    one model together, as :class:`boostrank.dask.LightGBMRanker` does: the offset and the scale of the objective, and
+    the metrics, are those of the data of all workers, and what is not possible on Dask is not possible here:
+    ``objective="auto"``, ``n_estimators="auto"``, functions as objective or metric, and some parameters of LightGBM.
+    LightGBM trains on at most 2^31 - 1 documents, counted over all workers.
+
+    Parameters
+    ----------
+    objective, k, gain, n_estimators, **native
+        All parameters of :class:`boostrank.LightGBMRanker`. `n_jobs` is the number of threads of each worker; None
+        means ``spark.task.cpus``. With `validation_fraction`, the queries with certain hashes are held out.
+    features_col : str or list of str, default "features"
+        A column of vectors (``VectorAssembler``) or arrays, or the names of columns of numbers. NaN and null are
+        missing values.
+    label_col, qid_col : str, default "label" and "qid"
+        Columns of relevance labels, and of query ids, which are integers or strings.
+    weight_col : str, optional
+        Column of weights of documents, which are relative.
+    validation_indicator_col : str, optional
+        Column that is true for the rows of queries to validate on, as for ``xgboost.spark``; their weights do not
+        count. They are evaluated over all workers in every round, and decide on early stopping.
+    prediction_col : str, default "prediction"
+        Column of scores that `transform` of the model adds.
+    num_workers : int, default 1
+        Number of tasks that train. Spark must have room for all of them at once, and waits for it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        From `fit`: for columns, labels, weights or parameters that are invalid.
+    RuntimeError
+        From `fit`: if a worker is lost, or stops with an error of the boosting library. Spark does not try again. The
+        session can be used further.
+
+    Notes
+    -----
+    `fit` brings the rows of each query to one worker (``repartition``) and sorts them by query; each worker holds its
+    rows in memory. A worker without queries takes no part. The workers need boostrank, and must reach each other by
+    TCP. Rows of a query keep no sequence, so that models of two calls may differ by rounding.
+
+    The estimator works in a Pipeline and a CrossValidator; see :class:`MeasureEvaluator` for folds of whole queries.
+    A ParamGridBuilder takes ``ranker.k``, or ``ranker.getParam("min_data_in_bin")`` for a parameter of the library that
+    the constructor was not given. Spark's `setParams` and setters of single parameters do not exist: use `set` or the
+    constructor. Estimators and models can be saved if all parameters can be written as JSON, so not with a loss object
+    as `objective`; ``model.ranker.save_model`` works always.
+
+    Examples
+    --------
+    >>> from boostrank.spark import LightGBMRanker
+    >>> ranker = LightGBMRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
+    >>> model = ranker.fit(train)  # doctest: +SKIP
+    >>> model.transform(test).select("qid", "prediction")  # doctest: +SKIP
+    >>> model.ranker.save_model("model.txt")  # doctest: +SKIP
+    """
 
     _local_class = rankers.LightGBMRanker
     _model_class = LightGBMRankerModel
 
 
 class XGBoostRanker(SparkRanker):
-    """:class:`boostrank.XGBoostRanker` as an estimator of ``pyspark.ml``."""
+    """:class:`boostrank.XGBoostRanker` as an estimator of ``pyspark.ml``, which trains on the workers of Spark.
+
+    `fit` returns an :class:`XGBoostRankerModel`, whose `ranker` is the ordinary ranker of one machine. Everything else
+    is as for :class:`LightGBMRanker`, also the notes on Pipelines and files. `tree_method` cannot be "exact".
+
+    Parameters
+    ----------
+    objective, k, gain, n_estimators, **native
+        All parameters of :class:`boostrank.XGBoostRanker`.
+    features_col, label_col, qid_col, weight_col, validation_indicator_col, prediction_col, num_workers
+        As for :class:`LightGBMRanker`.
+
+    Examples
+    --------
+    >>> from boostrank.spark import XGBoostRanker
+    >>> ranker = XGBoostRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
+    >>> model = ranker.fit(train)  # doctest: +SKIP
+    >>> model.ranker.save_model("model.ubj")  # doctest: +SKIP
+    """
 
     _local_class = rankers.XGBoostRanker
     _model_class = XGBoostRankerModel

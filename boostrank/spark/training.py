@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +22,11 @@ from pyspark.sql import Column, DataFrame, functions
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from boostrank.backends.base import Trained
-from boostrank.distributed.collective import StoppedError
+from boostrank.distributed.collective import CONSEQUENCES, ERROR_SECONDS, StoppedError
 from boostrank.distributed.fitting import check_n_documents
 from boostrank.distributed.training import ClusterSpecification, Selection, train_together
 
-#: Names of errors of the boosting libraries. One worker alone may have them.
-OF_LIBRARIES = ("LightGBMError", "XGBoostError")
-#: How Spark names the task of a worker that failed.
+#: How Spark names the task of a worker that failed, and the last line of a traceback.
 _FAILED_TASK = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully")
 _LAST_LINE = re.compile(r"^[\w.]*(?:Error|Exception): .*$", re.MULTILINE)
 
@@ -47,35 +46,32 @@ def feature_columns(dataset: DataFrame, features: str | Sequence[str]) -> list[C
         For columns of other types.
     """
     if isinstance(features, str):
-        kind = dataset.select(features).schema[0].dataType
-        if isinstance(kind, VectorUDT):
-            return [vector_to_array(functions.col(features))]
-        if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
-            return [functions.col(features).cast("array<double>")]
-        raise TypeError(
-            f"features_col {features!r} has the type {kind.simpleString()}, but must be a column of vectors or arrays; "
-            "give the names of columns of numbers as a list"
-        )
-    for field in dataset.select(*features).schema:
-        if not isinstance(field.dataType, (NumericType, BooleanType)):
-            raise TypeError(
-                f"the feature {field.name!r} has the type {field.dataType.simpleString()}, but must be a number; "
-                "encode it, for example by pyspark.ml.feature.StringIndexer"
-            )
+        expected = "a column of vectors or arrays of numbers; give the names of columns of numbers as a list"
+        kind = _type_of(dataset, features, (VectorUDT, ArrayType), expected)
+        is_vector = isinstance(kind, VectorUDT)
+        return [
+            vector_to_array(functions.col(features)) if is_vector else functions.col(features).cast("array<double>")
+        ]
+    for name in features:
+        _type_of(dataset, name, (NumericType, BooleanType), "a number: encode it, for example by StringIndexer")
     return [functions.col(name).cast("double") for name in features]
+
+
+def _type_of(dataset: DataFrame, column: str, types: tuple[type, ...], expected: str) -> Any:
+    """Type of a column; a TypeError for others than these."""
+    kind = dataset.select(column).schema[0].dataType
+    if not isinstance(kind, types):
+        raise TypeError(f"the column {column!r} has the type {kind.simpleString()}, but must be {expected}")
+    return kind
 
 
 def rows_to_train(
     dataset: DataFrame, features: str | Sequence[str], label: str, qid: str, weight: str | None, is_validation: Column
 ) -> DataFrame:
     """The columns that workers read, with names and types that do not depend on those of the user."""
-    kind = dataset.select(qid).schema[0].dataType
-    if not isinstance(kind, (IntegralType, StringType)):
-        raise TypeError(f"qid_col {qid!r} has the type {kind.simpleString()}; query ids must be integers or strings")
-    numbers = {
-        "label": functions.col(label),
-        "weight": functions.lit(None) if weight is None else functions.col(weight),
-    }
+    _type_of(dataset, qid, (IntegralType, StringType), "of integers or strings, because it has the query ids")
+    weights = functions.lit(None) if weight is None else functions.col(weight)
+    numbers = {"label": functions.col(label), "weight": weights}
     return dataset.select(
         *(column.alias(f"feature_{i}") for i, column in enumerate(feature_columns(dataset, features))),
         *(column.cast("double").alias(name) for name, column in numbers.items()),
@@ -86,7 +82,7 @@ def rows_to_train(
 
 @dataclass(frozen=True)
 class Task:
-    """What each worker gets besides its rows.
+    """A training for all workers: each gets it besides its rows.
 
     Attributes
     ----------
@@ -165,7 +161,9 @@ def _run_worker(batches: Iterator[Any], task: Task) -> Iterator[Any]:
     try:
         result = _train(task, selections[0], selections[1], [*counts, is_cut])
     except (TypeError, ValueError, RuntimeError) as error:
-        if type(error).__name__ in OF_LIBRARIES:
+        if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
+            # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
+            time.sleep(ERROR_SECONDS)
             raise
         result = error
     yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
@@ -178,15 +176,11 @@ def _train(task: Task, training: list[Selection], validation: list[Selection], o
     """
     context = BarrierTaskContext.get()
     counts = [json.loads(text) for text in context.allGather(json.dumps(own))]
-    for worker, (n_training, n_validation, is_cut) in enumerate(counts):
-        if is_cut:
-            raise ValueError("validation_indicator_col must have one value for all rows of a query")
-        if n_validation and not n_training:
-            raise ValueError(f"worker {worker} has queries to validate on, but none to train on: lower num_workers")
-    active = [worker for worker, (n_training, *_) in enumerate(counts) if n_training]
-    if not active:
-        raise ValueError("there are no rows to train on")
-    check_n_documents(task.cluster.backend, sum(n_training for n_training, *_ in counts))
+    if any(is_cut for _, _, is_cut in counts):
+        raise ValueError("validation_indicator_col must have one value for all rows of a query")
+    # A worker with queries to validate on only is an error, and so are no rows at all.
+    active = [worker for worker, (*rows, _) in enumerate(counts) if any(rows)] or [0]
+    check_n_documents(task.cluster.backend, sum(n_training for n_training, _, _ in counts))
     number = context.partitionId()
     if number not in active:
         # All workers must take part in the exchange.
