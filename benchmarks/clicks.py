@@ -11,8 +11,10 @@ proportion to their gain; irrelevant ones to one user in ten. All rankers have t
 the libraries 100 rounds and the learning rate 0.1; nothing is tuned. They are measured on the true labels of the test
 queries.
 
-click rates                click-through rates as labels
-no shrinkage, ours         ClickLabels with the true click model, with shrink=None and shrink="auto"
+click rates                click-through rates as labels of the documents that were shown
+no shrinkage               ClickLabels with the true click model, of the documents that were shown
+..., others irrelevant     both with not_shown="irrelevant"
+ours                       ClickLabels with the true click model, shrink="auto" and not_shown="predict"
 ours, estimated ...        with propensities of the same log (intervention harvesting)
 ours, logger as feature    the mean scores of the logging rankers are one more feature
 ours, starting at ...      they are the scores where boosting starts (init_score)

@@ -105,19 +105,9 @@ class Experiment:
         self.model, self.seed = get_click_model(model), seed
 
     @cached_property
-    def shown_sessions(self):
-        """The log of the rows that were shown."""
-        return self.log[self.log.shown]
-
-    @cached_property
-    def shown_counts(self):
-        """The same as counts, from which estimates of relevance take less time."""
-        return self.shown_sessions.aggregate()
-
-    @property
-    def shown_features(self):
-        """The features of the rows that were shown."""
-        return dense(self.train.X[self.log.shown])
+    def counts(self):
+        """The log as counts, from which estimates of relevance take less time."""
+        return self.log.aggregate()
 
     @cached_property
     def with_clicks(self):
@@ -163,33 +153,30 @@ def dense(X):
 
 
 def labels_of(experiment, model, **settings):
-    """ClickLabels of the rows that were shown, with the "true" click model, with that which is "estimated", or another.
-
-    A row that was shown only where the cascade model knows that it was not examined counts as irrelevant.
-    """
+    """ClickLabels with the "true" click model, with that which is "estimated", or another."""
     if model == "estimated":
         try:
-            model = harvest_propensities(experiment.shown_counts).extended(DEPTH)
+            model = harvest_propensities(experiment.counts).extended(DEPTH)
         except ValueError:
             # Without evidence in the log, positions are not corrected.
             model = 1.0
     model = get_click_model(experiment.model if model == "true" else model)
-    log = experiment.shown_sessions if isinstance(model, Cascade) else experiment.shown_counts
-    return br.ClickLabels(log, model, not_shown="irrelevant", **settings)
+    return br.ClickLabels(experiment.log if isinstance(model, Cascade) else experiment.counts, model, **settings)
 
 
 def make(experiment, **settings):
     return br.LightGBMRanker(random_state=experiment.seed, n_jobs=1, verbosity=-1, **settings)
 
 
-def ours(experiment, model, shrink="auto", use=None):
-    """Our ranker on the rows that were shown; about others, the log says nothing.
+def ours(experiment, model, shrink="auto", not_shown="predict", use=None):
+    """Our ranker, with the arguments of ClickLabels.
 
     `use` says what the scores of the logging rankers are: a "feature", the scores where boosting starts ("start"), or
     None.
     """
-    labels, X = labels_of(experiment, model, shrink=shrink), experiment.shown_features
-    own, X_test, start = np.mean(experiment.logger[0], axis=0)[experiment.log.shown], dense(experiment.test.X), None
+    labels = labels_of(experiment, model, shrink=shrink, not_shown=not_shown)
+    X, X_test, start = dense(experiment.train.X), dense(experiment.test.X), None
+    own = np.mean(experiment.logger[0], axis=0)
     if use == "feature":
         X, X_test = np.column_stack([X, own]), np.column_stack([X_test, experiment.logger[2]])
     if use == "start":
@@ -200,7 +187,8 @@ def ours(experiment, model, shrink="auto", use=None):
 
 def for_dcg(experiment, doubly_robust):
     """Targets for DCG, with the same prior: shrunk as ClickLabels do it, or the doubly robust ones of Oosterhuis."""
-    labels, X = labels_of(experiment, "true", normalize="none"), experiment.shown_features
+    log, X = experiment.counts, dense(experiment.train.X)
+    labels = labels_of(experiment, "true", normalize="none", shrink="auto", not_shown="predict")
     relevance, weights, logs = np.maximum(labels.relevance, 0.0), labels.evidence, np.empty(len(labels))
     for fit_on, predict_for in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=labels.qid):
         trees = make(experiment, objective="poisson", normalize="none", gain="linear", reg_lambda=1.0, n_estimators=100)
@@ -209,11 +197,13 @@ def for_dcg(experiment, doubly_robust):
     shrunk = labels.with_prediction(logs)
     targets, prior = shrunk.targets(), shrunk.shrink
     if doubly_robust:
-        log, queries = experiment.shown_sessions, labels.queries
-        of_query = np.bincount(log.query[log.sessions.starts], minlength=queries.n_queries)
-        sessions = queries.ungroup(queries.repeat(of_query))
-        least = np.maximum(weights, np.minimum(1.0, 10.0 / np.sqrt(log.n_sessions)) * sessions)
-        targets = np.clip(prior + weights * (labels.relevance - prior) / least, 0.0, 1.0)
+        queries, sessions = labels.queries, experiment.log.sessions
+        of_query = np.bincount(experiment.log.query[sessions.starts], minlength=queries.n_queries)
+        propensity = experiment.model.affine(DEPTH)[0][log.position - 1]
+        examined = np.bincount(log.row, weights=propensity * log.impressions, minlength=len(log))
+        least = np.minimum(1.0, 10.0 / np.sqrt(sessions.n_segments)) * queries.ungroup(queries.repeat(of_query))
+        correction = examined * (labels.relevance - prior) / np.maximum(1.0, np.maximum(examined, least))
+        targets = np.clip(prior + correction, 0.0, 1.0)
     ranker = make(experiment, normalize="none", gain="linear")
     return ranker.fit(X, targets, labels.qid, sample_weight=labels.query_weights).predict(dense(experiment.test.X))
 
@@ -245,11 +235,15 @@ def xgboost_unbiased(experiment):
     return ranker.predict(experiment.test.X)
 
 
+#: Settings of unbiased estimates, and of click rates.
+RATES = {"shrink": None, "not_shown": "drop"}
 #: Functions of an experiment that return scores of the test queries, by group: each group of a log is one job.
 METHODS = {
     "ours": {
-        "click rates": partial(ours, model=1.0, shrink=None),
-        "no shrinkage": partial(ours, model="true", shrink=None),
+        "click rates": partial(ours, model=1.0, **RATES),
+        "click rates, others irrelevant": partial(ours, model=1.0, shrink=None, not_shown="irrelevant"),
+        "no shrinkage": partial(ours, model="true", **RATES),
+        "no shrinkage, others irrelevant": partial(ours, model="true", shrink=None, not_shown="irrelevant"),
         "ours": partial(ours, model="true"),
         "ours, estimated propensities": partial(ours, model="estimated"),
         "ours, logger as feature": partial(ours, model="true", use="feature"),
@@ -260,7 +254,7 @@ METHODS = {
         "doubly robust, for DCG": partial(for_dcg, doubly_robust=True),
     },
     "models": {
-        "click rates": partial(ours, model=1.0, shrink=None),
+        "click rates": partial(ours, model=1.0, **RATES),
         "ours, by position": partial(ours, model="position-based"),
         "ours": partial(ours, model="true"),
     },

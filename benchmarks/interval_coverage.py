@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from reporting import make_parser, publish
+from reporting import make_parser, publish, resampled_means
 
 import boostrank as br
 from boostrank.significance import confidence_interval
-from boostrank.significance.power import resampled_means
 
 RUNS, SIZES, SEED, RESAMPLES = (34, 18), (5, 10, 20, 29, 30, 50, 100, 300), 0, 2000
 

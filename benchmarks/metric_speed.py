@@ -14,9 +14,9 @@ Second table: a TREC file of a run with 1,000 documents a query is read into the
 pandas reads it as CSV with one blank between the fields: with the types that it chooses, where ids of queries become
 integers, and with ids as texts. It does not check the lines.
 
-Third table: NDCG@10 of a run with 1,000 documents a query that was read before, in processor seconds: our tables and
-pytrec_eval's dictionaries. Of each query 50 retrieved documents and 50 others are judged. Ids of documents are those of
-one query only, or drawn from 200,000 or from 20,000.
+Third table: NDCG@10 of a run with 1,000 documents a query, in processor seconds: of our tables and pytrec_eval's
+dictionaries that were read before, and of both files with their reading. Of each query 50 retrieved documents and 50
+others are judged. Ids of documents are those of one query only, or drawn from 200,000 or from 20,000.
 
 Fourth table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
 The share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and
@@ -217,23 +217,40 @@ def as_dicts(table, value):
     return result
 
 
+def pytrec_eval_files(qrels, run):
+    """NDCG@10 of each query from two files."""
+    with open(qrels, encoding="utf-8") as file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), {"ndcg_cut.10"})
+    return evaluator.evaluate(pytrec_eval_run(run))
+
+
 def joining_table(n_lines, turns):
-    """A row for each kind of ids: seconds of both, and ratio to pytrec_eval's."""
+    """A row for each kind of ids: milliseconds of both libraries, and ratios to pytrec_eval's."""
     rows = []
     for kind, n_ids in (("of one query", None), ("200,000", 200_000), ("20,000", 20_000)):
         qrels, run = run_tables(n_lines, n_ids)
         evaluator = pytrec_eval.RelevanceEvaluator(as_dicts(qrels, "relevance"), {"ndcg_cut.10"})
         dicts = as_dicts(run, "score")
-        calls = {
-            "pytrec_eval": partial(evaluator.evaluate, dicts),
-            "evaluate_run": partial(br.evaluate_run, qrels, run, "nDCG@10"),
-        }
-        seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time)
-        ms = 1e3 * seconds.median()
-        rows.append(
-            (kind, ms["evaluate_run"], ms["pytrec_eval"], median_ratios(seconds, "pytrec_eval")["evaluate_run"])
-        )
-    return pd.DataFrame(rows, columns=["ids of documents", "evaluate_run_ms", "pytrec_eval_ms", "times_pytrec_eval"])
+        with tempfile.TemporaryDirectory() as folder:
+            files = [str(Path(folder, name)) for name in ("qrels", "run")]
+            lines = {"sep": " ", "header": False, "index": False}
+            qrels.assign(q0=0)[["query_id", "q0", "doc_id", "relevance"]].to_csv(files[0], **lines)
+            columns = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
+            run.assign(q0="Q0", rank=1, tag="tag")[columns].to_csv(files[1], **lines)
+            calls = {
+                "pytrec_eval": partial(evaluator.evaluate, dicts),
+                "evaluate_run": partial(br.evaluate_run, qrels, run, "nDCG@10"),
+                "files_pytrec_eval": partial(pytrec_eval_files, *files),
+                "files_boostrank": lambda files=files: br.evaluate_run(
+                    br.read_qrels(files[0]), br.read_run(files[1]), "nDCG@10"
+                ),
+            }
+            seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time)
+        row = {"ids of documents": kind, **(1e3 * seconds.median()).add_suffix("_ms")}
+        row["times_pytrec_eval"] = median_ratios(seconds, "pytrec_eval")["evaluate_run"]
+        row["files_times_pytrec_eval"] = median_ratios(seconds, "files_pytrec_eval")["files_boostrank"]
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 class Timed:

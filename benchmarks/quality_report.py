@@ -39,13 +39,12 @@ import pandas as pd
 import quality_kept
 from jobs import read_results
 from quality_methods import LAMBDARANK, PROTOCOLS, RANK_NDCG
-from reporting import FOLDER, make_parser, picture_path, publish
+from reporting import FOLDER, make_parser, picture_path, publish, resampled_means
 from workloads import SYNTHETIC
 
 import boostrank as br
 from boostrank.displays import style
 from boostrank.significance import confidence_interval, holm
-from boostrank.significance.power import resampled_means
 
 LEVEL, N_RESAMPLES = 0.05, 10_000
 #: A difference of this many standard errors is found with a probability of 80% by a two-sided test at 5%.

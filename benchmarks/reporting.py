@@ -15,6 +15,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 FOLDER = Path(__file__).parent
@@ -117,3 +118,19 @@ def _cell(value, number_format):
     if pd.isna(value):
         return ""
     return format(value, number_format) if isinstance(value, float) else str(value)
+
+
+def resampled_means(rows, n_resamples, random_state):
+    """Means of `rows`, shape (n_rows, n), over resamples of the queries, shape (n_rows, n_resamples)."""
+    n = rows.shape[1]
+    means = np.empty((len(rows), n_resamples))
+    random = np.random.default_rng(random_state)
+    # A million random numbers at a time.
+    step = max(1, 1_000_000 // n)
+    for start in range(0, n_resamples, step):
+        size = min(step, n_resamples - start)
+        # How often each query occurs in each resample, by one count over all resamples of this step.
+        draws = random.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
+        counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
+        means[:, start : start + size] = rows @ counts.T.astype(np.float64) / n
+    return means

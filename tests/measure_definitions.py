@@ -37,6 +37,11 @@ def rbp(shown, depth, threshold):
     return sum((1 - P) * P ** (r - 1) for r, label in enumerate(shown[:depth], 1) if label >= threshold)
 
 
+def f_measure(shown, depth, threshold):
+    both = precision(shown, depth, threshold), recall(shown, depth, threshold)
+    return 2 * both[0] * both[1] / sum(both) if sum(both) else 0.0
+
+
 def average_precision(shown, depth, threshold):
     found = [precision(shown, r, threshold) for r, label in enumerate(shown[:depth], 1) if label >= threshold]
     return sum(found) / sum(label >= threshold for label in shown)
@@ -62,6 +67,7 @@ def err(shown, depth, largest):
 DEFINITIONS = {
     "precision": precision,
     "recall": recall,
+    "f": f_measure,
     "rbp": rbp,
     "map": average_precision,
     "mrr": reciprocal_rank,

@@ -62,14 +62,6 @@ def influences(estimate, log):
     return (more - fewer) / 2
 
 
-def shuffled_by_session(log, random):
-    """A log of sessions, with one session for each impression, and the counts of a log of counts."""
-    row, position = np.repeat(log.row, log.impressions), np.repeat(log.position, log.impressions)
-    clicks = np.concatenate([np.arange(n) < c for c, n in zip(log.clicks, log.impressions, strict=True)])
-    order = random.permutation(len(row))
-    return ClickLog(log.qid, row[order], position[order], clicks[order], session=np.arange(len(row)))
-
-
 def jackknife_errors(estimate, log):
     """Standard errors of the logarithms of propensities, by leaving out one query at a time."""
     queries = log.queries.ids

@@ -38,6 +38,7 @@ from boostrank.comparison import compare_runs
 from boostrank.core.queries import Queries
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_tables import QUERY
+from boostrank.displays import PrecisionRecallDisplay
 from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile, reconcile_run
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
@@ -112,7 +113,8 @@ def evaluate(
     output: OutputOption = None,
     per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv or .tsv file of the values of each query.")] = None,
     plot: Annotated[
-        Path | None, option(OUTPUT, "FILE", "Image of the differences of runs in the last measure.")
+        Path | None,
+        option(OUTPUT, "FILE", "Image of the precision by recall of a run, or of differences in the last measure."),
     ] = None,
     queries_plot: QueriesPlotOption = None,
     layout: LayoutOption = None,
@@ -141,14 +143,10 @@ def evaluate(
         if run and len(run) > 1:
             refuse_unused("DATA and SCORES, or one --run", explain=explain)
     else:
-        refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics)
+        refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics, plot=plot)
     if not run or len(run) < 2:
         refuse_unused(
-            "several runs, as in --qrels Q --run A --run B",
-            baseline=baseline,
-            seed=seed,
-            plot=plot,
-            plot_queries=queries_plot,
+            "several runs, as in --qrels Q --run A --run B", baseline=baseline, seed=seed, plot_queries=queries_plot
         )
     files = OutputFiles(output, plot, per_query, None, queries_plot)
     files.check()
@@ -240,6 +238,8 @@ def _evaluate_run(request: Request, qrels: Path, run: Path) -> None:
     if request.files.per_query is not None:
         values: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by, per_query=True)
         request.files.write_per_query(values.reset_index())
+    named = {run_names([run], [table.attrs["tag"]])[0]: table}
+    request.files.write_plot(lambda: PrecisionRecallDisplay.from_runs(judgments, named, **settings).figure_)
     if request.explained is not None:
         _print_reconciliation(reconcile_run(judgments, table, request.explained, **settings))
 
@@ -262,7 +262,8 @@ def _show_values(request: Request, result: Any, changed: Mapping[str, str] | Non
             shown = [row[1:] for row in rows if row[0] in (printed_name(name), rows[0][0])]
             reports.show_table(shown)
             console.print()
-        sums = " Counts are sums." if any(getattr(measure, "is_sum", False) for measure in measures.values()) else ""
+        is_sum = any(getattr(measure, "summary", "mean") == "sum" for measure in measures.values())
+        sums = " Counts are sums." if is_sum else ""
         reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
     request.files.write_table(table, rows, n_texts)
 

@@ -16,7 +16,7 @@ from boostrank.cli.tables import LABEL_NAMES, QID_NAMES, looks_like_table
 from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.names import base_name, is_known, similar_name
+from boostrank.metrics.names import GROUPS, base_name, is_known, similar_name
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False, highlight=False)
@@ -90,7 +90,7 @@ GainOption = Annotated[
 ]
 ALL_MEASURES = (
     f"Separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures with its "
-    "conventions, such as AP, RR and P(rel=2)@5."
+    "conventions, such as AP, RR and P(rel=2)@5; or names of trec_eval, such as official and all_trec for many of them."
 )
 EmptyOption = Annotated[
     Literal["zero", "one", "skip"] | None,
@@ -135,7 +135,7 @@ def parse_measures(
     Commas in brackets do not separate. Names of ir_measures are kept, since they stand for its conventions.
     """
     measures: dict[str, Measure] = {}
-    for part in split_outside_brackets(text):
+    for part in (each for one in split_outside_brackets(text) for each in GROUPS.get(one, [one])):
         measure = parse_measure("--measures", part, settings, needed)
         name = str(measure) if base_name(part) in MEASURES else part
         same = [known for known, other in measures.items() if other == measure or known == name]

@@ -118,6 +118,10 @@ class OutputFiles(NamedTuple):
 
         _write("table", self.table, write)
 
+    def write_plot(self, draw: Callable[[], Any]) -> None:
+        """Write the figure of matplotlib that `draw` returns, if a file for it was given."""
+        _write_figure(self.plot, draw)
+
     def write_per_query(self, table: pd.DataFrame) -> None:
         """Write the values of queries as CSV or TSV, unrounded, if a file for them was given."""
         separator = SEPARATORS[self.per_query.suffix] if self.per_query else ","
@@ -132,7 +136,7 @@ class OutputFiles(NamedTuple):
             lambda: comparison.to_latex(layout, by_group=by_group),
         )
         self.write_per_query(comparison.per_query)
-        _write_figure(self.plot, lambda: comparison.plot(measure, by_group=by_group).figure_)
+        self.write_plot(lambda: comparison.plot(measure, by_group=by_group).figure_)
         _write_figure(self.plot_queries, lambda: comparison.plot_queries(measure=measure).figure_)
         _write("report", self.report, lambda path: comparison.save_html(path, measure))
 

@@ -4,6 +4,7 @@ from .interventions import harvest_propensities as harvest_propensities
 from .interventions import swap_propensities as swap_propensities
 from .labels import ClickLabels as ClickLabels
 from .log import ClickLog as ClickLog
+from .models import ByContext as ByContext
 from .models import Cascade as Cascade
 from .models import ClickModel as ClickModel
 from .models import PositionBased as PositionBased

@@ -63,7 +63,6 @@ import re
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog, check_log, summed
@@ -216,7 +215,7 @@ def evaluate(
     if model is None and hasattr(log, "log"):
         # ClickLabels, whose module imports this one.
         model, method, clip, not_shown, average = (getattr(log, name) for name in SETTINGS)
-        log = log.log
+        not_shown, log = "irrelevant" if not_shown == "predict" else not_shown, log.log
     check_log(log)
     name, dcg = _parse(measure, discount)
     estimator = model
@@ -272,6 +271,8 @@ def evaluate(
             divisor = _divisor(divisor, "number of relevant documents", log)
             values.append(float(of_row * discounts @ relevance) / divisor)
         error = float(np.std(values, ddof=1))
+    import scipy
+
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     n_without = int(np.count_nonzero(without))
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without)

@@ -110,8 +110,8 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
     2019, Section 4. The likelihood is that of Bradley and Terry's model, which has a unique maximum under the
     condition of Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly, 1957.
     Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias estimation", SIGIR 2019,
-    on propensities that depend on a context, such as the device: harvest from the sessions of each context
-    (:meth:`boostrank.ClickLog.select`).
+    on propensities that depend on a context, such as the device: harvest from the sessions of each
+    (:meth:`boostrank.ClickLog.by_context`), and pass all of them as :class:`boostrank.clicks.ByContext`.
 
     Examples
     --------

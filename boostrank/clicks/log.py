@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,8 @@ class ClickLog:
         Session of each entry: integers, strings or other ids. Without it, the log has counts.
     documents : array-like, shape (n_documents,), optional
         Id of the document of each row, for messages and for :meth:`to_frame`.
+    context : array-like, shape (n_entries,), optional
+        What the propensities of a session depend on, such as the device or the layout, the same for all its entries.
 
     Attributes
     ----------
@@ -70,14 +73,15 @@ class ClickLog:
         The entries of each session.
     session_ids : ndarray, shape (n_sessions,), or None
     documents : ndarray, shape (n_documents,), or None
+    contexts : ndarray, shape (n_sessions,), or None
 
     Raises
     ------
     ValueError
         If the arguments have different lengths or no entry; if a row does not exist; if a position is not an integer of
         at least 1; if a count is not an integer, or is negative, or there are more clicks than impressions; if a
-        session has documents of several queries, a document twice, a position twice, or more than one impression. The
-        message names the entry.
+        session has documents of several queries, several contexts, a document twice, a position twice, or more than one
+        impression. The message names the entry.
 
     Examples
     --------
@@ -106,6 +110,7 @@ class ClickLog:
     sessions: Segments | None
     session_ids: NDArray[Any] | None
     documents: NDArray[Any] | None
+    contexts: NDArray[Any] | None
 
     def __init__(
         self,
@@ -117,6 +122,7 @@ class ClickLog:
         session: ArrayLike | None = None,
         *,
         documents: ArrayLike | None = None,
+        context: ArrayLike | None = None,
     ) -> None:
         queries = Queries.from_qid(qid)
         ids = None if documents is None else as_array(documents, "documents")
@@ -129,23 +135,32 @@ class ClickLog:
         if not shown.any():
             raise ValueError("a click log needs at least one entry with an impression; got none")
         columns = [column[shown > 0] for column in columns]
+        if session is None and context is not None:
+            raise ValueError("context belongs to sessions: pass session too, or make a log of each context")
         if session is None:
             self._set(queries, *summed(queries.n_documents, *columns), None, None, ids)
             return
-        numbers, names = _numbered_sessions(session, len(rows))
+        numbers, names = _numbered(session, "session", len(rows))
         if (shown > 1).any():
             entry = int(np.argmax(shown > 1))
             raise ValueError(
                 f"impressions[{entry}] is {shown[entry]}, but an entry of a session is one impression; leave session "
                 "out for a log of counts"
             )
+        if context is not None:
+            of_entries, contexts = _numbered(context, "context", len(rows))
+            columns.append(of_entries[shown > 0])
         by_session = Queries.from_qid(numbers[shown > 0])
         columns = [by_session.group(column) for column in columns]
         sessions = Segments(by_session.indptr)
         sorting = sessions.sort(-columns[1].astype(np.float64))
         columns = [column[sorting] for column in columns]
-        self._set(queries, *columns, sessions, names[by_session.ids], ids)
+        self._set(queries, *columns[:4], sessions, names[by_session.ids], ids)
         self._check_sessions()
+        if context is not None:
+            first = columns[4][sessions.starts]
+            self._raise_at(columns[4] != sessions.repeat(first), "has several contexts")
+            object.__setattr__(self, "contexts", contexts[first])
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
@@ -185,8 +200,10 @@ class ClickLog:
         if first.sessions is None:
             return cls._of(first.queries, *summed(len(first), *columns), None, None, documents)
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
+        known = [log.contexts for log in logs if log.contexts is not None]
+        contexts = np.concatenate(known) if len(known) == len(logs) else None
         sessions = Segments.from_sizes(sizes)
-        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), documents)
+        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), documents, contexts)
 
     @property
     def n_documents(self) -> int:
@@ -281,7 +298,8 @@ class ClickLog:
             return self._of(queries, *columns, None, None, documents)
         sizes = self.sessions.sum(chosen.astype(np.int64))
         sessions, ids = Segments.from_sizes(sizes[sizes > 0]), self.session_ids[sizes > 0]
-        return self._of(queries, new_row[row], position, clicks, impressions, sessions, ids, documents)
+        contexts = None if self.contexts is None else self.contexts[sizes > 0]
+        return self._of(queries, new_row[row], position, clicks, impressions, sessions, ids, documents, contexts)
 
     def select(self, sessions: Any) -> ClickLog:
         """The log of some sessions, for the same rows of `X`.
@@ -315,7 +333,23 @@ class ClickLog:
         chosen = self.sessions.repeat(mask)
         columns = [column[chosen] for column in self.columns]
         sessions = Segments.from_sizes(self.sessions.sizes[mask])
-        return self._of(self.queries, *columns, sessions, self.session_ids[mask], self.documents)
+        contexts = None if self.contexts is None else self.contexts[mask]
+        return self._of(self.queries, *columns, sessions, self.session_ids[mask], self.documents, contexts)
+
+    def by_context(self) -> dict[Any, ClickLog]:
+        """The log of the sessions of each context, from which the click model of the context is estimated.
+
+        :class:`boostrank.clicks.ByContext` takes the models. A ValueError is raised if the log has no contexts.
+
+        Examples
+        --------
+        >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8], context=["tv", "web"])
+        >>> {context: part.n_clicks for context, part in log.by_context().items()}
+        {'tv': 1, 'web': 0}
+        """
+        if self.contexts is None:
+            raise ValueError(f"{self!r} has no contexts: pass session and context, or a column context of the table")
+        return {context: self.select(self.contexts == context) for context in pd.unique(self.contexts).tolist()}
 
     def weighted(self, counts: Ints) -> ClickLog:
         """The log of counts in which the clicks and impressions of each query are multiplied with its number.
@@ -346,6 +380,7 @@ class ClickLog:
         columns |= {"position": self.position, "clicks": self.clicks, "impressions": self.impressions}
         if self.sessions is not None and self.session_ids is not None:
             columns["session"] = self.sessions.repeat(self.session_ids)
+            columns |= {} if self.contexts is None else {"context": self.sessions.repeat(self.contexts)}
         return pd.DataFrame(columns)
 
     def name_of_row(self, row: int) -> str:
@@ -354,7 +389,8 @@ class ClickLog:
         return f"row {row}{document} of query {str(self.qid[row])!r}"
 
     def _set(self, *values: Any) -> None:
-        for name, value in zip(self.__dataclass_fields__, values, strict=True):
+        # Without contexts, these are left out.
+        for name, value in zip_longest(self.__dataclass_fields__, values):
             if isinstance(value, np.ndarray):
                 value = value.view()
                 value.setflags(write=False)
@@ -464,15 +500,15 @@ def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, im
             raise ValueError(text.format(i=i, **numbers))
 
 
-def _numbered_sessions(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
-    """The number of the session of each entry, by first appearance, and the id of each session."""
+def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArray[Any]]:
+    """The number of the session, or the context, of each entry, by first appearance, and the id of each number."""
     # As objects, texts of pandas would be numbered in several times as long.
-    given = session if isinstance(session, pd.Series) else as_array(session, "session")
-    _check_shape(given, "session", n_entries)
+    given = values if isinstance(values, pd.Series) else as_array(values, name)
+    _check_shape(given, name, n_entries)
     numbers, ids = pd.factorize(given)
     if (numbers < 0).any():
         entry = int(np.argmin(numbers))
         raise ValueError(
-            f"session[{entry}] is {np.asarray(given)[entry]!s}: every entry needs a session, or leave session out"
+            f"{name}[{entry}] is {np.asarray(given)[entry]!s}: every entry needs a {name}, or leave {name} out"
         )
     return numbers, np.asarray(ids)

@@ -12,6 +12,7 @@ model                     probability of a click at position ``r``
                           probability ``eps+_r`` if it is relevant, and ``eps-_r`` if not
 :class:`Cascade`          the user examines documents from the first position on, clicks relevant ones, and stops with
                           some probability
+:class:`ByContext`        one of the first two models for each context, such as the device
 ========================= ==========================================================================================
 
 In the first two models the probability of a click is ``a_r gamma + b_r`` with numbers ``a_r`` and ``b_r`` that depend
@@ -75,8 +76,8 @@ class ClickModel:
             model has no numbers for some of the positions.
         """
         raise ValueError(
-            f"{self!r} has no affine correction: the probability of a click depends on the documents that are shown "
-            "above, not only on the position"
+            f"{self!r} has no affine correction: the probability of a click depends on more than the position and the "
+            "relevance, on the documents that are shown above or on the context"
         )
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
@@ -290,6 +291,64 @@ class Cascade(ClickModel):
         return self.continuation * (1.0 - self.satisfaction)
 
 
+@dataclass(frozen=True)
+class ByContext(ClickModel):
+    """A click model by position for each context of sessions, such as the device or the layout.
+
+    Users of a phone examine fewer documents than others. If rankers and contexts have to do with each other, as where
+    one layout shows the lists of another ranker, propensities of all contexts together are biased, and those of each
+    context are not. Clicks determine the propensities of a context relative to its own position 1, so that estimates of
+    relevance from several contexts suppose that position 1 is examined with the same probability in all.
+
+    Parameters
+    ----------
+    models : mapping
+        The model of each context, as in :func:`get_click_model`, such as the propensities from each log of
+        :meth:`boostrank.ClickLog.by_context`. Models whose clicks depend on those above are refused.
+
+    Raises
+    ------
+    ValueError
+        For an invalid model; and when it is used, for a log without contexts or with a context that has no model.
+
+    References
+    ----------
+    Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias estimation", SIGIR 2019.
+
+    Examples
+    --------
+    >>> model = ByContext({"phone": [1.0, 0.3], "desktop": [1.0, 0.6]})
+    >>> shown = {"row": [0, 1, 0, 1], "position": [1, 2, 1, 2], "clicks": [1, 0, 0, 1], "session": [1, 1, 2, 2]}
+    >>> log = ClickLog([5, 5], **shown, context=["phone", "phone", "desktop", "desktop"])
+    >>> model.corrections(log)[0].tolist()
+    [1.0, 0.3, 1.0, 0.6]
+    """
+
+    models: Any = field(hash=False)
+
+    def __post_init__(self) -> None:
+        models = {context: get_click_model(model) for context, model in dict(self.models).items()}
+        for context, model in models.items():
+            if type(model).corrections is not ClickModel.corrections:
+                raise ValueError(f"models must depend on the position only; got {model!r} for the context {context!r}")
+        object.__setattr__(self, "models", models)
+
+    @property
+    def relative(self) -> bool:
+        """Whether propensities of a context are known only up to a common factor."""
+        return any(getattr(model, "relative", False) for model in self.models.values())
+
+    def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
+        """Those of the model of the context of each entry; see :meth:`ClickModel.corrections`."""
+        a, b = np.empty((2, log.n_entries))
+        for context, part in log.by_context().items():
+            if context not in self.models or log.sessions is None:
+                raise ValueError(f"the log has sessions of the context {context!r}, for which {self!r} has no model")
+            chosen = log.sessions.repeat(log.contexts == context)
+            a[chosen], b[chosen] = self.models[context].corrections(part)
+        return a, b
+
+
 #: Click models by name.
 CLICK_MODELS: dict[str, type[ClickModel]] = {
     "position-based": PositionBased,
@@ -335,7 +394,7 @@ def get_click_model(model: Any) -> ClickModel:
 
 def require_absolute(model: ClickModel) -> None:
     """Raise ValueError if a model has propensities that are known only up to a common factor."""
-    if isinstance(model, PositionBased) and model.relative:
+    if getattr(model, "relative", False):
         raise ValueError(
             "NDCG and normalize='sessions' need the probability that a position is examined, but estimates of it are "
             "relative to position 1: pass p * propensities.values with the probability p that position 1 is "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +21,6 @@ MIN_PROPENSITY = 1e-12
 MAX_START = 0.9
 # The bound of 1 may limit propensities above the first number. A new start lowers these to the second number.
 NEAR_ONE, BELOW_ONE = 0.999, 0.99
-MIN_BOOTSTRAP = 20
-# In bootstrap samples, EM starts from the estimate. If it ended too near to the estimate, errors would be too small.
-BOOTSTRAP_ACCURACY = 4.0
 # Largest number of steps of Newton's method for the propensities, which needs fewer.
 NEWTON_STEPS = 50
 # The largest factor by which an extrapolation prolongs the change of two EM steps.
@@ -37,7 +34,6 @@ def regression_em_propensities(
     *,
     max_position: int | None = None,
     n_folds: int = 2,
-    n_bootstrap: int = 0,
     max_iterations: int = 200,
     tolerance: float = 0.002,
     random_state: Any = None,
@@ -101,21 +97,20 @@ def regression_em_propensities(
         The relevance of the rows of each part of the queries is predicted by a classifier that is fitted to the other
         parts, so that it does not fit the noise of their clicks. 1: one classifier predicts its own training rows, as
         in the paper.
-    n_bootstrap : int, default 0
-        Number of bootstrap samples of queries for standard errors: 0 for none, or at least 20. Each takes about as long
-        as the estimate.
     max_iterations : int, default 200
         Maximal number of EM steps.
     tolerance : float, default 0.002
         See above; relative to the propensity.
     random_state : int, Generator or None
-        For the parts of the queries and the bootstrap.
+        For the parts of the queries.
 
     Returns
     -------
     Propensities
-        Relative to position 1. Standard errors are those of the bootstrap, which do not include the bias of a wrong
-        `X` or `classifier`; NaN without bootstrap.
+        Relative to position 1. Standard errors are NaN. Those of a bootstrap are the standard deviations of estimates
+        from ``log.weighted(counts)``, where ``counts`` says how often each query was drawn; and `n_bootstrap` of
+        :func:`boostrank.clicks.evaluate` includes such errors. Neither includes the bias of a wrong `X` or
+        `classifier`.
 
     Raises
     ------
@@ -153,8 +148,6 @@ def regression_em_propensities(
     check_count("n_folds", n_folds)
     check_count("max_iterations", max_iterations)
     check_number("tolerance", tolerance, above=0)
-    if n_bootstrap != 0:
-        check_count("n_bootstrap", n_bootstrap, MIN_BOOTSTRAP)
     shown = Shown.of_log(log, max_position)
     _check_features(log, X)
     supported, reasons = _with_clicks(shown)
@@ -172,9 +165,7 @@ def regression_em_propensities(
             ConvergenceWarning,
         )
     values, errors = np.full((2, len(supported)), np.nan)
-    values[supported] = found.relative
-    if n_bootstrap:
-        errors[supported] = _bootstrap_errors(problem, found, n_bootstrap, max_iterations, tolerance, random)
+    values[supported] = found.propensity / found.propensity[0]
     used = shown.where(supported[shown.position - 1])
     return Propensities.of_estimate(values, errors, "regression EM", used, reasons)
 
@@ -206,11 +197,6 @@ class _State(NamedTuple):
     relevance: Floats
     value: float = -np.inf
 
-    @property
-    def relative(self) -> Floats:
-        """Propensities relative to position 1."""
-        return self.propensity / self.propensity[0]
-
     def extrapolated(self, first: _State, second: _State) -> _State:
         """The point to which this state and two EM steps from it seem to tend."""
         points = [(np.log(state.propensity), special.logit(state.relevance)) for state in (self, first, second)]
@@ -228,18 +214,13 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The entries of the log, and of each row that was shown its features, its query, and the part of the queries.
-
-    In a bootstrap sample, `weight` says how often each row counts.
-    """
+    """The entries of the log, and of each row that was shown its features and the part of the queries."""
 
     shown: Shown
     X: Any
     classifier: Any
-    query: Ints
     fold: Ints
     n_folds: int
-    weight: Floats
 
     @classmethod
     def of_entries(cls, shown: Shown, X: Any, classifier: Any, n_folds: int, random: np.random.Generator) -> _Problem:
@@ -250,7 +231,7 @@ class _Problem:
         queries, query = np.unique(shown.query[starts], return_inverse=True)
         fold = random.permutation(len(queries))[query] % n_folds
         features = _safe_indexing(np.asarray(X) if isinstance(X, list) else X, shown.row[starts])
-        return cls(shown, features, classifier, query, fold, n_folds, np.ones(len(query)))
+        return cls(shown, features, classifier, fold, n_folds)
 
     def start(self, propensity: Floats) -> _State:
         """The state with the relevance, equal for all rows, that gives as many clicks as the log has."""
@@ -266,10 +247,10 @@ class _Problem:
         without = shown.impressions - shown.clicks
         relevant = rows.sum(shown.clicks + without * g * (1.0 - p) / (1.0 - p * g))
         relevance = self.predict(relevant, rows.sum(shown.impressions).astype(np.float64))
-        g, weight = rows.repeat(relevance), rows.repeat(self.weight)
-        propensity = _likeliest(shown, g, weight, state.propensity, fixed)
+        g = rows.repeat(relevance)
+        propensity = _likeliest(shown, g, state.propensity, fixed)
         rate = propensity[shown.position - 1] * g
-        value = (weight * (shown.clicks * np.log(rate) + without * np.log1p(-rate))).sum()
+        value = (shown.clicks * np.log(rate) + without * np.log1p(-rate)).sum()
         return _State(propensity, relevance, float(value))
 
     def predict(self, relevant: Floats, impressions: Floats) -> Floats:
@@ -281,7 +262,7 @@ class _Problem:
         for part in range(self.n_folds):
             predicted = self.fold == part
             rows = np.flatnonzero(~predicted if self.n_folds > 1 else predicted)
-            weights = np.concatenate([relevant[rows], (impressions - relevant)[rows]]) * np.tile(self.weight[rows], 2)
+            weights = np.concatenate([relevant[rows], (impressions - relevant)[rows]])
             labels, rows, kept = np.repeat([1, 0], len(rows)), np.tile(rows, 2), weights > 0
             model = clone(self.classifier).fit(
                 _safe_indexing(self.X, rows[kept]), labels[kept], sample_weight=weights[kept]
@@ -324,15 +305,15 @@ def _fixed_point(
     return state, False
 
 
-def _likeliest(shown: Shown, g: Floats, weight: Floats, start: Floats, fixed: int) -> Floats:
+def _likeliest(shown: Shown, g: Floats, start: Floats, fixed: int) -> Floats:
     """The propensities up to 1 that maximize the likelihood for given relevances, by Newton's method.
 
     With ``t = log p_k``, the likelihood is concave in ``t``. Its derivative is ``sum c - (n - c) x / (1 - x)`` with ``x
     = p_k g``, and minus its second derivative is ``sum (n - c) x / (1 - x)^2``.
     """
     position, n_positions = shown.position - 1, shown.n_positions
-    without = weight * (shown.impressions - shown.clicks)
-    clicks = np.bincount(position, weight * shown.clicks, n_positions)
+    without = shown.impressions - shown.clicks
+    clicks = np.bincount(position, shown.clicks, n_positions)
     logs = np.log(start)
     for _ in range(NEWTON_STEPS):
         x = np.exp(logs)[position] * g
@@ -346,17 +327,3 @@ def _likeliest(shown: Shown, g: Floats, weight: Floats, start: Floats, fixed: in
             break
     propensity: Floats = np.exp(logs)
     return propensity
-
-
-def _bootstrap_errors(
-    problem: _Problem, found: _State, n_samples: int, max_iterations: int, tolerance: float, random: np.random.Generator
-) -> Floats:
-    """Standard deviations of propensities over samples of queries, in which a query counts as often as it is drawn."""
-    n_queries = int(problem.query.max()) + 1
-    counts = random.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=n_samples)
-    samples = []
-    for count in counts:
-        sample = replace(problem, weight=count[problem.query].astype(np.float64))
-        samples.append(_run(sample, found, max_iterations, tolerance / BOOTSTRAP_ACCURACY)[0].relative)
-    errors: Floats = np.std(samples, axis=0, ddof=1)
-    return errors

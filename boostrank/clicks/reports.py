@@ -37,7 +37,7 @@ from boostrank.clicks.interventions import harvest_propensities
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.propensities import Propensities, Shown
 from boostrank.clicks.relevance import estimate_relevance
-from boostrank.clicks.shrinkage import mean_log_positions
+from boostrank.clicks.shrinkage import mean_positions
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_generator
 
@@ -173,7 +173,7 @@ def _of_trust(log: ClickLog, found: Propensities | None, random_state: Any) -> t
     half = as_generator(random_state).permutation(log.n_sessions) % 2 == 0
     one, other = log.select(half), log.select(~half)
     relevance = pd.Series(estimate_relevance(one, found.extended(log.n_positions), not_shown="irrelevant").relevance)
-    by_position = relevance.groupby(np.rint(np.exp(mean_log_positions(one))))
+    by_position = relevance.groupby(np.rint(mean_positions(one)))
     is_large, known = (relevance > by_position.transform("median")).to_numpy(), one.shown & other.shown
     try:
         small, large = (harvest_propensities(other[rows & known]) for rows in (~is_large, is_large))

@@ -15,7 +15,7 @@ from boostrank.inputs.checks import check_choice
 from boostrank.inputs.frames import as_frame
 
 #: Names of the columns of a table.
-COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session")
+COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session", "context")
 
 
 def from_table(
@@ -42,6 +42,7 @@ def from_table(
         clicks       number of clicks, or 0 and 1, or truth values; or, in its place, a column click
         impressions  number of impressions; optional, by default every line is one impression
         session      id of the display of one result list; optional, see :class:`ClickLog`
+        context      what propensities depend on, such as the device; optional, and needs the column session
         ============ =========================================================================================
 
     qid, documents : array-like, shape (n_documents,), optional
@@ -104,7 +105,7 @@ def from_table(
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
     impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
     entries: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
-    return ClickLog(qid, rows, *entries, documents=documents)
+    return ClickLog(qid, rows, *entries, documents=documents, context=frame.get("context"))
 
 
 def _ids_by_row(frame: Any, qid: ArrayLike | None, documents: ArrayLike | None) -> tuple[Any, Any]:

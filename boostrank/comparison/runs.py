@@ -72,7 +72,7 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a run, if there is no common query, and as
+        If `baseline` is not the name of a run, if there is no common query, for geometric means ("gm_map"), and as
         :func:`boostrank.evaluate_run`.
     TypeError
         If `runs` is not a dict of one or more runs by name, or a table or values by query id have another form.
@@ -111,6 +111,9 @@ def compare_runs(
     if baseline not in runs:
         raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
     measures = named_measures(measures, "runs")
+    geometric = [name for name, each in measures.items() if getattr(each, "summary", "mean") == "geometric mean"]
+    if geometric:
+        raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
     all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
     judgments = _of_queries(all_judgments, tables, queries)
     settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import product
 from numbers import Real
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 
 Cutoff = int | float | tuple[str, float] | None
-Discounts = Iterable[Discount] | Mapping[str, Discount]
+Discounts = Iterable[Discount]
 # The cases that Wang et al. (COLT 2013) compare. Discounts: the standard one, a power that decays slowly, 1/r as the
 # boundary between slow and fast decay, and one that decays too fast. Cutoffs: all ranks, a constant number of ranks, a
 # fixed share of the ranks, and a number of ranks that grows slower than the list.
@@ -38,48 +38,34 @@ class DiscountedCutoff(NamedTuple):
 
 
 def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[DiscountedCutoff]:
-    """Every discount combined with every cutoff, without repetitions.
+    """Every discount combined with every cutoff.
 
     Parameters
     ----------
-    discounts : iterable of discounts, or mapping of name to discount
+    discounts : iterable of discounts, or one name or function
     ks : iterable of cutoffs, or one cutoff
 
     Raises
     ------
     ValueError
-        If a discount or a cutoff is invalid, if there are no discounts or no cutoffs, or if two discounts have the
-        same name.
+        If a discount or a cutoff is invalid, if there are no discounts or no cutoffs, or if two have the same name.
 
     Examples
     --------
     >>> [(each.discount_name, each.k_name) for each in discounted_cutoffs(["log2", "zipf"], [None, 10])]
     [('log2', 'n'), ('log2', '10'), ('zipf', 'n'), ('zipf', '10')]
     """
-    named = discounts_by_name(discounts)
+    given = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
-    if not cutoffs:
-        raise ValueError("ks must have at least one cutoff; got none")
-    for discount in named.values():
+    for discount in given:
         checked_discount(discount)
-    chosen = [DiscountedCutoff(named[name], k, name, cutoff_name(k)) for name, k in product(named, cutoffs)]
-    return list({(each.discount_name, each.k_name): each for each in chosen}.values())
-
-
-def discounts_by_name(discounts: Discounts) -> dict[str, Discount]:
-    """Discounts by the names that tables show. The keys of a mapping are used as names."""
-    if isinstance(discounts, Mapping):
-        named = {str(name): discount for name, discount in discounts.items()}
-    else:
-        given = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
-        named = {discount_name(discount): discount for discount in given}
-        if len(named) < len(given):
-            raise ValueError(
-                f"discounts must have different names; got {', '.join(map(discount_name, given))}: pass a mapping of "
-                "names to discounts"
-            )
-    if not named:
-        raise ValueError("discounts must have at least one discount; got none")
+    named = [DiscountedCutoff(d, k, discount_name(d), cutoff_name(k)) for d, k in product(given, cutoffs)]
+    if not named or len({each[2:] for each in named}) < len(named):
+        raise ValueError(
+            "discounts and ks must have at least one discount and one cutoff, and different names; got the discounts "
+            f"{', '.join(map(discount_name, given)) or 'none'} and the cutoffs "
+            f"{', '.join(map(cutoff_name, cutoffs)) or 'none'}"
+        )
     return named
 
 

@@ -189,32 +189,23 @@ def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
     [2, 1]
     """
     check_lengths(**{kind: len(own) for kind, (own, _) in ids.items()})
-    levels = {kind: [pd.Index(as_array(each, kind)) for each in both] for kind, both in ids.items()}
-    row_codes: Any = 0
-    line_codes: Any = 0
-    unknown: Any = False
-    for own, of_line in levels.values():
-        different = own.unique()
-        found = different.get_indexer(of_line)
-        row_codes = row_codes * len(different) + different.get_indexer(own)
-        line_codes, unknown = line_codes * len(different) + found, unknown | (found < 0)
-    rows = pd.Index(row_codes)
+    rows, lines = (pd.MultiIndex.from_arrays([as_array(both[i], kind) for kind, both in ids.items()]) for i in (0, 1))
 
-    def names(which: int, i: int) -> str:
-        return " and ".join(f"the {kind} {str(both[which][i])!r}" for kind, both in levels.items())
+    def names(index: pd.MultiIndex, i: int) -> str:
+        return " and ".join(f"the {kind} {str(one)!r}" for kind, one in zip(ids, index[i], strict=True))
 
     if not rows.is_unique:
         advice = "" if "query" in ids else ": add a column qid with the query of each line"
-        raise ValueError(f"several rows of X have {names(0, int(np.argmax(rows.duplicated())))}{advice}")
-    of_lines: Ints = rows.get_indexer(pd.Index(np.where(unknown, -1, line_codes)))
-    if (of_lines < 0).any():
-        line = int(np.argmin(of_lines))
-        types = "".join(other_type(of_line[line], own[0]) for own, of_line in levels.values())
+        raise ValueError(f"several rows of X have {names(rows, int(np.argmax(rows.duplicated())))}{advice}")
+    found: Ints = rows.get_indexer(lines)
+    if (found < 0).any():
+        line = int(np.argmin(found))
+        types = "".join(other_type(*pair) for pair in zip(lines[line], rows[0], strict=True))
         raise ValueError(
-            f"no row of X has {names(1, line)} of line {line} of the table{types}; this holds for "
-            f"{np.count_nonzero(of_lines < 0)} of {len(of_lines)} lines"
+            f"no row of X has {names(lines, line)} of line {line} of the table{types}; this holds for "
+            f"{np.count_nonzero(found < 0)} of {len(found)} lines"
         )
-    return of_lines
+    return found
 
 
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:

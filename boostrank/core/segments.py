@@ -187,14 +187,11 @@ class Segments:
         highest = self.max(rows)
         return np.log(self.sum(np.exp(rows - self.repeat(highest)))) + highest
 
-    def softmax(self, rows: Floats, mass: Floats | float = 1.0) -> Floats:
-        """``mass * exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape (n_rows,).
-
-        `mass`, a number or an array of shape (n_segments,), is the sum of the results of each segment.
-        """
+    def softmax(self, rows: Floats) -> Floats:
+        """``exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape (n_rows,)."""
         exponentials = rows - self.repeat(self.max(rows))
         np.exp(exponentials, out=exponentials)
-        exponentials *= self.repeat(mass / self.sum(exponentials))
+        exponentials *= self.repeat(1.0 / self.sum(exponentials))
         return exponentials
 
     def sum_before(self, rows: NDArray[Any]) -> NDArray[Any]:

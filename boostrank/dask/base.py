@@ -318,11 +318,7 @@ def _colocate_part(client: Client, part: EvalPart, features: TrainingFeatures) -
 
 def _selections(data: partitions.Partitions, chosen: Bools) -> list[PlacedSelection]:
     """The chosen queries of each partition that has any."""
-    return [
-        PlacedSelection(worker, [rows, chosen[queries]])
-        for rows, worker, queries in data.parts
-        if chosen[queries].any()
-    ]
+    return [PlacedSelection(worker, [rows, chosen[own]]) for rows, worker, own in data.parts if chosen[own].any()]
 
 
 def _sum_of_measure(part: Sequence[Any], measure: Measure) -> float:

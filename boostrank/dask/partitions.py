@@ -177,15 +177,14 @@ def colocate_queries(
         futures |= _send(client, local, futures["X"], workers)
     parts = [[futures[name][i] if name in futures else None for name in names] for i in range(n_parts)]
     dtype = getattr(qid, "dtype", object)
-    found = Colocation.of(
-        client.gather([submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)])
-    )
+    summaries = [submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)]
+    found = Colocation.of(client.gather(summaries))
     rows: dict[int, Any] = dict(enumerate(parts))
     if found.moves.any():
         rows.update(_move(client, parts, workers, found))
     queries = [found.queries_of(i) for i in range(n_parts)]
     whole = [Partition(rows[i], workers[i], queries[i]) for i in range(n_parts) if len(queries[i])]
-    return Partitions(whole, found.n_queries, found.n_documents, found.sameness)
+    return Partitions(whole, len(found.chosen), found.n_documents, found.sameness)
 
 
 def _align(columns: dict[str, Any]) -> dict[str, list[Any]]:

@@ -4,7 +4,6 @@ from .feature_files import FeatureFiles as FeatureFiles
 from .letor_reader import read_letor as read_letor
 from .letor_reader import read_letor_folds as read_letor_folds
 from .letor_writer import write_letor as write_letor
-from .synthetic import make_divided_ranking as make_divided_ranking
 from .synthetic import make_ranking as make_ranking
 from .trec_files import read_qrels as read_qrels
 from .trec_files import read_run as read_run

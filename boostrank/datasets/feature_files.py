@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from boostrank.inputs.arrays import Ints
 
 #: First bytes of a Parquet file.
 PARQUET_MARK = b"PAR1"
@@ -107,7 +104,7 @@ class FeatureFiles:
                 )
         self._parts = parts
         self._starts = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts], dtype=np.int64)])
-        self._rows: Ints | range = range(int(self._starts[-1]))
+        self._rows = np.arange(int(self._starts[-1]))
         self.dtype = np.result_type(np.float32, *(part.dtype for part in parts))
         self.names = parts[0].names
         self.cache = None if cache is None else os.fspath(cache)
@@ -134,17 +131,15 @@ class FeatureFiles:
         """
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]  # as scikit-learn indexes arrays
-        chosen: Any = range(len(self))[rows] if isinstance(rows, slice) else np.arange(len(self))[rows]
-        # The first two numbers of a range say whether it increases.
-        if np.ndim(chosen) != 1 or (np.diff(chosen[:2] if isinstance(chosen, range) else chosen) < 1).any():
+        chosen = self._rows[rows]
+        if chosen.ndim != 1 or (np.diff(chosen) < 1).any():
             raise ValueError(
                 "rows of FeatureFiles can be taken only by a slice, a mask or row numbers in increasing sequence, each "
                 "at most once, because they stay in their files: sort the row numbers"
             )
         taken = object.__new__(type(self))
         taken.__dict__.update(self.__dict__)
-        both_ranges = isinstance(self._rows, range) and isinstance(chosen, range)
-        taken._rows = self._rows[chosen.start : chosen.stop : chosen.step] if both_ranges else self._numbers(chosen)
+        taken._rows = chosen
         return taken
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -176,12 +171,11 @@ class FeatureFiles:
             part, offset = self._parts[number], int(self._starts[number])
             # Not more than a block is read at once, also if only few of its rows are chosen.
             last = min(int(self._starts[number + 1]), int(rows[done]) + self.rows_per_block)
-            # bisect also searches in a range, without an array of all its numbers.
-            end = bisect_left(rows, last, done, min(done + self.rows_per_block, len(rows)))
+            end = done + int(np.searchsorted(rows[done : done + self.rows_per_block], last))
             first, last = int(rows[done]) - offset, int(rows[end - 1]) - offset + 1
             block = self._checked(part, part.read(first, last), first)
             is_dense = last - first == end - done
-            values[done:end] = block if is_dense else block[np.asarray(rows[done:end]) - offset - first]
+            values[done:end] = block if is_dense else block[rows[done:end] - offset - first]
             done = end
         return values
 
@@ -202,10 +196,6 @@ class FeatureFiles:
         import pandas as pd
 
         return pd.DataFrame(np.empty((0, self.shape[1]), self.dtype), columns=self.names)
-
-    def _numbers(self, chosen: Any) -> Ints:
-        """The numbers of rows of the files, for numbers of rows of this object."""
-        return np.asarray(self._rows, dtype=np.int64)[np.asarray(chosen, dtype=np.int64)]
 
     def _checked(self, part: Part, block: NDArray[Any], first: int) -> NDArray[Any]:
         """A block of a part with the type of all parts; errors name the part and its row."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +13,7 @@ import numpy.typing as npt
 from boostrank.datasets.letor_parser import PathLike
 from boostrank.inputs.arrays import as_array, as_floats
 from boostrank.inputs.checks import check_flag, is_count
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import write_lines
 
 
 def write_letor(
@@ -82,7 +80,7 @@ def write_letor(
     tails = (f" # {note}" if note else "" for note in notes)
     parts = zip(heads, features, tails, strict=True)
     lines = (f"{head} {listed}".rstrip(" ") + f"{tail}\n" for head, listed, tail in parts)
-    write_atomically(path, lambda temporary: _write_lines(temporary, lines))
+    write_lines(path, lines)
 
 
 def _number_text(value: float) -> str:
@@ -117,11 +115,3 @@ def _qid_texts(qid: npt.ArrayLike) -> list[str]:
                 f"qid must be integers, or non-empty str without spaces, ':' and '#'; got {text!r} in row {row}"
             )
     return texts
-
-
-def _write_lines(path: str, lines: Iterator[str]) -> None:
-    with contextlib.ExitStack() as stack:
-        stream: Any = stack.enter_context(open(path, "wb"))
-        if path.endswith(".gz"):  # No name and no time in the header: equal data give equal bytes.
-            stream = stack.enter_context(gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
-        stream.writelines(line.encode() for line in lines)

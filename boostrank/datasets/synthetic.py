@@ -16,9 +16,6 @@ from boostrank.inputs.checks import as_random_state, check_count, check_flag, ch
 # Fraction of the documents that have the label 0, 1, 2, ...
 USUAL_FRACTIONS = np.array([0.55, 0.25, 0.15, 0.05])
 RARE_FRACTIONS = np.array([0.50, 0.10, 0.10, 0.10, 0.12, 0.08])
-# Labels of five kinds of documents for two kinds of users.
-LABELS_OF_MOST = np.array([3.0, 4.0, 2.0, 1.0, 0.0])
-LABELS_OF_OTHERS = np.array([3.0, 0.0, 1.0, 1.0, 0.0])
 
 
 @overload
@@ -117,50 +114,3 @@ def make_ranking(
 def _labels(quality: Floats, fractions: Floats) -> Floats:
     """Labels of standard normal qualities; label ``i`` has the probability ``fractions[i]``."""
     return np.searchsorted(np.cumsum(fractions)[:-1], scipy.special.ndtr(quality)).astype(np.float64)
-
-
-def make_divided_ranking(
-    n_queries: int = 200, *, share: float = 0.66, random_state: Any = None
-) -> tuple[Floats, Floats, Ints, Floats]:
-    """Make synthetic queries whose users disagree about one kind of documents, and on which LambdaMART ranks wrongly.
-
-    A query has 2 to 8 documents of five kinds, and X says which. In the given share of the queries, the kinds have the
-    labels 3, 4, 2, 1 and 0, and in the others 3, 0, 1, 1 and 0: the first kind is always good, the second one mostly
-    excellent, and otherwise useless. In nearly all queries the first kind should be ranked first. Users who seek one
-    meaning of an ambiguous query, or who like a matter of taste, give such labels.
-
-    Parameters
-    ----------
-    n_queries : int, default 200
-    share : float in [0, 1], default 0.66
-        At most about 0.7, the first kind has the larger expected target.
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    X, y, qid, bayes : ndarray
-        X has shape (n_documents, 5), with a 1 in the column of the kind. `bayes`, shape (n_documents,), is
-        ``E[G / Z | X]``, as in :func:`make_ranking`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> X, y, qid, bayes = make_divided_ranking(2, random_state=0)
-    >>> X.argmax(axis=1).tolist()
-    [0, 3, 3, 3, 1, 3, 2, 4, 0, 0, 4, 2, 1]
-    >>> y.tolist()
-    [3.0, 1.0, 1.0, 1.0, 0.0, 1.0, 2.0, 0.0, 3.0, 3.0, 0.0, 2.0, 4.0]
-    """
-    check_count("n_queries", n_queries)
-    check_number("share", share, smallest=0, largest=1)
-    random = as_random_state(random_state)
-    queries = Queries.from_sizes(random.randint(2, 9, size=n_queries))
-    kind = random.randint(len(LABELS_OF_MOST), size=queries.n_documents)
-    most, others = LABELS_OF_MOST[kind], LABELS_OF_OTHERS[kind]
-    y = np.where(queries.repeat(random.random_sample(n_queries) < share), most, others)
-    bayes = share * make_targets(most, queries) + (1.0 - share) * make_targets(others, queries)
-    return np.eye(len(LABELS_OF_MOST))[kind], y, queries.repeat(np.arange(n_queries)), bayes

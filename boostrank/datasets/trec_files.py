@@ -9,7 +9,6 @@ or have blanks if it is the same in all lines.
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import re
 from itertools import pairwise
@@ -24,7 +23,7 @@ from boostrank.core.compiled.lines import Role, trec_lines
 from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run, check_unique
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import is_finite_text
-from boostrank.inputs.files import read_decompressed, write_atomically
+from boostrank.inputs.files import open_decompressed, write_lines
 
 Path = str | os.PathLike[str]
 
@@ -163,22 +162,13 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), queries))]
     ranks = ranked.groupby(QUERY, sort=False, observed=True).cumcount() + 1
     rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)
-    text = "".join(f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows)
-    content = text.encode()
-    if os.fspath(path).endswith(".gz"):
-        content = gzip.compress(content, mtime=0)
-
-    def write(temporary: str) -> None:
-        with open(temporary, "wb") as file:
-            file.write(content)
-
-    write_atomically(path, write)
+    write_lines(path, (f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows))
 
 
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     """The table of a file, checked, and the last field of its first line."""
-    content = read_decompressed(path)
-    text = content[:-1].tobytes().removeprefix(codecs.BOM_UTF8)
+    with open_decompressed(path) as file:
+        text = file.read().removeprefix(codecs.BOM_UTF8)
     if text.startswith(b"#") or b"\n#" in text:
         # Comments become empty lines, so that the numbers of the other lines stay.
         text = re.sub(rb"^#[^\r\n]*", b"", text, flags=re.MULTILINE)

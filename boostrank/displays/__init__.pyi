@@ -4,5 +4,7 @@ from .curves import PropensityDisplay as PropensityDisplay
 from .curves import TrainingCurveDisplay as TrainingCurveDisplay
 from .differences import ComparisonDisplay as ComparisonDisplay
 from .differences import QueryDifferencesDisplay as QueryDifferencesDisplay
-from .folds import LearningCurveDisplay as LearningCurveDisplay
 from .groups import QueryGroupDisplay as QueryGroupDisplay
+from .separation import LabelPairsDisplay as LabelPairsDisplay
+from .separation import LabelScoresDisplay as LabelScoresDisplay
+from .separation import PrecisionRecallDisplay as PrecisionRecallDisplay

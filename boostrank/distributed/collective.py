@@ -91,8 +91,7 @@ class PortEndpoint(Endpoint):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.bind(("", parameters.get("local_listen_port", 0)))
         self._port = self._socket.getsockname()[1]
-        self._time_out = parameters.get("time_out", TIMEOUT_MINUTES)
-        self._tree_learner = parameters.get("tree_learner", "data")
+        self._parameters = {"time_out": TIMEOUT_MINUTES, "tree_learner": "data", **parameters}
         super().__init__(f"{host}:{self._port}", parameters)
 
     @contextmanager
@@ -107,9 +106,9 @@ class PortEndpoint(Endpoint):
         # before any Dataset is made, so that all workers have the same bins.
         data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
         handle = lgb.Booster({"verbosity": -1}, data)
-        handle.set_network(addresses, self._port, self._time_out, len(addresses))
+        handle.set_network(addresses, self._port, self._parameters["time_out"], len(addresses))
         try:
-            yield {"num_machines": len(addresses), "tree_learner": self._tree_learner}
+            yield {"num_machines": len(addresses), "tree_learner": self._parameters["tree_learner"]}
         finally:
             handle.free_network()
 

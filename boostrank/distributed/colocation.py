@@ -62,11 +62,6 @@ class Colocation:
         return cls(part, query, chosen, int(sizes.sum()), sameness_of(min(lowest), max(highest)))
 
     @property
-    def n_queries(self) -> int:
-        """Number of queries in all partitions."""
-        return len(self.chosen)
-
-    @property
     def targets(self) -> Ints:
         """The partition that each piece is to be in, shape (n_pieces,)."""
         return self.chosen[self.query]

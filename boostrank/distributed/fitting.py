@@ -30,8 +30,6 @@ ONE_MACHINE_ONLY = {
     ),
     "monotone_constraints_method": "LightGBM's workers use 'basic' in place of others",
 }
-#: Values of these parameters that change nothing.
-NEUTRAL = (0, "", "basic")
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
@@ -52,22 +50,23 @@ def checked_settings(local: BoostedRanker, eval_set: Any, early_stopping_metric:
     """
     settings = local._settings()
     settings.check_validation(eval_set, early_stopping_metric)
+    problem = ""
     if settings.uses_folds:
-        raise ValueError(
+        problem = (
             "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them on a sample of the "
             "queries with the local ranker, or set validation_fraction and early_stopping_rounds"
         )
-    if is_function(settings.values["objective"]):
-        raise ValueError(
-            "a function as objective is not possible on a cluster, because each worker knows only its own queries: "
-            "use a Surrogate"
-        )
+    elif is_function(settings.values["objective"]):
+        problem = "a function as objective is not possible on a cluster, where each worker knows only its own queries"
+    if problem:
+        raise ValueError(problem)
     # These parameters are LightGBM's; XGBoost has interaction_constraints too, and its workers take them.
     native = settings.native if settings.backend is lightgbm_backend else {}
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
     for name, reason in ONE_MACHINE_ONLY.items():
         value = native.get(name)
-        if value is not None and not (np.isscalar(value) and value in NEUTRAL):
+        # These values change nothing.
+        if value is not None and not (np.isscalar(value) and value in (0, "", "basic")):
             raise ValueError(f"{name}={value!r} cannot be used on a cluster: {reason}. Use boostrank.LightGBMRanker")
     return settings
 

@@ -82,9 +82,7 @@ def plain_ids(qid: Any) -> NDArray[Any]:
         # NaN is not whole either.
         not_whole = ids[ids % 1 != 0]
         if len(not_whole):
-            raise ValueError(
-                f"qid holds numbers that are missing or not whole, such as {not_whole[0]}; is it a feature?"
-            )
+            raise ValueError(f"qid holds numbers that are not whole, such as {not_whole[0]}; is it a feature?")
         ids = ids.astype(np.int64)
     return ids.astype(np.int64) if ids.dtype.kind in "biu" else ids
 

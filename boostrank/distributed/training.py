@@ -142,16 +142,15 @@ class Worker:
 
         `n_threads` is the number of threads unless the parameters have one. `is_cancelled` is called in each round.
         """
-        cluster = self._cluster
-        threads = cluster.backend.PARAMETERS["n_jobs"]
-        local = {threads: n_threads, **cluster.training.parameters}
+        threads = self._cluster.backend.PARAMETERS["n_jobs"]
+        local = {threads: n_threads, **self._cluster.training.parameters}
         connected = collective.communicator(addresses[0][1], self._rank)
         endpoints = [endpoint for endpoint, _ in addresses]
         with use_threads(local[threads]), connected, self._endpoint.connect(endpoints) as network:
             if self.objective is not None:
                 collective.use_global_start(self.objective)
-            specification = replace(cluster.training, parameters={**local, **network})
-            trained = cluster.backend.train(
+            specification = replace(self._cluster.training, parameters={**local, **network})
+            trained = self._cluster.backend.train(
                 WorkerTraining(specification, self.data, self.objective, self.validation, is_cancelled=is_cancelled)
             )
         return trained if self._rank == 0 else None

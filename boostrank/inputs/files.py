@@ -14,11 +14,8 @@ import tempfile
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 #: Seconds after which nothing writes to a temporary file any more.
 LEFTOVER_SECONDS = 86400
@@ -79,6 +76,19 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
         _write_to_disk(folder, os.O_RDONLY)
 
 
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write lines in UTF-8 as :func:`write_atomically`, compressed by gzip if the name of the file ends in ".gz"."""
+
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as raw, contextlib.ExitStack() as stack:
+            stream: Any = raw
+            if temporary.endswith(".gz"):  # No name and no time in the header: equal data give equal bytes.
+                stream = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+            stream.writelines(line.encode() for line in lines)
+
+    write_atomically(path, write)
+
+
 def _delete_leftovers(folder: str, name: str) -> None:
     """Delete old temporary files of a file of this name."""
     for left in glob.iglob(f".{'[0-9a-f]' * 16}.{glob.escape(name)}", root_dir=folder):
@@ -118,18 +128,3 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             raise ValueError(
                 f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"
             ) from error
-
-
-def read_decompressed(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """The bytes of a file as :func:`open_decompressed` reads them, and a zero byte at the end.
-
-    For a large file, an array takes a third of the time of ``bytes``, since the system maps its memory in larger pages.
-    """
-    with open_decompressed(path) as file:
-        # It is 0 for a pipe.
-        size = 0 if isinstance(file, gzip.GzipFile) else os.fstat(file.fileno()).st_size
-        content = np.empty(size + 1, dtype=np.uint8)
-        n_read = file.readinto(content[:size].data) if size else 0  # type: ignore[attr-defined]
-        rest = file.read()
-    content[n_read] = 0
-    return np.frombuffer(content[:n_read].tobytes() + rest + b"\0", np.uint8) if rest else content[: n_read + 1]

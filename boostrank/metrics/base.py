@@ -24,6 +24,10 @@ from boostrank.metrics.names import measure_name
 from boostrank.preferences import PreferenceGraph
 
 Empty = Literal["zero", "one", "skip", "raise"]
+#: How the values of queries become one value.
+Summary = Literal["mean", "sum", "geometric mean"]
+#: In a geometric mean smaller values count as this, as in trec_eval, since one 0 would make it 0.
+MIN_GEOMETRIC = 1e-5
 #: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean or is an error.
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
@@ -42,8 +46,9 @@ class QueryMean:
         Weights of all queries, including undefined ones.
     reason : str
         The end of the sentence "The measure is undefined for a query that ...", for the error.
-    is_sum : bool, default False
-        Whether the value over queries is the sum of their values times their weights, and not the mean.
+    summary : {"mean", "sum", "geometric mean"}, default "mean"
+        The value over queries: their weighted mean, the sum of their values times their weights, or the exponential of
+        the weighted mean of their logarithms.
 
     Raises
     ------
@@ -59,14 +64,14 @@ class QueryMean:
         weights: Floats | None = None,
         reason: str = "has no relevant document",
         *,
-        is_sum: bool = False,
+        summary: Summary = "mean",
     ) -> None:
         if empty == "raise" and undefined.any():
             raise ValueError(
                 f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
                 "choose empty='zero', 'one' or 'skip'"
             )
-        self._undefined, self._value, self._is_sum = undefined, EMPTY[empty], is_sum
+        self._undefined, self._value, self._summary = undefined, EMPTY[empty], summary
         self._weights = np.ones(queries.n_queries) if weights is None else weights
         if empty == "skip":
             self._weights = np.where(undefined, 0.0, self._weights)
@@ -78,9 +83,11 @@ class QueryMean:
         return np.where(self._undefined, self._value, values)
 
     def __call__(self, values: Floats) -> float:
-        """Weighted mean of the values of queries, shape (n_queries,), or their sum."""
-        total = np.nan_to_num(self.fill(values)) @ self._weights
-        return float(total if self._is_sum else total / self._weights.sum())
+        """Weighted mean of the values of queries, shape (n_queries,), or another summary."""
+        filled, is_geometric = np.nan_to_num(self.fill(values)), self._summary == "geometric mean"
+        total = (np.log(np.maximum(filled, MIN_GEOMETRIC)) if is_geometric else filled) @ self._weights
+        mean = total / self._weights.sum()
+        return float(total if self._summary == "sum" else np.exp(mean) if is_geometric else mean)
 
 
 #: What a measure may be defined for.
@@ -377,8 +384,8 @@ class QueryMeasure(Measure):
     domain: ClassVar[Domain] = "arrays and runs"
     #: The setting that stands after "@" in the name.
     at: ClassVar[str] = "k"
-    #: Whether the value over queries is the sum of their values, as for counts, and not the mean.
-    is_sum: ClassVar[bool] = False
+    #: How the values of queries become one value; only for runs it is not the mean.
+    summary: ClassVar[Summary] = "mean"
     #: Whether the measure is defined by judgments for subtopics.
     of_subtopics: ClassVar[bool] = False
     #: Whether the cutoff may not be None for runs.
@@ -483,9 +490,8 @@ class BoundQueryMeasure(BoundMeasure):
 
     def _query_mean(self, undefined: Bools) -> QueryMean:
         measure = self.measure
-        return QueryMean(
-            undefined, self.queries, measure.empty, self._weights, measure.undefined_reason, is_sum=measure.is_sum
-        )
+        reason, summary = measure.undefined_reason, measure.summary
+        return QueryMean(undefined, self.queries, measure.empty, self._weights, reason, summary=summary)
 
 
 def evaluate_together(

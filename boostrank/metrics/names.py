@@ -23,10 +23,11 @@ from boostrank.inputs.checks import check_choice, check_number, did_you_mean, is
 _NAMES = {
     "ndcg": "ndcg dcg",
     "average_precision": "map",
-    "binary": "precision recall mrr success rprec iprec bpref",
+    "binary": "precision recall f mrr success rprec iprec bpref",
     "graded": "err rbp",
-    "correlation": "kendall_tau auc agreement",
-    "runs.measures": "judged infap accuracy setp setr setf setap numq numrel numret compat",
+    "correlation": "kendall_tau spearman auc agreement",
+    "runs.measures": "judged infap accuracy setp setr setf setap numq numrel numret compat unj rbp_resid g "
+    "gm_map gm_bpref",
     "runs.user_models": "inst insq bpm sdcg nerr8 nerr9 nerr10 nerr11",
     "runs.novelty": "alpha_dcg alpha_ndcg err_ia nerr_ia nrbp nnrbp subtopic_recall precision_ia map_ia",
     "click_dcg": "click-dcg",
@@ -153,6 +154,8 @@ _ENTRIES = {name: entry for names, entry in _ROWS.items() for name in names.spli
 _OF_TREC_EVAL = {
     "recip_rank": "RR",
     "11pt_avg": "IPrec",
+    "kendall": "kendall_tau",
+    "G": "g",
     "num_q": "NumQ",
     "num_rel": "NumRel",
     "num_ret": "NumRet",
@@ -164,10 +167,30 @@ _OF_TREC_EVAL = {
     "set_map": "SetAP",
     "ndcg_cut_": "nDCG@",
     "map_cut_": "AP@",
+    "Rprec_mult_": "rprec@",
+    "relative_P_": "precision(relative=True)@",
+    "unj_": "unj@",
     "P_": "P@",
     "recall_": "R@",
     "success_": "Success@",
     "iprec_at_recall_": "IPrec@",
+}
+_LEVELS, _DEPTHS = [f"{tenths / 10:.2f}" for tenths in range(11)], (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_OFFICIAL = [
+    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+    *(f"iprec_at_recall_{level}" for level in _LEVELS),
+    *(f"P_{k}" for k in _DEPTHS),
+]
+#: Names of trec_eval for several measures, which stand for all of these that are known here; its ndcg is nDCG.
+GROUPS: Mapping[str, list[str]] = {
+    "official": _OFFICIAL,
+    "all_trec": [
+        *_OFFICIAL,
+        *(f"recall_{k}" for k in _DEPTHS),
+        *("infAP", "gm_bpref", *(f"Rprec_mult_{fifths / 5:.2f}" for fifths in range(1, 11)), "11pt_avg", "G", "nDCG"),
+        *(f"{name}_{k}" for name in ("ndcg_cut", "map_cut", "relative_P") for k in _DEPTHS),
+        *("success_1", "success_5", "success_10", "set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+    ],
 }
 _FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9.]+))?")
 _CUTOFF = re.compile(r"[1-9][0-9]*")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy
 from numpy.typing import NDArray
 
 from boostrank.core.queries import Queries
 from boostrank.core.weights import align, by_id, index_has_ids, is_by_id, refuse_unknown, weighted_means
 from boostrank.inputs.arrays import Floats, Ints, as_array
+from boostrank.metrics.base import MIN_GEOMETRIC, Summary
 
 #: Name of the group of all queries in a table of means.
 ALL_QUERIES = "all queries"
@@ -92,7 +93,9 @@ def query_groups(by: Any, queries: Queries) -> QueryGroups:
     return QueryGroups.from_values(values)
 
 
-def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats, sums: Collection[str] = ()) -> pd.DataFrame:
+def group_means(
+    values: pd.DataFrame, groups: QueryGroups, weights: Floats, summaries: Mapping[str, Summary] = MappingProxyType({})
+) -> pd.DataFrame:
     """Mean of each measure over the queries of each group and over all queries, with 95% intervals.
 
     Parameters
@@ -101,8 +104,9 @@ def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats, sums
         Value of each query; NaN for a query that is left out.
     groups : QueryGroups
     weights : ndarray, shape (n_queries,)
-    sums : collection of str, default ()
-        Measures whose value over queries is the weighted sum. They have no interval.
+    summaries : mapping of str to {"mean", "sum", "geometric mean"}, default {}
+        How the values of queries become one value, where it is not the mean. Sums have no interval, and that of a
+        geometric mean is the exponential of that of the mean logarithm.
 
     Returns
     -------
@@ -112,14 +116,19 @@ def group_means(values: pd.DataFrame, groups: QueryGroups, weights: Floats, sums
     n_groups = len(groups.names)
     parts = []
     for measure in values.columns:
-        of_measure = values[measure].to_numpy()
+        of_measure, summary = values[measure].to_numpy(), summaries.get(str(measure), "mean")
+        if summary == "geometric mean":
+            of_measure = np.log(np.maximum(of_measure, MIN_GEOMETRIC))
         found = [weighted_means(of_measure, weights, groups.codes, n_groups), weighted_means(of_measure, weights)]
         n, mean, error = (np.concatenate(each) for each in zip(*found, strict=True))
         margin = mean_margin(n, error)
-        if measure in sums:
+        if summary == "sum":
             added = np.bincount(groups.codes, weights * of_measure, minlength=n_groups)
             mean, margin = np.append(added, added.sum()), np.full(n_groups + 1, np.nan)
-        part = {"queries": n, "mean": mean, "low": mean - margin, "high": mean + margin}
+        ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
+        if summary == "geometric mean":
+            ends = {name: np.exp(end) for name, end in ends.items()}
+        part = {"queries": n, **ends}
         parts.append(pd.DataFrame({GROUP: [*groups.names, ALL_QUERIES], "metric": measure, **part}))
     table = pd.concat(parts)
     # The index of each part numbers the groups.
@@ -134,6 +143,8 @@ def mean_margin(n_values: Ints, standard_error: Floats, level: float = LEVEL) ->
     >>> mean_margin(np.array([2, 30, 1]), np.array([0.1, 0.1, np.nan])).round(4).tolist()
     [1.2706, 0.2045, nan]
     """
+    import scipy
+
     degrees = np.maximum(n_values - 1, 1)
     return scipy.special.stdtrit(degrees, (1.0 + level) / 2.0) * standard_error
 

@@ -19,7 +19,7 @@ from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import ALL_MEASURES, base_name, parse_name, similar_name
+from boostrank.metrics.names import ALL_MEASURES, GROUPS, base_name, parse_name, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
 
@@ -34,15 +34,18 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
-        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "map",
+        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f", "map",
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
-        recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither. Only
-        :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "accuracy", which may have a cutoff,
-        "infap", "setp", "setr", "setf", "setap", "numq", "numrel" and "numret"; "compat"; those of user models, "inst",
+        recall, as in ``"iprec@0.5"``, and "rprec" a multiple of the number of relevant documents; "bpref",
+        "kendall_tau", "spearman", "auc" and "agreement" have neither. Only :func:`boostrank.evaluate_run` takes those
+        that need a run: "judged", "unj" and "accuracy", which may have a cutoff, "infap", "setp", "setr", "setf",
+        "setap", "numq", "numrel" and "numret"; "compat", "rbp_resid" and "g"; the geometric means "gm_map" and
+        "gm_bpref"; those of user models, "inst",
         "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
         "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". A name may have settings,
         as in ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or
-        ``"RR"``, or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``.
+        ``"RR"``, or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``; lists of
+        measures may have its ``"official"`` and ``"all_trec"``, which stand for many.
         Only :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other conventions
         than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or
         ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
@@ -160,7 +163,8 @@ def named_measures(
     if isinstance(measures, Mapping):
         named = {str(name): _made(measure, needed) for name, measure in measures.items()}
     else:
-        for given in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
+        listed = [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures
+        for given in (each for one in listed for each in (GROUPS.get(one, [one]) if isinstance(one, str) else [one])):
             measure = _made(given, needed)
             name = str(given if isinstance(given, str) or _is_of_ir_measures(given) else measure)
             if name in named:

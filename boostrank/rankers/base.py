@@ -275,10 +275,9 @@ class BoostedRanker(TrainedModel):
             Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
-            training early, the rounds after the best one are not kept either; XGBoost's ``EarlyStopping`` is refused,
-            whose place `early_stopping_rounds` takes. With `refit`, they are called in both trainings; in the second,
-            which has no validation sets, without those that stop early or record metrics. In trainings on folds, they
-            are called without these too.
+            training early, the rounds after the best one are not kept either. With `refit`, they are called in both
+            trainings; in the second, which has no validation sets, without those that stop early or record metrics.
+            In trainings on folds, they are called without these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on

@@ -66,16 +66,12 @@ class RayWorker:
         present = [piece for piece in all_pieces if piece is not None]
         self._rows[name] = rows.concatenate(present) if present else None
 
-    def prepare(
-        self, cluster: ClusterSpecification, chosen: Bools, sets: list[tuple[str, Bools]], n_workers: int
-    ) -> Any:
-        """Prepare to train on the chosen queries, and to validate on those of other data sets, or of the same one.
+    def prepare(self, cluster: ClusterSpecification, chosen: list[tuple[str, Bools]], n_workers: int) -> Any:
+        """Prepare to train on the chosen queries of the first data set, and to validate on those of the others.
 
         Returns the addresses of this worker.
         """
-        selections, *validation = [
-            [(self._rows[name], queries)] if queries.any() else [] for name, queries in [(TRAINING_DATA, chosen), *sets]
-        ]
+        selections, *validation = [[(self._rows[name], one)] if one.any() else [] for name, one in chosen]
         host = ray.util.get_node_ip_address()
         self._worker = Worker(cluster, selections, validation, self._rank, n_workers, host)
         return self._worker.addresses
@@ -140,8 +136,13 @@ def train(
 
     Notes
     -----
+<<<<<<< HEAD
     ``ray.train.xgboost.XGBoostTrainer`` also trains with :func:`boostrank.xgboost_objective`, but there each worker scales
     its gradients by its own data, without an error: queries of different workers then have different weights.
+=======
+    ``ray.train.xgboost.XGBoostTrainer`` also trains with :func:`boostrank.xgboost_objective`, but there each worker
+    scales its gradients by its own data, without an error: queries of different workers then have different weights.
+>>>>>>> dist
 
     Ray waits until the cluster has the resources of all workers. Models of two calls are the same only if the rows come
     in the same sequence: set ``ray.data.DataContext.get_current().execution_options.preserve_order = True`` before.
@@ -175,20 +176,20 @@ def train(
         found = {name: _load(workers, name, features, *one) for name, one in blocks.items()}
         data = found[TRAINING_DATA]
         fitting.check_n_documents(settings.backend, data.n_documents)
-        kept = settings.kept_queries(data.n_queries, random_state)
-        watched = {name: np.ones(one.n_queries, dtype=bool) for name, one in found.items()}
+        kept = settings.kept_queries(len(data.chosen), random_state)
+        watched = {name: np.ones(len(one.chosen), dtype=bool) for name, one in found.items()}
         everything = watched.pop(TRAINING_DATA)
         if kept is not None:
             watched = {TRAINING_DATA: ~kept}
         cluster = fitting.specify(settings, features, random_state, FitOptions(), list(sets))
 
         def train_on_workers(specification: ClusterSpecification, on_all: bool) -> Trained:
-            chosen = everything if on_all or kept is None else kept
+            masks = [(TRAINING_DATA, everything if on_all or kept is None else kept)]
+            masks += [] if on_all else watched.items()
             tasks = []
             for rank, worker in enumerate(workers):
-                masks = [] if on_all else [(name, one[found[name].queries_of(rank)]) for name, one in watched.items()]
-                own = chosen[data.queries_of(rank)]
-                tasks.append(worker.prepare.remote(specification, own, masks, num_workers))
+                own = [(name, mask[found[name].queries_of(rank)]) for name, mask in masks]
+                tasks.append(worker.prepare.remote(specification, own, num_workers))
             addresses = _results(tasks)
             trained: Trained = _results([worker.train.remote(addresses) for worker in workers])[0]
             return trained
@@ -216,11 +217,10 @@ def _blocks(name: str, dataset: Any, columns: list[str | None], features: Traini
     return columns, type_of_ids, np.array_split(np.array(tables, dtype=object), n_workers)
 
 
-def _load(
-    workers: list[Any], name: str, features: TrainingFeatures, columns: Any, type_of_ids: Any, tables: list[Any]
-) -> Colocation:
-    """Load a data set, and bring the rows of each query to one worker."""
-    n_workers, common = len(workers), (name, features, columns, type_of_ids)
+def _load(workers: list[Any], name: str, features: TrainingFeatures, *part: Any) -> Colocation:
+    """Load a data set, and bring the rows of each query to one worker; `part` is the result of :func:`_blocks`."""
+    *described, tables = part
+    n_workers, common = len(workers), (name, features, *described)
     found = Colocation.of(_results([workers[i].load.remote(*common, *tables[i]) for i in range(n_workers)]))
     if found.moves.any():
         targets = [found.targets[found.part == i] for i in range(n_workers)]

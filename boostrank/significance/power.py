@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Gain, check_relevance
+from boostrank.core.dcg import DCG, Gain, check_relevance, normalize
 from boostrank.core.discounts import (
     CUTOFFS,
     DISCOUNTS,
@@ -20,12 +20,13 @@ from boostrank.core.discounts import (
     ranks_kept,
 )
 from boostrank.core.queries import Queries
+from boostrank.core.rankings import RankedBlock, for_each_ranked
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, as_floats, check_lengths
-from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number
+from boostrank.inputs.checks import check_choice, check_number
 from boostrank.metrics import Empty, check_scores
 from boostrank.metrics.base import EMPTY
-from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, standardized
+from boostrank.significance.differences import ROUNDING, standardized
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,14 +101,13 @@ def queries_needed(
     empty: Empty = "zero",
     power: float = 0.8,
     level: float = 0.05,
-    n_resamples: int = 2_000,
-    random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
     """Number of queries with which a paired t-test shows the difference of two rankers, by discount and cutoff of NDCG.
 
     The number follows by :func:`required_queries` from the mean and standard deviation of ``NDCG(a) - NDCG(b)`` over
-    the given queries. It is an estimate, which has a confidence interval. If the upper end of the interval is infinite,
-    the given queries do not show that there is a difference.
+    the given queries. It is an estimate, which has a confidence interval: that of the effect by the noncentral t
+    distribution. If the upper end of the interval is infinite, the given queries do not show that there is a
+    difference.
 
     Do not choose the measure with the smallest number of queries and test with it on the same queries: false rejections
     are then more probable than `level`. Choose the measure on some queries, and test on other queries.
@@ -120,7 +120,7 @@ def queries_needed(
         Scores of the two rankers. Ties are averaged.
     qid : array-like, shape (n_documents,)
         Query ids.
-    discounts : iterable of discounts, or mapping of name to discount
+    discounts : iterable of discounts
         As in :class:`boostrank.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
         Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or all ranks (None).
@@ -132,9 +132,6 @@ def queries_needed(
         number of queries. With ``"skip"`` they are left out. With ``"raise"`` they are an error.
     power, level
         As in :func:`required_queries`.
-    n_resamples : int, default 2,000
-        Number of bootstrap resamples of the queries, which give the confidence interval.
-    random_state : int, Generator or None, default 0
 
     Returns
     -------
@@ -150,7 +147,9 @@ def queries_needed(
 
     References
     ----------
-    Guenther, "Sample size formulas for normal theory t tests", The American Statistician 1981.
+    Guenther, "Sample size formulas for normal theory t tests", The American Statistician 1981. Cumming and Finch, "A
+    primer on the understanding, use, and calculation of confidence intervals that are based on central and noncentral
+    distributions", Educational and Psychological Measurement 2001.
 
     Examples
     --------
@@ -177,7 +176,7 @@ def queries_needed(
     differences = _without_empty(ndcg_differences(gains, first, second, queries, chosen), empty)
     mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     effect = standardized(mean, deviation)
-    weakest, strongest = _interval(differences, n_resamples, random_state)
+    weakest, strongest = _weakest_strongest(effect, differences.shape[1])
     table = pd.DataFrame(
         {
             "discount": [each.discount_name for each in chosen],
@@ -198,8 +197,7 @@ def ndcg_differences(
 ) -> Floats:
     """NDCG of `first` minus NDCG of `second`, by discount and cutoff; NaN in queries whose gains are all 0.
 
-    Each NDCG is a weighted sum over ranks of the gain at the rank, where tied ranks have the mean gain of their
-    documents. Therefore documents are sorted only once for each ranker, not for every discount and cutoff.
+    Ties are averaged. Documents are sorted only once for each ranker, not for every discount and cutoff.
 
     Parameters
     ----------
@@ -212,32 +210,20 @@ def ndcg_differences(
     -------
     ndarray, shape (len(chosen), n_queries)
     """
-    result = np.empty((len(chosen), queries.n_segments))
-    discounts = {each.discount_name: DCG(discount=each.discount) for each in chosen}
-    tables = {name: dcg.discounts(int(queries.sizes.max())) for name, dcg in discounts.items()}
-    kept = {each.k_name: ranks_kept(each.k, queries.sizes) for each in chosen}
-    for block in queries.blocks():
-        part, documents = block.part, block.rows
-        difference, ideal_gains = _gains_by_rank(gains[documents], first[documents], second[documents], part)
-        within = {name: part.positions < part.repeat(cutoffs[block.segments]) for name, cutoffs in kept.items()}
-        for i, each in enumerate(chosen):
-            weights = tables[each.discount_name][part.positions] * within[each.k_name]
-            ideal = part.sum(ideal_gains * weights)
-            result[i, block.segments] = np.divide(
-                part.sum(difference * weights), ideal, out=np.full(part.n_segments, np.nan), where=ideal > 0
-            )
+    measures = [
+        DCG(discount=each.discount).per_block(gains, queries, "average", ranks_kept(each.k, queries.sizes))
+        for each in chosen
+    ]
+    found = np.empty((3, len(chosen), queries.n_segments))
+    for own, scores in zip(found, (first, second, gains), strict=True):
+
+        def add_block(ranked: RankedBlock, own: Floats = own) -> None:
+            own[:, ranked.segments] = [measure(ranked) for measure in measures]
+
+        for_each_ranked(queries, scores, queries.sizes, add_block, stable=False)
+    result = normalize(found[0], found[2]) - normalize(found[1], found[2])
     result[np.abs(result) < ROUNDING] = 0.0
     return result
-
-
-def _gains_by_rank(gains: Floats, first: Floats, second: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """Difference of the expected gains at each rank, first ranker minus second, and gains of the ideal ranking."""
-    by_rank = []
-    for scores in (first, second):
-        permutation = queries.sort(scores)
-        tied = queries.runs(scores[permutation])
-        by_rank.append(tied.repeat(tied.mean(gains[permutation])))
-    return by_rank[0] - by_rank[1], gains[queries.sort(gains)]
 
 
 def _without_empty(differences: Floats, empty: Empty) -> Floats:
@@ -252,31 +238,9 @@ def _without_empty(differences: Floats, empty: Empty) -> Floats:
     return left
 
 
-def _interval(
-    differences: Floats, n_resamples: int, random_state: int | np.random.Generator | None
-) -> tuple[Floats, Floats]:
-    """The weakest and the strongest effect in a 95% bootstrap interval, as absolute values."""
-    check_count("n_resamples", n_resamples)
-    n = differences.shape[1]
-    moments = resampled_means(np.concatenate([differences, differences**2]), int(n_resamples), random_state)
-    mean, squares = np.split(moments, 2)
-    effects = standardized(mean, np.sqrt(np.maximum(squares - mean**2, 0.0) * n / (n - 1)))
-    low, high = np.quantile(effects, [0.025, 0.975], axis=1, method="closest_observation")
-    contains_zero = np.sign(low) * np.sign(high) <= 0
-    weakest, strongest = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-    return np.where(contains_zero, 0.0, weakest), strongest
-
-
-def resampled_means(rows: Floats, n_resamples: int, random_state: Any) -> Floats:
-    """Means of `rows`, shape (n_rows, n), over resamples of the queries, shape (n_rows, n_resamples)."""
-    n = rows.shape[1]
-    means = np.empty((len(rows), n_resamples))
-    random = as_generator(random_state)
-    step = max(1, MAX_NUMBERS_AT_ONCE // n)
-    for start in range(0, n_resamples, step):
-        size = min(step, n_resamples - start)
-        # How often each query occurs in each resample, by one count over all resamples of this step.
-        draws = random.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
-        counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
-        means[:, start : start + size] = rows @ counts.T.astype(np.float64) / n
-    return means
+def _weakest_strongest(effects: Floats, n: int) -> tuple[Floats, Floats]:
+    """The smallest and the largest effect, as absolute values, in the 95% confidence interval of each effect."""
+    # If the true effect is e, the t statistic has the noncentral t distribution with the noncentrality e sqrt(n).
+    ends = scipy.special.nctdtrinc(n - 1.0, np.array([[0.975], [0.025]]), effects * np.sqrt(n)) / np.sqrt(n)
+    low, high = np.where(np.isinf(effects), effects, ends)
+    return np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high))), np.maximum(np.abs(low), np.abs(high))

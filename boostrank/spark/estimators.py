@@ -12,15 +12,9 @@ import numpy as np
 import pandas as pd
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params
-from pyspark.ml.util import (
-    DefaultParamsReadable,
-    DefaultParamsReader,
-    DefaultParamsWritable,
-    DefaultParamsWriter,
-    MLWriter,
-)
-from pyspark.sql import DataFrame, functions
-from pyspark.sql.functions import pandas_udf
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col, lit, pandas_udf, pmod, xxhash64
 
 from boostrank import rankers
 from boostrank.backends.base import Trained
@@ -30,7 +24,7 @@ from boostrank.inputs.checks import check_count
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions
-from boostrank.spark.training import Task, feature_columns, rows_to_train, train_on_workers
+from boostrank.spark.training import feature_arrays, rows_to_train, train_on_workers, with_names
 
 #: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``.
 OF_SPARK: Mapping[str, Any] = {
@@ -54,21 +48,15 @@ class RankerParams(Params):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if hasattr(cls, "_local_class"):
-            local = inspect.signature(cls._local_class)
-            *explicit, native = local.parameters.values()
-            keyword = inspect.Parameter.KEYWORD_ONLY
+            local, keyword = inspect.signature(cls._local_class), inspect.Parameter.KEYWORD_ONLY
             own = [inspect.Parameter(name, keyword, default=value) for name, value in OF_SPARK.items()]
+            *explicit, native = local.parameters.values()
             cls.__signature__ = local.replace(parameters=[*explicit, *own, native])
 
     def __init__(self, *arguments: Any, **parameters: Any) -> None:
         super().__init__()
-        signature = inspect.signature(type(self))
-        bound = signature.bind(*arguments, **parameters)
-        for name, parameter in signature.parameters.items():
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-                self._defaultParamMap[self.getParam(name)] = parameter.default
-        native = bound.arguments.pop("native", {})
-        for name, value in {**bound.arguments, **native}.items():
+        columns = {name: parameters.pop(name, default) for name, default in OF_SPARK.items()}
+        for name, value in {**self._local_class(*arguments, **parameters).get_params(), **columns}.items():
             self._paramMap[self.getParam(name)] = value
 
     def getParam(self, paramName: str) -> Param[Any]:  # noqa: N802
@@ -81,8 +69,8 @@ class RankerParams(Params):
 
     def local_ranker(self) -> BoostedRanker:
         """The local ranker with these parameters, not fitted."""
-        values = {param.name: value for param, value in self.extractParamMap().items()}
-        return self._local_class(**{name: value for name, value in values.items() if name not in OF_SPARK})
+        values = self.extractParamMap().items()
+        return self._local_class(**{param.name: value for param, value in values if param.name not in OF_SPARK})
 
 
 class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWritable, DefaultParamsReadable[Any]):
@@ -91,32 +79,25 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
     _model_class: ClassVar[type[SparkRankerModel]]
 
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
-        names = ("features_col", "label_col", "qid_col", "weight_col", "validation_indicator_col", "num_workers")
-        features_col, label, qid, weight, indicator, n_workers = (self.getOrDefault(name) for name in names)
+        features_col, label, qid, weight, indicator, _, n_workers = map(self.getOrDefault, OF_SPARK)
         check_count("num_workers", n_workers, 1)
         local = self.local_ranker()
         settings = checked_settings(local, None if indicator is None else [indicator])
         features, random_state = TrainingFeatures(), settings.random_state()
-        is_validation, fraction = functions.lit(False), settings.values["validation_fraction"]
-        if indicator is not None:
-            is_validation = functions.col(indicator)
-        elif fraction is not None:
+        is_validation, fraction = None if indicator is None else col(indicator), settings.values["validation_fraction"]
+        if fraction is not None:
             # The same queries with any number of workers.
-            seed = functions.lit(int(random_state.randint(2**31 - 1)))
-            is_validation = functions.pmod(
-                functions.xxhash64(functions.col(qid), seed), functions.lit(N_BUCKETS)
-            ) < int(fraction * N_BUCKETS)
-        rows = rows_to_train(dataset, features_col, label, qid, weight, is_validation)
-        feature_names = None if isinstance(features_col, str) else list(features_col)
-        n_features = _count_features(rows) if feature_names is None else len(feature_names)
-        features.learn(pd.DataFrame(np.zeros((1, n_features)), columns=feature_names))
-        has_validation = indicator is not None or fraction is not None
+            number = xxhash64(col(qid), lit(int(random_state.randint(2**31 - 1))))
+            is_validation = pmod(number, lit(N_BUCKETS)) < int(fraction * N_BUCKETS)
+        rows = rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
+        is_array = isinstance(features_col, str)
+        width, names = (_count_features(rows), None) if is_array else (len(features_col), features_col)
+        features.learn(pd.DataFrame(np.zeros((1, width)), columns=names))
         cluster = specify(settings, features, random_state, FitOptions())
 
         def train(specification: ClusterSpecification, on_all: bool) -> Trained:
-            validates = has_validation and not on_all
-            task = Task(specification, feature_names, n_features, weight is not None, validates)
-            return train_on_workers(rows, task, n_workers)
+            chosen = rows.drop("is_validation") if on_all else rows
+            return train_on_workers(chosen, specification, features, n_workers)
 
         fit_local(local, cluster, features, train, settings.values["refit"])
         model = self._copyValues(self._model_class())
@@ -124,7 +105,7 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         return model
 
 
-class SparkRankerModel(RankerParams, Model, DefaultParamsReadable[Any]):
+class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParamsReadable[Any]):
     """A trained ranker that adds scores to DataFrames.
 
     Attributes
@@ -136,18 +117,16 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsReadable[Any]):
     ranker: BoostedRanker
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        ranker, features = self.ranker, self.getOrDefault("features_col")
-        is_array = isinstance(features, str)
+        ranker = self.ranker
 
         @pandas_udf("double")
-        def predict(rows: pd.DataFrame) -> pd.Series:
-            X = np.stack(rows.iloc[:, 0].tolist()) if is_array else rows.set_axis(features, axis=1)
-            return pd.Series(ranker.predict(X))
+        def predict(arrays: pd.Series) -> pd.Series:
+            return pd.Series(ranker.predict(with_names(np.stack(arrays.tolist()), ranker)))
 
-        columns = [column.alias(f"feature_{i}") for i, column in enumerate(feature_columns(dataset, features))]
-        return dataset.withColumn(self.getOrDefault("prediction_col"), predict(functions.struct(*columns)))
+        features = feature_arrays(dataset, self.getOrDefault("features_col"))
+        return dataset.withColumn(self.getOrDefault("prediction_col"), predict(features))
 
-    def write(self) -> MLWriter:
+    def write(self) -> _ModelWriter:
         """Return a writer of the parameters and of the model in the format of the boosting library."""
         return _ModelWriter(self)
 
@@ -180,7 +159,7 @@ class _ModelReader(DefaultParamsReader[Any]):
 
 def _count_features(rows: DataFrame) -> int:
     """Number of features in the column of arrays of the first row."""
-    first = rows.select("feature_0").first()
+    first = rows.select("features").first()
     if first is None or first[0] is None:
         raise ValueError("features_col must have an array of numbers in each row, and there must be rows")
     return len(first[0])

@@ -8,17 +8,18 @@ import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark import BarrierTaskContext
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame, functions
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import array, col
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from boostrank.backends.base import Trained
@@ -28,11 +29,11 @@ from boostrank.distributed.training import ClusterSpecification, Selection, trai
 
 #: How Spark names the task of a worker that failed, and the last line of a traceback.
 _FAILED_TASK = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully")
-_LAST_LINE = re.compile(r"^[\w.]*(?:Error|Exception): .*$", re.MULTILINE)
+_LAST_LINE = re.compile(r"^(?!org\.)[\w.]*(?:Error|Exception): .*$", re.MULTILINE)
 
 
-def feature_columns(dataset: DataFrame, features: str | Sequence[str]) -> list[Column]:
-    """The features as columns of numbers, or as one column of arrays.
+def feature_arrays(dataset: DataFrame, features: str | Sequence[str]) -> Column:
+    """The features as one column of arrays of numbers.
 
     Parameters
     ----------
@@ -48,13 +49,25 @@ def feature_columns(dataset: DataFrame, features: str | Sequence[str]) -> list[C
     if isinstance(features, str):
         expected = "a column of vectors or arrays of numbers; give the names of columns of numbers as a list"
         kind = _type_of(dataset, features, (VectorUDT, ArrayType), expected)
-        is_vector = isinstance(kind, VectorUDT)
-        return [
-            vector_to_array(functions.col(features)) if is_vector else functions.col(features).cast("array<double>")
-        ]
+        return vector_to_array(col(features)) if isinstance(kind, VectorUDT) else col(features).cast("array<double>")
     for name in features:
         _type_of(dataset, name, (NumericType, BooleanType), "a number: encode it, for example by StringIndexer")
-    return [functions.col(name).cast("double") for name in features]
+    return array(*(col(name).cast("double") for name in features))
+
+
+def rows_to_train(
+    dataset: DataFrame, features: str | Sequence[str], qid: str, numbers: dict[str, str | None], is_validation: Any
+) -> DataFrame:
+    """The columns that workers read, with types that do not depend on those of the user.
+
+    `numbers` are the columns of labels and weights by their new names; None stands for no column. `is_validation` is
+    a condition, or None where there are no rows to validate on.
+    """
+    _type_of(dataset, qid, (IntegralType, StringType), "of integers or strings, because it has the query ids")
+    columns = [col(name).cast("double").alias(new) for new, name in numbers.items() if name is not None]
+    if is_validation is not None:
+        columns.append(is_validation.cast("boolean").eqNullSafe(True).alias("is_validation"))
+    return dataset.select(feature_arrays(dataset, features).alias("features"), col(qid).alias("qid"), *columns)
 
 
 def _type_of(dataset: DataFrame, column: str, types: tuple[type, ...], expected: str) -> Any:
@@ -65,58 +78,13 @@ def _type_of(dataset: DataFrame, column: str, types: tuple[type, ...], expected:
     return kind
 
 
-def rows_to_train(
-    dataset: DataFrame, features: str | Sequence[str], label: str, qid: str, weight: str | None, is_validation: Column
-) -> DataFrame:
-    """The columns that workers read, with names and types that do not depend on those of the user."""
-    _type_of(dataset, qid, (IntegralType, StringType), "of integers or strings, because it has the query ids")
-    weights = functions.lit(None) if weight is None else functions.col(weight)
-    numbers = {"label": functions.col(label), "weight": weights}
-    return dataset.select(
-        *(column.alias(f"feature_{i}") for i, column in enumerate(feature_columns(dataset, features))),
-        *(column.cast("double").alias(name) for name, column in numbers.items()),
-        functions.col(qid).alias("qid"),
-        functions.coalesce(is_validation.cast("boolean"), functions.lit(False)).alias("is_validation"),
-    )
+def with_names(X: NDArray[Any], known: Any) -> Any:
+    """Features with the names that a ranker or its training features have, if they have any."""
+    names = getattr(known, "feature_names_in_", None)
+    return X if names is None else pd.DataFrame(X, columns=names)
 
 
-@dataclass(frozen=True)
-class Task:
-    """A training for all workers: each gets it besides its rows.
-
-    Attributes
-    ----------
-    cluster : ClusterSpecification
-    names : list of str or None
-        Names of the features; None for features in one column.
-    n_features : int
-    has_weights, has_validation : bool
-    """
-
-    cluster: ClusterSpecification
-    names: list[str] | None
-    n_features: int
-    has_weights: bool
-    has_validation: bool
-
-    def select(self, table: Any) -> list[Selection]:
-        """Rows of a table of Arrow as the workers of all engines take them."""
-        if table is None or table.num_rows == 0:
-            return []
-        label, qid = table["label"].to_numpy(), table["qid"].to_pandas().to_numpy()
-        weights = table["weight"].to_numpy() if self.has_weights else None
-        return [((self._features(table), label, qid, weights), np.ones(len(pd.unique(qid)), dtype=bool))]
-
-    def _features(self, table: Any) -> Any:
-        if self.names is not None:
-            return table.select(range(self.n_features)).to_pandas().set_axis(self.names, axis=1)
-        arrays = table["feature_0"]
-        if not pc.all(pc.equal(pc.fill_null(pc.list_value_length(arrays), -1), self.n_features)).as_py():
-            raise ValueError(f"each row of features_col must have {self.n_features} numbers, as the first row")
-        return pc.list_flatten(arrays).to_numpy().reshape(-1, self.n_features)
-
-
-def train_on_workers(rows: DataFrame, task: Task, n_workers: int) -> Trained:
+def train_on_workers(rows: DataFrame, cluster: ClusterSpecification, features: Any, n_workers: int) -> Trained:
     """Train on the rows, which :func:`rows_to_train` made, with the rows of each query on one worker.
 
     Raises
@@ -127,15 +95,14 @@ def train_on_workers(rows: DataFrame, task: Task, n_workers: int) -> Trained:
         If a worker is lost, or stops with another error.
     """
     partitioned = rows.repartition(n_workers, "qid").sortWithinPartitions("qid")
-    stage = partitioned.mapInArrow(lambda batches: _run_worker(batches, task), "result binary", barrier=True)
+    stage = partitioned.mapInArrow(lambda batches: _work(batches, cluster, features), "result binary", barrier=True)
     try:
         results = [pickle.loads(row.result) for row in stage.collect()]
     except Exception as error:
         if (failed := _FAILED_TASK.search(str(error))) is None:
             raise
         lines = _LAST_LINE.findall(str(error))
-        cause = next((line for line in reversed(lines) if "org.apache.spark" not in line), None)
-        reason = f"stopped with {cause}" if cause else "was lost while it trained (often memory)"
+        reason = f"stopped with {lines[-1]}" if lines else "was lost while it trained (often memory)"
         raise RuntimeError(f"worker {failed[1]} {reason}; the others were stopped") from error
     errors = [result for result in results if isinstance(result, Exception)]
     if errors:
@@ -143,23 +110,21 @@ def train_on_workers(rows: DataFrame, task: Task, n_workers: int) -> Trained:
     return next(result for result in results if result is not None)
 
 
-def _run_worker(batches: Iterator[Any], task: Task) -> Iterator[Any]:
+def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any) -> Iterator[Any]:
     """Train on one worker. The result, in a table of one row, is the model, an error or None.
 
     All workers get the errors in the data, and those in gradients and measures. Any other error is raised here: Spark
     then ends the other workers, which may wait for this one.
     """
     present = [batch for batch in batches if batch.num_rows]
-    table = pa.Table.from_batches(present) if present else None
-    parts: list[Any] = [table, None]
-    if task.has_validation and table is not None:
+    table: Any = pa.Table.from_batches(present) if present else None
+    parts, is_cut = [table], False
+    if table is not None and "is_validation" in table.column_names:
         parts = [table.filter(pc.equal(table["is_validation"], value)) for value in (False, True)]
-    counts = [0 if part is None else part.num_rows for part in parts]
-    is_cut = all(counts) and pc.any(pc.is_in(parts[0]["qid"], pc.unique(parts[1]["qid"]))).as_py()
-    selections = [task.select(part) for part in parts]
-    result: Any
+        is_cut = pc.any(pc.is_in(parts[0]["qid"], pc.unique(parts[1]["qid"]))).as_py()
+    selections = [_select(part, features) for part in parts]
     try:
-        result = _train(task, selections[0], selections[1], [*counts, is_cut])
+        result: Any = _train(cluster, selections, [sum(map(len, present)), is_cut])
     except (TypeError, ValueError, RuntimeError) as error:
         if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
             # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
@@ -169,33 +134,42 @@ def _run_worker(batches: Iterator[Any], task: Task) -> Iterator[Any]:
     yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
 
 
-def _train(task: Task, training: list[Selection], validation: list[Selection], own: list[int]) -> Trained | None:
-    """Train together with the other workers that have queries to train on.
+def _select(table: Any, features: Any) -> list[Selection]:
+    """Rows of a table of Arrow as the workers of all engines take them."""
+    if not table:
+        return []
+    arrays, n_features = table["features"], features.n_features_in_
+    if not pc.all(pc.equal(pc.fill_null(pc.list_value_length(arrays), -1), n_features)).as_py():
+        raise ValueError(f"each row of features_col must have {n_features} numbers, as the first row")
+    X = with_names(pc.list_flatten(arrays).to_numpy().reshape(-1, n_features), features)
+    qid = table["qid"].to_pandas().to_numpy()
+    columns = [table[name].to_numpy() for name in ("label", "weight") if name in table.column_names]
+    return [((X, columns[0], qid, *columns[1:]), np.ones(len(pd.unique(qid)), dtype=bool))]
 
-    `own` are the numbers of rows to train and to validate on, and whether a query has both.
+
+def _train(cluster: ClusterSpecification, selections: list[list[Selection]], own: list[Any]) -> Trained | None:
+    """Train together with the other workers that have queries.
+
+    `own` are the number of rows of this worker, and whether a query has both rows to train and to validate on.
     """
     context = BarrierTaskContext.get()
-    counts = [json.loads(text) for text in context.allGather(json.dumps(own))]
-    if any(is_cut for _, _, is_cut in counts):
+    n_rows, is_cut = zip(*map(json.loads, context.allGather(json.dumps(own))), strict=True)
+    if any(is_cut):
         raise ValueError("validation_indicator_col must have one value for all rows of a query")
-    # A worker with queries to validate on only is an error, and so are no rows at all.
-    active = [worker for worker, (*rows, _) in enumerate(counts) if any(rows)] or [0]
-    check_n_documents(task.cluster.backend, sum(n_training for n_training, _, _ in counts))
-    number = context.partitionId()
+    check_n_documents(cluster.backend, sum(n_rows))
+    # Without any rows, one worker finds that there are no queries.
+    active, number = np.flatnonzero(n_rows).tolist() or [0], context.partitionId()
     if number not in active:
         # All workers must take part in the exchange.
         context.allGather("")
         return None
-    return train_together(
-        task.cluster,
-        training,
-        [validation] if task.has_validation else [],
-        lambda text: [answer for answer in context.allGather(text) if answer],
-        rank=active.index(number),
-        n_workers=len(active),
-        host=_own_address([info.address.rsplit(":", 1)[0] for info in context.getTaskInfos()], number),
-        n_threads=context.cpus(),
-    )
+
+    def exchange(text: str) -> list[str]:
+        return [answer for answer in context.allGather(text) if answer]
+
+    host = _own_address([info.address.rsplit(":", 1)[0] for info in context.getTaskInfos()], number)
+    place: dict[str, Any] = {"rank": active.index(number), "n_workers": len(active), "host": host}
+    return train_together(cluster, selections[0], selections[1:], exchange, **place, n_threads=context.cpus())
 
 
 def _own_address(hosts: list[str], number: int) -> str:

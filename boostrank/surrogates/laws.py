@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_generator
 from boostrank.surrogates.base import Surrogate, closed_form
+from boostrank.surrogates.expected_losses import Distributions, ExpectedLoss, minimize
 from boostrank.surrogates.separable import Separable
 
 # Levels of the targets whose expected loss is minimized. Few and different levels find inconsistent losses soonest.
@@ -28,8 +27,8 @@ ROUNDING_TOLERANCE = 1e-6
 # At scores of this size, the loss must not decrease outward, apart from a slope of this size. Infinite target bounds
 # are replaced by targets of this size.
 DISTANT_SCORE, MAX_OUTWARD_DESCENT, DISTANT_TARGET = 1e6, 1e-3, 1e3
-# Numbers of documents and of outcomes of the distributions of targets.
-DISTRIBUTIONS = [(2, 2), (3, 2), (3, 3), (4, 3)] * 10
+# Numbers of documents and of outcomes of the distributions of targets, and number of distributions of each kind.
+DISTRIBUTIONS, N_DISTRIBUTIONS = [(2, 2), (3, 2), (3, 3), (4, 3)], 10
 # Expected targets that differ by more than this, relative to the range of targets, must have different minimizing
 # scores.
 MIN_TARGET_GAP = 0.03
@@ -282,93 +281,53 @@ def _check_dual(surrogate: Surrogate) -> None:
 def _check_minimizers(surrogate: Surrogate, random: np.random.Generator) -> None:
     """Check how minimizers of expected losses sort, and the closed form of `minimizer`."""
     for n_documents, n_outcomes in DISTRIBUTIONS:
-        expectation = draw_expectation(surrogate, n_documents, n_outcomes, random)
-        formula = closed_form(surrogate, expectation.targets_mean[None])
+        targets = _draw_targets(surrogate, n_documents, n_outcomes, random)
+        expected, loss = targets.mean(), ExpectedLoss(surrogate, targets)
+        formula = closed_form(surrogate, expected)
         if formula is None and not surrogate.consistent:
             return
-        scores = expectation.minimize()
+        # The weights of a reweighted surrogate belong to random scores, and stay the same.
+        loss = loss.at(random.normal(size=targets.shape))
+        found = minimize(loss, np.zeros(targets.shape))
         if surrogate.consistent:
-            _check_consistency(expectation, scores)
+            _check_consistency(surrogate, targets, found.scores)
         if formula is not None:
-            _check_minimizer(expectation, formula[0], scores)
+            losses = loss(formula * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0))
+            i = int(np.argmax(losses - found.losses))
+            if losses[i] > found.losses[i] + ROUNDING_TOLERANCE:
+                _fail(
+                    surrogate,
+                    f"minimizer gives {formula[i].round(4).tolist()} for expected targets "
+                    f"{expected[i].round(4).tolist()}, with the expected loss {losses[i]:g}, but other scores have "
+                    f"the expected loss {found.losses[i]:g}",
+                )
 
 
-def _check_consistency(expectation: Expectation, scores: Floats) -> None:
+def _check_consistency(surrogate: Surrogate, targets: Distributions, scores: Floats) -> None:
     """Check that scores with the least expected loss sort like the expected targets."""
-    surrogate, targets, probabilities, _ = expectation
-    expected = expectation.targets_mean
+    expected = targets.mean()
     low, high = finite_bounds(surrogate)
-    better = expected[:, None] - expected[None, :] > MIN_TARGET_GAP * (high - low)
-    wrong = better & (scores[:, None] <= scores[None, :])
+    better = expected[:, :, None] - expected[:, None, :] > MIN_TARGET_GAP * (high - low)
+    wrong = (better & (scores[:, :, None] <= scores[:, None, :])).any(axis=(1, 2))
     if wrong.any():
+        i = int(np.argmax(wrong))
+        one = targets.take(np.array([i]))
         _fail(
             surrogate,
-            f"consistent is True, but for expected targets {expected.round(4).tolist()} the minimizer of the "
-            f"expected loss is {scores.round(4).tolist()}, which does not sort like them; the targets are "
-            f"{targets.round(4).tolist()} with the probabilities {probabilities.round(4).tolist()}",
+            f"consistent is True, but for expected targets {expected[i].round(4).tolist()} the minimizer of the "
+            f"expected loss is {scores[i].round(4).tolist()}, which does not sort like them; the targets are "
+            f"{one.values.round(4).tolist()} with the probabilities {one.probabilities.round(4).tolist()}",
         )
 
 
-def _check_minimizer(expectation: Expectation, scores: Floats, others: Floats) -> None:
-    """Check that the scores that `minimizer` gives have no larger expected loss than others."""
-    surrogate = expectation.surrogate
-    scores = scores * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0)
-    loss_gradient = expectation.loss_gradient()
-    loss, least = (loss_gradient(each)[0] for each in (scores, others))
-    if loss > least + ROUNDING_TOLERANCE:
-        _fail(
-            surrogate,
-            f"minimizer gives {scores.round(4).tolist()} for expected targets "
-            f"{expectation.targets_mean.round(4).tolist()}, with the expected loss {loss:g}, but other scores have "
-            f"the expected loss {least:g}",
-        )
-
-
-class Expectation(NamedTuple):
-    """A surrogate and a distribution of the targets of one query.
-
-    `targets` has shape (n_outcomes, n_documents), `probabilities` has shape (n_outcomes,). `weights_at` are the scores
-    to which the weights of a reweighted surrogate belong, shape (n_documents,).
-    """
-
-    surrogate: Surrogate
-    targets: Floats
-    probabilities: Floats
-    weights_at: Floats
-
-    @property
-    def targets_mean(self) -> Floats:
-        """Expected targets, shape (n_documents,)."""
-        return self.probabilities @ self.targets
-
-    def loss_gradient(self) -> Callable[[Floats], tuple[float, Floats]]:
-        """A function of scores: expected loss and its gradient. The weights of a reweighted surrogate stay the same."""
-        n_outcomes, n_documents = self.targets.shape
-        outcomes = Segments.from_sizes(np.full(n_outcomes, n_documents))
-        targets, fixed = self.targets.ravel(), self.surrogate.at(np.tile(self.weights_at, n_outcomes), outcomes)
-
-        def compute(scores: Floats) -> tuple[float, Floats]:
-            tiled = np.tile(scores, n_outcomes)
-            loss = self.probabilities @ fixed.loss(tiled, targets, outcomes)
-            gradient = fixed.gradient_hessian(tiled, targets, outcomes)[0]
-            return float(loss), self.probabilities @ gradient.reshape(self.targets.shape)
-
-        return compute
-
-    def minimize(self) -> Floats:
-        """Scores with the least expected loss; without constraints, SciPy uses the method BFGS."""
-        return np.asarray(minimize(self.loss_gradient(), np.zeros(self.targets.shape[1]), jac=True).x)
-
-
-def draw_expectation(
+def _draw_targets(
     surrogate: Surrogate, n_documents: int, n_outcomes: int, random: np.random.Generator
-) -> Expectation:
-    """Draw targets of a few levels within the bounds, their probabilities, and the scores of the weights."""
+) -> Distributions:
+    """Draw distributions of targets of a few levels within the bounds."""
     low, high = finite_bounds(surrogate)
-    targets = low + (high - low) * random.choice(TARGET_LEVELS, (n_outcomes, n_documents))
-    probabilities = random.dirichlet(np.ones(n_outcomes))
-    weights_at = random.normal(size=n_documents) if surrogate.reweighted else np.zeros(n_documents)
-    return Expectation(surrogate, targets, probabilities, weights_at)
+    outcomes = Segments.from_sizes([n_outcomes] * N_DISTRIBUTIONS)
+    values = low + (high - low) * random.choice(TARGET_LEVELS, (outcomes.n_rows, n_documents))
+    return Distributions(values, random.dirichlet(np.ones(n_outcomes), N_DISTRIBUTIONS).ravel(), outcomes)
 
 
 def finite_bounds(surrogate: Surrogate) -> tuple[float, float]:

@@ -102,7 +102,7 @@ positive: let document 1 always have the gain 1, and document 2 the gain 2.2 or 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, get_args
 
@@ -117,6 +117,7 @@ from boostrank.core.targets import make_targets
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.surrogates import Surrogate
+from boostrank.surrogates.expected_losses import Distributions
 from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution
 
 FeedbackNormalize = Literal["none", "dcg", "l2", "sum", "sessions"]
@@ -188,37 +189,31 @@ class ClickFeedback:
         ValueError
             If a label is neither 0 nor 1, or if the model has no propensity for a position.
         """
-        relevant = batch.labels
+        relevant = batch.values
         if not np.isin(relevant, (0.0, 1.0)).all():
             raise ValueError(
                 f"click feedback needs labels 0 and 1, the relevances of a session; got {relevant.max():g}"
             )
-        patterns = _patterns(batch.n_documents)
+        n_distributions, n_documents = batch.shape
+        patterns = _patterns(n_documents)
         given = np.stack([_click_probability(self.model, relevant, pattern) for pattern in patterns], axis=1)
         probabilities = batch.expect(given)
-        sizes = np.full(batch.n_distributions, len(patterns))
-        labels = np.tile(patterns, (batch.n_distributions, 1))
+        sizes = np.full(n_distributions, len(patterns))
+        labels = np.tile(patterns, (n_distributions, 1))
         return DistributionBatch(labels, probabilities.ravel(), Segments.from_sizes(sizes))
 
-    def outcomes(self, batch: DistributionBatch, dcg: DCG) -> tuple[DistributionBatch, Floats]:
-        """The distributions over which a loss is expected, and the targets of their outcomes.
-
-        Returns
-        -------
-        DistributionBatch
-            Those of :meth:`clicks`; with the means of ``"sessions"`` those of one outcome each.
-        ndarray, shape (n_outcomes, n_documents)
-        """
+    def targets(self, batch: DistributionBatch, dcg: DCG) -> Distributions:
+        """The distributions of the targets of a session; with the means of ``"sessions"`` those of one outcome each."""
         clicks = self.clicks(batch)
-        per_pattern = self._targets(batch.n_documents, dcg)
-        targets = np.tile(per_pattern, (batch.n_distributions, 1))
+        n_distributions, n_documents = batch.shape
+        values = np.tile(self._targets(n_documents, dcg), (n_distributions, 1))
         if self.normalize != "sessions":
-            return clicks, targets
-        expected = clicks.expect(targets)
+            return replace(clicks, values=values)
+        expected = clicks.expect(values)
         # Rounding may leave a target that is 0 slightly below it.
         expected[np.abs(expected) < ROUNDING] = 0.0
-        single = Segments.from_sizes(np.ones(batch.n_distributions, dtype=np.int64))
-        return DistributionBatch(expected, np.ones(batch.n_distributions), single), expected
+        single = Segments.from_sizes(np.ones(n_distributions, dtype=np.int64))
+        return Distributions(expected, np.ones(n_distributions), single)
 
     def expected_targets(self, distribution: LabelDistribution, dcg: DCG | None = None) -> Floats:
         """Expectation of the targets over all sessions, shape (n_documents,).
@@ -230,8 +225,7 @@ class ClickFeedback:
         dcg : DCG, optional
             Discount and cutoff; the default is ``DCG()``.
         """
-        batch, targets = self.outcomes(DistributionBatch.of([distribution]), DCG() if dcg is None else dcg)
-        return batch.expect(targets)[0]
+        return self.targets(DistributionBatch.of([distribution]), DCG() if dcg is None else dcg).mean()[0]
 
     def is_consistent_with_ndcg(self, surrogate: Surrogate) -> bool:
         """Whether the minimizer with these targets is known to sort like ``E[u]`` for every distribution of relevances.

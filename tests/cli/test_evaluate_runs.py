@@ -87,6 +87,21 @@ def test_groups_of_one_run(run, trec, tmp_path):
     assert pd.read_csv(tmp_path / "q.csv")["group"].tolist() == list(by.values())
 
 
+def test_groups_of_trec_eval_and_the_picture_of_one_run(run, trec, tmp_path):
+    pytest.importorskip("matplotlib")
+    given = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "bm25.run"]
+    lines = run(*given, "--measures", "official,nDCG@3", "--plot", tmp_path / "p.svg").splitlines()
+    tables = br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "bm25.run")
+    expected = br.evaluate_run(*tables, ["official", "nDCG@3"])
+    found = {line.split()[0]: line for line in lines}
+    assert len(expected) == 30
+    for name, value in expected.items():
+        assert f"  {value:.6f}" in found[name]
+    picture = (tmp_path / "p.svg").read_text()
+    assert "interpolated precision" in picture
+    assert "BM25" in picture
+
+
 def test_several_runs_are_compared(run, trec, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     paths = [trec / "bm25.run", trec / "dense.run.gz"]
@@ -226,7 +241,7 @@ def test_other_libraries_are_explained_for_a_run(run, trec, settings):
         (f"{RUN} --measures AP,RBP(p=0.8", "--measures RBP(p=0.8: the name of a measure must be like"),
         (f"{RUN} --measures AP,foo", "--measures: unknown measure 'foo'; use a name such as ndcg@10,"),
         (f"{RUN} --baseline BM25", "--baseline needs several runs"),
-        (f"{RUN} --plot TMP/p.png", "needs several runs"),
+        ("DATA TMP/scores --plot TMP/p.png", "--plot needs --qrels and --run"),
         (f"{RUN} --run TREC/few --explain", "--explain needs DATA and SCORES, or one --run"),
         (f"{RUN} --measures Judged@5 --explain", "--explain needs one of ndcg, map, mrr, err, precision, such as"),
         (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),

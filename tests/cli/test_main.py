@@ -70,6 +70,7 @@ def test_help_fits_a_screen(run, command, width):
         ("fit DATA TMP/m --backend both", "'both' is not one of 'lightgbm',"),
         ("fit DATA TMP/m --patience 3", "--patience needs --validation or --rounds auto"),
         ("fit DATA TMP/m --folds 3", "--folds needs --objective auto or --rounds auto"),
+        ("fit DATA TMP/m --rounds auto --validation DATA", "give either --rounds auto or --validation"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, and"),
         ("compare TMP/one_query.txt", "n_splits=5 folds need as many queries; got 1"),
         ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),

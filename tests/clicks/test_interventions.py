@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers, shuffled_by_session
+from propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers
 from scipy import optimize
 from scipy.stats import binom
 
@@ -101,15 +101,6 @@ def test_errors_are_robust_to_dependent_clicks():
     found = harvest_propensities(copies)
     expected = jackknife_errors(harvest_propensities, copies)
     np.testing.assert_allclose(found.standard_errors[1:] / found.values[1:], expected[1:], rtol=0.2)
-
-
-def test_sessions_and_counts_give_the_same_result():
-    log = several_rankers(3000, 8).aggregate()
-    sessions = shuffled_by_session(log, np.random.default_rng(0))
-    assert sessions.sessions is not None
-    for name in ("values", "standard_errors", "clicks", "impressions"):
-        expected = getattr(harvest_propensities(log), name)
-        np.testing.assert_array_equal(getattr(harvest_propensities(sessions), name), expected)
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):

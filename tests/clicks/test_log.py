@@ -130,16 +130,6 @@ def test_entries_without_impressions_are_left_out():
         ClickLog([1, 1], row=[0], position=[1], clicks=[0], impressions=[0])
 
 
-def test_scikit_learn_takes_a_log_for_labels():
-    from sklearn.model_selection import train_test_split
-    from sklearn.utils.validation import check_consistent_length
-
-    log = ClickLog(QID, **EVENTS)
-    check_consistent_length(np.zeros((5, 2)), log)
-    first, second = train_test_split(log, test_size=2, shuffle=False)
-    assert (len(first), len(second)) == (3, 2)
-
-
 GOOD = {"qid": [1, 1, 2], "row": [0, 1, 2], "position": [1, 2, 1], "clicks": [0, 1, 0]}
 
 

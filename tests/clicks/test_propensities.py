@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from propensity_logs import several_rankers
 
-import boostrank as br
 from boostrank.clicks import ClickLog, PositionBased, Propensities, harvest_propensities
 
 
@@ -101,15 +99,3 @@ def test_an_estimate_above_1_is_scaled_in_the_click_model():
     found = harvest_propensities(log)
     assert found.values[1] == pytest.approx(1.25)
     assert found.click_model().propensities == pytest.approx((0.8, 1.0))
-
-
-@pytest.mark.parametrize("extended", [False, True])
-def test_estimates_of_simulated_clicks_feed_the_click_model(extended):
-    log = several_rankers(30_000, 3)
-    found = harvest_propensities(log)
-    model = (found.extended(20) if extended else found).click_model()
-    assert len(model.propensities) == (20 if extended else 8)
-    np.testing.assert_allclose(model.affine(8)[0], found.values)
-    relevance = br.clicks.estimate_relevance(log, found, not_shown="irrelevant").relevance
-    expected = br.clicks.estimate_relevance(log, found.values, not_shown="irrelevant").relevance
-    np.testing.assert_array_equal(relevance, expected)

@@ -6,7 +6,7 @@ from scipy import optimize
 
 import boostrank as br
 from boostrank.clicks import ClickLog, TrustBias, get_click_model
-from boostrank.clicks.shrinkage import mean_log_positions, predict_relevance, prior_strength
+from boostrank.clicks.shrinkage import mean_positions, predict_relevance, prior_strength
 from boostrank.clicks.targets import targets_of_relevance
 from boostrank.core.dcg import DCG
 
@@ -23,17 +23,18 @@ def simulated(model, n_sessions=300):
 def shrunk_by_loop(log, model, method, prior):
     """The shrunk estimates, with the strength that is best of a fine grid."""
     a, b = get_click_model(model).affine(4)
-    estimates, evidence = np.zeros(12), np.zeros(12)
+    estimates, evidence, spread = np.zeros(12), np.zeros(12), prior * (1 - prior)
     for i in range(12):
         entries = [(k - 1, c, n) for row, k, c, n in zip(*log.columns, strict=True) if row == i]
         weight = [1 / a[k] if method == "inverse-propensity" else 1.0 for k, _, _ in entries]
         exposure = sum(w * a[k] * n for w, (k, _, n) in zip(weight, entries, strict=True))
         estimates[i] = sum(w * (c - b[k] * n) for w, (k, c, n) in zip(weight, entries, strict=True)) / exposure
-        variance = sum(w**2 * n * (a[k] * prior[i] + b[k]) for w, (k, _, n) in zip(weight, entries, strict=True))
-        evidence[i] = prior[i] * exposure**2 / variance
+        rates = [a[k] * prior[i] + b[k] for k, _, _ in entries]
+        parts = zip(weight, rates, entries, strict=True)
+        evidence[i] = spread[i] * exposure**2 / sum(w**2 * n * p * (1 - p) for w, p, (_, _, n) in parts)
 
     def likelihood(strength):
-        variance = prior / evidence + prior / strength
+        variance = spread / evidence + spread / strength
         return -(np.log(variance) + (estimates - prior) ** 2 / variance).sum()
 
     strength = max(np.geomspace(1e-3, 1e6, 40_001), key=likelihood)
@@ -47,7 +48,7 @@ def test_shrunk_targets_are_those_of_a_loop(model, method):
     labels = br.ClickLabels(log, model, method=method, normalize="none", shrink=prior)
     expected, strength = shrunk_by_loop(log.aggregate(), model, method, prior)
     assert 1 < strength < 100  # Otherwise nothing is tested.
-    np.testing.assert_allclose(labels.targets(), np.clip(expected, 0, 1), rtol=1e-3)
+    np.testing.assert_allclose(labels.targets(), np.clip(expected, 0, 1), rtol=1e-3, atol=1e-4)
     of_ndcg = br.ClickLabels(log, model, method=method, shrink=prior).targets(DCG(2))
     by_hand = targets_of_relevance(log.queries, labels.targets(), "independent", DCG(2))
     np.testing.assert_array_equal(of_ndcg, by_hand)
@@ -56,14 +57,14 @@ def test_shrunk_targets_are_those_of_a_loop(model, method):
 
 def test_the_strength_is_that_of_the_relevances():
     random = np.random.default_rng(0)
-    prior, evidence = random.uniform(0.05, 0.5, 20_000), random.integers(1, 60, 20_000).astype(float)
+    prior, evidence = random.uniform(0.05, 0.5, 20_000), random.integers(1, 60, 20_000)
     for strength in (0.5, 20.0):
-        relevance = random.gamma(strength * prior, 1 / strength)
-        found = prior_strength(random.poisson(evidence * relevance) / evidence, evidence, prior)
+        spread = np.sqrt(prior * (1 - prior) * (1 / evidence + 1 / strength))
+        found = prior_strength(prior + spread * random.standard_normal(20_000), evidence, prior)
         assert found == pytest.approx(strength, rel=0.1)
     # A prior that is right counts more than any evidence, and one that is wrong counts nothing.
-    assert prior_strength(random.poisson(evidence * prior) / evidence, evidence, prior) > 1e3
-    assert prior_strength(random.permutation(prior) * 2, np.full(20_000, 1e6), prior) < 10
+    assert prior_strength(random.binomial(evidence, prior) / evidence, evidence, prior) > 1e3
+    assert prior_strength(random.permutation(prior) * 2, np.full(20_000, 1e6), prior) < 2
 
 
 def test_the_regression_minimizes_its_loss():
@@ -107,19 +108,41 @@ def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
     for chosen, plain in ((rows, rows), ((rows, ...), rows), (slice(0, 6, 2), slice(0, 6, 2))):
         np.testing.assert_array_equal(labels[chosen].shrink, prior[plain])
     assert repr(labels).endswith("not_shown='irrelevant', shrink='array')")
-    np.testing.assert_allclose(mean_log_positions(log)[[1, 4, 11]], [np.log(2), 0.0, 0.0])
+    np.testing.assert_allclose(mean_positions(log)[[1, 2, 3, 4, 11]], [2.0, 3.5, 3.5, 1.0, 2.5])
     both = ClickLog(["a"], row=[0, 0], position=[1, 4], clicks=[1, 0], impressions=[1, 3])
-    np.testing.assert_allclose(mean_log_positions(both), [0.75 * np.log(4)])
+    np.testing.assert_allclose(mean_positions(both), [3.25])
     predicted = br.ClickLabels(log, ("power", 1.0), **settings).with_prediction(np.zeros(12))
     assert predicted.shrink[0] > predicted.shrink[1]  # The first position has more of the clicks that are expected.
+
+
+def test_documents_that_were_never_shown_are_predicted():
+    log = ClickLog(QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9])
+    shown, prior = log.shown, np.linspace(0.1, 0.9, 12)
+    labels, others = (
+        br.ClickLabels(log, ("power", 1.0), "none", shrink=prior, not_shown=kind) for kind in ("predict", "irrelevant")
+    )
+    np.testing.assert_allclose(labels.targets(), np.where(shown, others.targets(), prior))
+    scores = -np.arange(12.0)
+    assert labels.kept is None
+    assert not labels.lacks_support.any()
+    assert br.clicks.evaluate(log=labels, scores=scores) == br.clicks.evaluate(log=others, scores=scores)
+    auto = br.ClickLabels(log, ("power", 1.0), not_shown="predict")
+    assert auto.shrink == "auto"
+    with pytest.raises(ValueError, match="has no prediction yet: call with_prediction first"):
+        auto.targets()
+    predicted = auto.with_prediction(np.zeros(12)).targets()
+    assert predicted[2] == pytest.approx(predicted[3])  # Both have the mean of the positions below the list.
+    # Features say nothing here, so that the position alone makes them less relevant than the last one that was shown.
+    assert 0 < predicted[2] < predicted[1] < predicted[0]
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"not_shown": "predict", "normalize": "sessions"}, "needs normalize='independent' or 'none'"),
         ({"shrink": "yes"}, "shrink must be"),
         ({"shrink": [0.5] * 11}, "11 values"),
-        ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\].*from 0.5 to 1.5"),
+        ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\).*from 0.5 to 1.5"),
         ({"shrink": [0.5] * 12, "normalize": "sessions"}, "got numbers from 0.5 to 0.5 and normalize='sessions'"),
     ],
 )

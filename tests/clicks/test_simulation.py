@@ -20,12 +20,6 @@ def test_lists_are_sorted_by_score_and_cut_at_depth():
     assert simulate_clicks(Y, SCORES, QID, n_sessions=[1, 0], depth=None).log.row.tolist() == [5, 2, 4, 0]
 
 
-def test_queries_of_sessions_are_drawn_uniformly():
-    log = simulate_clicks(Y, SCORES, QID, n_sessions=10_000, random_state=2).log
-    share = (log.query[log.sessions.starts] == 0).mean()
-    assert abs(share - 0.5) < 0.025
-
-
 def test_click_rates_and_truth():
     simulated = simulate_clicks(
         Y, SCORES, QID, model=[0.8, 0.6, 0.4, 0.2], n_sessions=100_000, depth=None, noise=0.1, random_state=3

@@ -148,18 +148,6 @@ def test_a_cascade_that_ends_with_a_click_has_no_session_targets(settings):
         session_targets(one_session([0, 1]), Cascade(*settings))
 
 
-def test_documents_without_support_are_named():
-    log = ClickLog([1, 1, 1, 2], [0, 1], [1, 2], [1, 0], session=["s", "s"])
-    for normalize in ("none", "independent"):
-        with pytest.raises(ValueError, match=r"2 of 4 rows have no support.* row 2 of query '1'"):
-            click_targets(log, "position-based", normalize=normalize)
-    with pytest.raises(ValueError, match="session 's' shows 2 of the 3 documents of query '1'"):
-        click_targets(log, "position-based", normalize="sessions")
-    for normalize in ("none", "independent", "sessions"):
-        found = click_targets(log, [1.0, 0.5], normalize=normalize, not_shown="irrelevant")
-        assert found.tolist() == [1.0, 0.0, 0.0, 0.0]
-
-
 @pytest.mark.parametrize(("n_clicks", "p"), [(20, 0.01), (26, 0.5), (60, 0.9), (8, 0.05)])
 def test_many_clicks_have_targets_close_to_those_of_exact_arithmetic(n_clicks, p):
     found = session_targets(one_session([1] * n_clicks), [p] * n_clicks)

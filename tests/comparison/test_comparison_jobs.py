@@ -98,9 +98,9 @@ def clock(monkeypatch):
 
 def test_progress_is_shown_on_standard_error(folds, capsys, clock, tmp_path):
     ranker = br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)
-    br.compare({"a": ranker}, folds[:1], results=tmp_path / "r.jsonl")
+    br.compare({"a": ranker}, folds[:1], results=tmp_path / "results")
     capsys.readouterr()
-    br.compare({"a": ranker, "[b]": ranker}, folds, progress=True, results=tmp_path / "r.jsonl")
+    br.compare({"a": ranker, "[b]": ranker}, folds, progress=True, results=tmp_path / "results")
     out, err = capsys.readouterr()
     assert out == ""
     # Trainings whose results are saved do not count.

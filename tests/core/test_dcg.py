@@ -7,7 +7,7 @@ import pytest
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
+from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, orders_by, slices
 
 from boostrank.core.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, count_levels
 from boostrank.core.queries import Queries
@@ -119,15 +119,6 @@ def test_ndcg_is_the_sum_of_normalized_gains_times_the_discounts_of_ranks(sizes,
         shown = [(u[i], ranks[i]) for i in range(part.start, part.stop) if ranks[i] <= cutoffs[query]]
         identity = sum(value / math.log2(1 + rank) for value, rank in shown)
         assert identity == pytest.approx(ndcg[query], abs=1e-12) if any(labels[part]) else np.isnan(ndcg[query])
-
-
-@pytest.mark.parametrize("k", CUTOFFS)
-@given(sizes=RAGGED)
-def test_normalized_gains_are_gains_over_the_ideal_and_zero_without_any(sizes, k):
-    labels, _ = ragged(sizes)
-    dcg, queries = DCG(k=k), Queries.from_sizes(sizes)
-    expected = np.concatenate([normalized_gains(labels[part], cutoff=k) for part in slices(sizes)])
-    np.testing.assert_allclose(dcg.normalized_gains(dcg.gains(labels), queries), expected, atol=1e-12)
 
 
 @for_each("discount", ["log2", ("exponential", 2.0)], ids=str)

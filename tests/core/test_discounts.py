@@ -13,14 +13,16 @@ def test_a_power_of_the_length_is_rounded_up():
         np.testing.assert_array_equal(ranks_kept(("power", 1 / power), roots**power), roots)
 
 
-def test_discounts_and_cutoffs_need_different_names_and_known_settings():
-    with pytest.raises(ValueError, match="different names"):
-        discounted_cutoffs([lambda r: 1 / r, lambda r: 1 / r**2], [None])
-    named = discounted_cutoffs({"a": lambda r: 1 / r, "b": "zipf"}, [None, 5, 5])
-    assert [each[2:] for each in named] == [("a", "n"), ("a", "5"), ("b", "n"), ("b", "5")]
-    with pytest.raises(ValueError, match="discount must be"):
-        discounted_cutoffs(["log3"], [None])
-    with pytest.raises(ValueError, match="at least one cutoff"):
-        discounted_cutoffs("log2", [])
-    with pytest.raises(ValueError, match="at least one discount"):
-        discounted_cutoffs([], [None])
+@pytest.mark.parametrize(
+    ("discounts", "ks", "message"),
+    [
+        ([lambda r: 1 / r, lambda r: 1 / r**2], [None], "different names; got the discounts <lambda>, <lambda> and"),
+        ("log2", [5, 5], "got the discounts log2 and the cutoffs 5, 5"),
+        (["log3"], [None], "discount must be"),
+        ("log2", [], "the cutoffs none"),
+        ([], [None], "got the discounts none"),
+    ],
+)
+def test_discounts_and_cutoffs_need_different_names_and_known_settings(discounts, ks, message):
+    with pytest.raises(ValueError, match=message):
+        discounted_cutoffs(discounts, ks)

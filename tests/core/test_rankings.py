@@ -72,17 +72,6 @@ def test_ranked_blocks_are_those_of_a_slow_sort(sizes, seed, kind):
     assert found["1"] == found["0"] == 1
 
 
-@needs_library
-def test_blocks_select_rows_of_all_queries(monkeypatch):
-    monkeypatch.setattr(rankings, "COMPILED_BLOCK_ROWS", 10)
-    random, sizes = np.random.default_rng(0), [4, 3, 9, 1, 1, 25, 2]
-    scores, cutoffs, blocks = random.integers(0, 5, 45) * 1.0, np.array([2, 3, 4, 1, 1, 5, 2]), []
-    for_each_ranked(Segments.from_sizes(sizes), scores, cutoffs, blocks.append)
-    blocks.sort(key=lambda block: block.segments.start)
-    assert len(blocks) > 3
-    assert np.concatenate([block.rows for block in blocks]).tolist() == slow_ranking(scores, sizes, cutoffs)[0]
-
-
 @pytest.mark.parametrize("library", ["1", "0"])
 def test_scores_that_are_not_numbers_are_ranked_last(monkeypatch, library):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)

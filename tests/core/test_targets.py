@@ -51,26 +51,6 @@ def test_normalized_gains_use_gain_discount_and_cutoff(gain, k, discount):
     np.testing.assert_allclose(targets, np.concatenate(expected), rtol=1e-12)
 
 
-def expected_targets(first, second, probability, normalize):
-    targets = make_targets([*first, *second], Queries.from_sizes([2, 2]), normalize=normalize)
-    return (probability * targets[:2] + (1 - probability) * targets[2:]).tolist()
-
-
-def test_the_numbers_of_section_3_2_1():
-    raw = expected_targets((5, 4), (1, 3), 0.3, "none")
-    normalized = expected_targets((5, 4), (1, 3), 0.3, "dcg")
-    assert [f"{value:.1f}" for value in raw] == ["10.0", "9.4"]
-    assert [f"{value:.4f}" for value in normalized] == ["0.3216", "0.7533"]
-
-
-@for_each("normalize", NORMALIZATIONS)
-@for_each("k", [None, 1])
-def test_queries_without_any_gain_have_no_targets(normalize, k):
-    targets = make_targets([0, 0, 0, 0, 2], Queries.from_sizes([3, 2]), DCG(k=k), normalize)
-    assert targets[:3].tolist() == pytest.approx([1 / 3] * 3 if normalize == "softmax" else [0.0] * 3)
-    assert targets[4] > 0
-
-
 @pytest.mark.parametrize("normalize", ["dcg", "l2", "sum"])
 def test_targets_of_the_largest_labels_are_finite_and_right(normalize):
     labels, queries = [1000.0, 1000.0, 999.0], Queries.from_sizes([3])

@@ -39,19 +39,3 @@ def test_noise_misleads_expected_gains():
     expected_gain = 0.7 * (2**usual - 1) + 0.3 * (2**rare - 1)
     best = br.expected_ndcg(bayes, bayes, qid).mean()
     assert best - br.expected_ndcg(bayes, expected_gain, qid).mean() > 0.05
-
-
-def test_users_of_a_divided_ranking_disagree_about_one_kind_of_documents():
-    X, y, qid, bayes = br.datasets.make_divided_ranking(3000, random_state=0)
-    kind, sizes = X.argmax(axis=1), np.bincount(qid)
-    assert (X.sum(axis=1) == 1.0).all()
-    assert (sizes.min(), sizes.max()) == (2, 8)
-    assert {(a, b) for a, b in zip(kind.tolist(), y.tolist(), strict=True)} == {
-        *((0, 3.0), (1, 4.0), (1, 0.0), (2, 2.0), (2, 1.0), (3, 1.0), (4, 0.0))
-    }
-    assert np.mean(y[kind == 1] == 4.0) == pytest.approx(0.66, abs=0.03)
-    # The first kind has the larger expected target, and the expectation is that of the labels.
-    first, second = (np.bincount(qid, np.where(kind == one, bayes, 0.0)) for one in (0, 1))
-    assert np.mean((first > second)[(sizes == 2) & (first > 0) & (second > 0)]) > 0.9
-    targets = br.make_targets(y, br.Queries.from_sizes(sizes))
-    assert targets[kind == 1].mean() == pytest.approx(bayes[kind == 1].mean(), abs=0.02)

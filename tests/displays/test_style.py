@@ -11,17 +11,16 @@ import boostrank as br
 from boostrank import displays
 from boostrank.displays import style
 
-RANKER = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1)
 # How each display is made, from the fixtures that it needs.
 DISPLAYS = {
     "ComparisonDisplay": lambda show, get, ax: get("comparison").plot("ndcg@1", ax=ax),
     "ContributionDisplay": lambda show, get, ax: show.from_estimator(
         get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
     ),
-    "LearningCurveDisplay": lambda show, get, ax: show.from_estimator(
-        RANKER, *get("data"), train_sizes=[1.0], cv=2, ax=ax
-    ),
+    "LabelPairsDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], *get("data"), ax=ax),
+    "LabelScoresDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], *get("data"), ax=ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
+    "PrecisionRecallDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ax=ax),
     "PropensityDisplay": lambda show, get, ax: show.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
     "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),

@@ -115,7 +115,7 @@ def mean_difference(y, s, c):
 
 
 def needed(y, s, q):
-    table = significance.queries_needed(y, s, OTHER_SCORES, q, discounts=["log2"], ks=[K], n_resamples=5)
+    table = significance.queries_needed(y, s, OTHER_SCORES, q, discounts=["log2"], ks=[K])
     return table["difference"].iloc[0]
 
 

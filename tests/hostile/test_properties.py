@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import boostrank as br
@@ -28,17 +28,10 @@ def columns(rows):
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-@pytest.fixture(params=["1", "0"])
-def _library(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BOOSTRANK_COMPILED", request.param)
-        yield
-
-
-@pytest.mark.usefixtures("_library")
+@pytest.mark.usefixtures("implementation")
 @pytest.mark.parametrize("name", SETTINGS)
 @given(rows=ROWS, k=st.sampled_from(KS), ties=st.sampled_from(TIES), data=st.data())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12)
 def test_measures(name, rows, k, ties, data):
     labels, scores, codes = columns(rows)
     options = {**SETTINGS[name]}

@@ -52,6 +52,11 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("iprec_at_recall_0.50", get_measure("iprec@0.5")),
         ("11pt_avg", get_measure("iprec")),
         ("set_relative_P", get_measure("setp", relative=True)),
+        ("relative_P_5", get_measure("precision@5", relative=True)),
+        ("Rprec_mult_0.20", get_measure("rprec@0.2")),
+        ("unj_10", get_measure("unj@10")),
+        ("G", get_measure("g")),
+        ("gm_map", get_measure("gm_map")),
     ],
 )
 def test_name_stands_for_measure(name, measure):

@@ -5,7 +5,6 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from bound_losses import bind_loss
 from loss_defaults import PLAIN_TREES
@@ -236,31 +235,6 @@ def test_misuse_is_an_error(ranker):
     few_clicks = br.ClickLabels(few, ("power", 1.0), normalize="sessions", not_shown="irrelevant")
     with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].*normalize='independent' of ClickLabels"):
         clone(ranker).set_params(objective="logistic").fit(X, few_clicks)
-
-
-@by_ranker
-def test_rows_without_support(ranker):
-    X, y, qid, _ = data()
-    log = br.simulate_clicks(y, X[:, -1], qid, depth=3, relevance=RELEVANCE, random_state=0).log
-    with pytest.raises(ValueError, match=r"rows have no support: .*Leave such rows out, or pass not_shown"):
-        clone(ranker).fit(X, br.ClickLabels(log, ("power", 1.0)))
-    fitted = clone(ranker).fit(X, br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant"))
-    shown = log.shown
-    with pytest.raises(ValueError, match="documents at ranks that count have no support"):
-        fitted.score(X, br.ClickLabels(log, ("power", 1.0)))
-    part = br.ClickLabels(log[shown], ("power", 1.0))
-    assert clone(ranker).fit(X[shown], part).score(X[shown], part) > 0
-
-
-def test_the_ids_of_a_column_must_be_those_of_the_log():
-    X, _, qid, _ = data()
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]).assign(qid=qid)
-    labels = clicks()
-    fitted = clone(RANKERS[0]).fit(frame, labels)
-    assert "qid" not in fitted.feature_names_in_
-    np.testing.assert_array_equal(fitted.predict(frame), clone(RANKERS[0]).fit(X, labels).predict(X))
-    with pytest.raises(ValueError, match="qid differs"):
-        clone(RANKERS[0]).fit(frame, labels, qid + 1)
 
 
 @by_ranker

@@ -111,6 +111,14 @@ def test_what_cannot_be_left_out_is_still_an_error():
     log = br.ClickLog([1, 1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
     with pytest.raises(ValueError, match="row 1 of query '1', which was never shown where it may be examined"):
         br.ClickLabels(log, Cascade(), not_shown="drop").targets()
-    both = br.ClickLog([1, 1, 1], row=[0, 1, 0], position=[1, 2, 1], clicks=[1, 0, 1], session=[0, 0, 1])
-    with pytest.raises(ValueError, match="shows 1 of the 2 documents"):
-        br.ClickLabels(both, [1.0, 0.5], normalize="sessions", not_shown="drop").targets()
+
+
+@by_ranker
+def test_documents_that_were_never_shown_may_be_predicted(ranker):
+    X, qid, log = data()
+    labels = br.ClickLabels(log, MODEL, shrink="auto", not_shown="predict")
+    fitted = clone(ranker).set_params(early_stopping_rounds=2, validation_fraction=0.2).fit(X, labels)
+    assert fitted.evals_result_["valid_0"]["click-dcg"]
+    # The prediction is for the training only.
+    rows, others = qid > 9, br.ClickLabels(log, MODEL, not_shown="irrelevant")
+    assert fitted.score(X[rows], labels[rows]) == fitted.score(X[rows], others[rows])

@@ -60,7 +60,7 @@ def test_required_queries_at_the_ends():
 def test_with_the_queries_needed_power_is_about_eighty_percent():
     y, first, second, qid = rankers(n_queries=3_000, seed=6, noise=(0.05, 0.08))
     settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None, 3]}
-    table = queries_needed(y, first, second, qid, n_resamples=10, **settings)
+    table = queries_needed(y, first, second, qid, **settings)
     random = np.random.default_rng(0)
     for row in table.itertuples():
         discount = "log2" if row.discount == "log2" else ("exponential", 2)
@@ -93,19 +93,28 @@ def test_queries_needed_are_from_mean_and_standard_deviation_over_queries_and_so
     assert (table["queries"] <= table["high"]).all()
 
 
-def test_the_interval_is_that_of_a_plain_bootstrap():
-    y, first, second, qid = rankers(n_queries=9, seed=10, noise=(0.0, 0.3))
-    settings = {"discounts": "log2", "ks": [None], "n_resamples": 20_000}
-    found = queries_needed(y, first, second, qid, **settings).iloc[0]
+def test_the_interval_has_the_effects_that_the_noncentral_t_distribution_does_not_reject():
+    y, first, second, qid = rankers(n_queries=12, seed=10, noise=(0.0, 0.3))
+    settings = {"discounts": "log2", "ks": [None]}
     values = [br.ndcg_score(y, scores, qid, per_query=True) for scores in (first, second)]
-    drawn = np.random.default_rng(1).choice(values[0] - values[1], size=(20_000, 9))
-    effects = drawn.mean(axis=1) / np.maximum(drawn.std(axis=1, ddof=1), 1e-12)
-    low, high = np.quantile(effects, [0.025, 0.975])
-    assert found["high"] == pytest.approx(required_queries(low), rel=0.06)
-    assert found["low"] == pytest.approx(required_queries(high), abs=1)
+    t = effect_size(*values) * np.sqrt(12)
+    found = queries_needed(y, first, second, qid, **settings).iloc[0]
+    for end, tail in (("low", stats.nct.cdf), ("high", stats.nct.sf)):
+        few, more = (np.sqrt(12 * 7.8489 / (found[end] - 1.92 + side)) for side in (1.5, -1.5))
+        assert (tail(t, 11, few) - 0.025) * (tail(t, 11, more) - 0.025) < 0
+    # The sign of the difference does not matter.
+    assert queries_needed(y, second, first, qid, **settings)[["low", "high"]].iloc[0].tolist() == [
+        *found[["low", "high"]]
+    ]
     # The interval of a difference that is not shown has no end.
     noise = np.random.default_rng(0).standard_normal((2, len(y)))
     assert np.isinf(queries_needed(y, *noise, qid, **settings)["high"].iloc[0])
+
+
+def test_equal_differences_need_two_queries():
+    y, qid = np.tile([1, 0], 9), np.repeat(np.arange(9), 2)
+    row = queries_needed(y, y, -y, qid, discounts="log2", ks=[None]).iloc[0]
+    assert row[["effect", "queries", "low", "high"]].tolist() == [np.inf, 2.0, 2.0, 2.0]
 
 
 def test_empty_queries_are_among_those_needed_unless_skipped():

@@ -110,10 +110,10 @@ class Failing(br.surrogates.Power):
         return super().gradient_hessian(scores, targets, queries)
 
 
-@pytest.mark.parametrize("ranker_class", [bs.LightGBMRanker, bs.XGBoostRanker])
-def test_a_lost_worker_is_an_error_that_names_it_and_the_session_can_be_used_further(rows, ranker_class):
+def test_a_lost_worker_is_an_error_that_names_it_and_the_session_can_be_used_further(rows):
+    # Without an end by Spark, LightGBM on the other worker would wait forever.
     with pytest.raises(RuntimeError, match=r"worker 1 was lost while it trained \(often memory\)"):
-        make(ranker_class, Failing(True), num_workers=2).fit(rows)
+        make(bs.LightGBMRanker, Failing(True), num_workers=2).fit(rows)
     # The tests below use the same session.
 
 
@@ -245,7 +245,7 @@ def test_the_evaluator_is_the_measure_of_all_queries(rows, frame):
 
 def test_the_code_of_the_guide_runs(rows, spark, frame, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows.select("features", "label", "qid").write.parquet("train")
+    rows.filter("qid < 30").select("features", "label", "qid").write.parquet("train")
     guide = Path(__file__).parents[2] / "examples" / "guide" / "large_data.md"
     (code,) = re.findall(r"```py\n(.*?)```", guide.read_text(encoding="utf-8").partition("### Spark")[2], re.DOTALL)
     names = {}

@@ -100,60 +100,6 @@ def test_long_queries_start_finite(surrogate):
     assert_finite(surrogate, np.zeros(30_000), np.full(30_000, 1e-3), [30_000])
 
 
-@every
-def test_queries_without_targets_and_of_one_document_are_finite(surrogate):
-    assert_finite(surrogate, [0.5, -1.0, 2.0], [0.0, 0.0, 0.0], [3])
-    assert_finite(surrogate, [0.5, -1.0, 2.0], [0.0, 1.0, 0.3], [1, 1, 1])
-    assert_finite(surrogate, [0.0, 0.0], [1.0, 1.0], [2])
-
-
-def at_squared(targets, queries):
-    return targets
-
-
-def at_log(targets, queries):
-    return np.log(targets)
-
-
-def at_logit(targets, queries):
-    return np.log(targets / (1.0 - targets))
-
-
-def at_dual_norm(targets, queries):
-    """Gradient of ``1/2 ||u||_p^2``."""
-    result = []
-    for part in slices(queries.sizes.tolist()):
-        u, q = targets[part], math.log(part.stop - part.start) + 2.0
-        p = q / (q - 1.0)
-        norm = sum(u**p) ** (1.0 / p)
-        result.extend(norm ** (2.0 - p) * u ** (p - 1.0))
-    return np.array(result)
-
-
-MINIMIZERS = [
-    (Squared(), at_squared),
-    (Poisson(), at_log),
-    (Logistic(), at_logit),
-    (Profiled(Poisson()), at_log),
-    (Profiled(Squared()), at_squared),
-    (Profiled(Logistic()), at_logit),
-    (PNorm(), at_dual_norm),
-]
-
-
-@pytest.mark.parametrize(
-    ("surrogate", "minimizer"), MINIMIZERS, ids=lambda value: getattr(value, "__name__", repr(value))
-)
-def test_loss_and_gradient_are_zero_at_the_documented_minimizer(surrogate, minimizer):
-    _, _, queries = ragged()
-    targets = np.random.default_rng(1).uniform(0.05, 0.95, queries.n_documents)
-    scores = minimizer(targets, queries)
-    if surrogate.shift_invariant:
-        scores = scores + queries.repeat(np.arange(5.0))
-    np.testing.assert_allclose(surrogate.loss(scores, targets, queries), 0.0, atol=1e-8)
-    np.testing.assert_allclose(surrogate.gradient_hessian(scores, targets, queries)[0], 0.0, atol=1e-8)
-
-
 class OtherLoss(Squared):
     def loss(self, scores, targets, queries):
         return 2.0 * super().loss(scores, targets, queries)

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from surrogate_samples import ALL
 
 import boostrank.surrogates
-from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Power, get_surrogate
+from boostrank.core.targets import NORMALIZATIONS
+from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Power, get_surrogate, is_consistent
 
 every = for_each("surrogate", ALL, ids=repr)
 
@@ -51,6 +52,13 @@ def test_names_give_default_surrogates_and_instances_themselves(name):
     surrogate = get_surrogate(name)
     assert surrogate is SURROGATES[name]
     assert get_surrogate(surrogate) is surrogate
+
+
+def test_pairs_with_normalized_gains_are_declared_consistent():
+    for name, surrogate in SURROGATES.items():
+        found = [normalize for normalize in NORMALIZATIONS if is_consistent(name, normalize)]
+        assert found == ["dcg"] * surrogate.consistent
+        assert is_consistent(surrogate) == surrogate.consistent
 
 
 @for_each("name", ["hinge", "", "Power", None, 3, Power, ["softmax"]], ids=repr)

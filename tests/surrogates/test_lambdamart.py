@@ -14,7 +14,7 @@ from boostrank.theory import LabelDistribution, minimizer
 
 VARIANTS = [LambdaMART(), LambdaMART(normalize=False), LambdaMART(None, divide_by_distance=False)]
 #: Two documents, of which the second one is better in most queries, and the first one has the larger expected target.
-DIVIDED = [([3, 4], [3, 0], 0.62), ([2, 3], [2, 0], 0.62), ([1, 2], [1, 0], 0.62)]
+DIVIDED = [([3, 4], [3, 0], 0.62), ([1, 2], [1, 0], 0.62)]
 
 
 def by_definition(scores, labels, is_divided, has_factor):
@@ -37,7 +37,7 @@ def by_definition(scores, labels, is_divided, has_factor):
     return gradient * factor, hessian * factor
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("is_divided", "has_factor"), itertools.product([True, False], repeat=2))
 def test_results_are_those_of_the_definition(seed, is_divided, has_factor):
     random = np.random.default_rng(seed)
@@ -119,21 +119,21 @@ def test_at_a_tie_the_factor_replaces_the_mean_by_the_majority():
 def test_division_by_distance_keeps_the_order_of_scores_that_is_right():
     """Small steps along the field without the factor, from equal scores: the order is that of the expected targets."""
     random = np.random.default_rng(3)
-    wrong = dict.fromkeys((True, False), 0)
-    for _ in range(60):
-        m, n = 4, 3
-        queries = Queries.from_sizes([m] * n)
-        targets = br.make_targets(random.integers(0, 5, m * n), queries)
-        weights = np.repeat(random.dirichlet(np.ones(n)), m)
-        v = (weights * targets).reshape(n, m).sum(axis=0)
-        if np.diff(np.sort(v)).min() < 0.02:
-            continue
-        for has_factor in wrong:
-            surrogate, s = LambdaMART(normalize=has_factor), np.zeros(m)
-            for _ in range(400):
-                gradient, hessian = surrogate.gradient_hessian(np.tile(s, n), targets, queries)
-                sums = (weights * gradient).reshape(n, m).sum(axis=0), (weights * hessian).reshape(n, m).sum(axis=0)
-                s = s - 0.05 * sums[0] / (sums[1] + 1e-3)
-            wrong[has_factor] += (np.argsort(s) != np.argsort(v)).any()
-    assert wrong[False] == 0
-    assert wrong[True] > 0
+    n_problems, n_outcomes, m = 60, 3, 4
+    shape = (n_problems, n_outcomes, m)
+    queries = Queries.from_sizes([m] * n_problems * n_outcomes)
+    targets = br.make_targets(random.integers(0, 5, queries.n_documents), queries)
+    weights = random.dirichlet(np.ones(n_outcomes), n_problems)[:, :, None]
+    v = (weights * targets.reshape(shape)).sum(axis=1)
+    differ = np.diff(np.sort(v)).min(axis=1) >= 0.02
+    assert differ.sum() > 20
+    wrong = {}
+    for has_factor in (True, False):
+        surrogate, s = LambdaMART(normalize=has_factor), np.zeros((n_problems, m))
+        for _ in range(400):
+            found = surrogate.gradient_hessian(np.repeat(s, n_outcomes, axis=0).ravel(), targets, queries)
+            gradient, hessian = ((weights * each.reshape(shape)).sum(axis=1) for each in found)
+            s = s - 0.05 * gradient / (hessian + 1e-3)
+        wrong[has_factor] = (np.argsort(s) != np.argsort(v)).any(axis=1)[differ]
+    assert not wrong[False].any()
+    assert wrong[True].any()

@@ -62,15 +62,14 @@ def test_the_majorant_of_normalized_p_norms_is_the_stated_one(q):
     np.testing.assert_allclose(hessian, expected)
 
 
-@for_each("make", [PNorm, NormalizedPNorm])
-@for_each("q", [1.9, 0, -3, np.inf, np.nan, "sqrt", None, True, [2]], ids=repr)
-def test_bad_exponents_are_errors(make, q):
-    with pytest.raises(ValueError, match="q must be"):
-        make(q=q)
+BAD_EXPONENTS = [{"q": q} for q in (1.9, 0, -3, np.inf, np.nan, "sqrt", None, True, [2])]
 
 
-@for_each("make", [Cosine, NormalizedPNorm])
-@for_each("epsilon", [0, 0.0, -1, np.inf, np.nan])
-def test_bad_smoothings_are_errors(make, epsilon):
-    with pytest.raises(ValueError, match="epsilon must be"):
-        make(epsilon=epsilon)
+@for_each(
+    ("make", "setting"),
+    [(make, setting) for make in (PNorm, NormalizedPNorm) for setting in BAD_EXPONENTS]
+    + [(make, {"epsilon": value}) for make in (Cosine, NormalizedPNorm) for value in (0, 0.0, -1, np.inf, np.nan)],
+)
+def test_bad_settings_are_errors(make, setting):
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} must be"):
+        make(**setting)

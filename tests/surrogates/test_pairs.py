@@ -90,13 +90,3 @@ def test_bases_are_abstract_but_for_the_margin():
 
     with pytest.raises(ValueError, match="margin must be one of"):
         Cubic().loss(np.zeros(2), np.ones(2), Queries.from_sizes([2]))
-
-
-@every
-def test_queries_of_ten_thousand_documents_train(surrogate):
-    random = np.random.default_rng(0)
-    targets = np.where(random.random(10_000) < 0.05, random.random(10_000), 0.0)
-    gradient, hessian = surrogate.gradient_hessian(random.normal(size=10_000), targets, Queries.from_sizes([10_000]))
-    assert np.isfinite(gradient).all()
-    assert gradient.sum() == pytest.approx(0.0, abs=1e-6 * np.abs(gradient).sum())
-    assert (hessian >= 0).all()

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from oracles import Arc
 from scipy.special import xlogy
 from surrogate_samples import ragged
 
@@ -13,7 +12,6 @@ import boostrank as br
 from boostrank.core.convex_functions import MAX_EXPONENT
 from boostrank.core.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable
-from boostrank.theory import check_consistency
 
 
 @pytest.mark.parametrize("largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"])
@@ -109,12 +107,3 @@ def test_targets_beyond_the_bounds_of_the_potential_are_errors(ranker_class, sur
     ranker = ranker_class(surrogate, normalize="none", n_estimators=2)
     with pytest.raises(ValueError, match=r"needs targets in \[-?[01], 1\], but with normalize='none'"):
         ranker.fit(X, y, qid)
-
-
-def test_profiling_keeps_the_consistency_of_a_separable_potential_with_consistent_targets_only(monkeypatch):
-    """The proof is in boostrank/surrogates/profiled.py."""
-    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
-    report = check_consistency(Profiled(Arc()), n_distributions=40)
-    assert report.consistent, report
-    assert report.n_unsolved == 0
-    assert not check_consistency(Profiled(Arc()), "sum", n_distributions=20).consistent

@@ -71,32 +71,21 @@ def assert_by_definition(surrogate, scores, targets, sizes):
         assert (hessian >= 0.0).all()
 
 
-@with_and_without_the_library
-@every
-@given(
-    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6),
-    seed=st.integers(0, 10**6),
-    scale=st.sampled_from([1e-3, 1.0, 30.0, 1000.0]),
-)
-def test_results_are_those_of_the_double_loop(surrogate, sizes, seed, scale):
-    random, n = np.random.default_rng(seed), sum(sizes)
-    targets = random.random(n) * random.integers(0, 2, n)
-    assert_by_definition(surrogate, random.normal(size=n) * scale, targets, sizes)
-
-
 @pytest.mark.slow
 @with_and_without_the_library
 @every
 @given(
-    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=6) | st.lists(st.integers(7, 12), min_size=1, max_size=3),
     n_levels=st.integers(1, 5),
     seed=st.integers(0, 10**6),
-    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+    scale=st.sampled_from([1e-3, 1.0, 30.0, 1000.0]),
 )
-def test_weights_of_ties_are_means_over_the_rankings(surrogate, sizes, n_levels, seed, scale):
+def test_results_are_those_of_the_double_loop_over_all_rankings(surrogate, sizes, n_levels, seed, scale):
     random, n = np.random.default_rng(seed), sum(sizes)
-    scores = scale * random.integers(-1, n_levels - 1, n) * random.choice([1.0, -1.0])
-    assert_by_definition(surrogate, scores, random.random(n) * random.integers(0, 2, n), sizes)
+    # There are too many rankings of long queries with ties.
+    scores = random.integers(-1, n_levels - 1, n) if max(sizes) < 7 else random.normal(size=n)
+    targets = random.random(n) * random.integers(0, 2, n)
+    assert_by_definition(surrogate, scale * scores * random.choice([1.0, -1.0]), targets, sizes)
 
 
 @with_and_without_the_library

@@ -61,16 +61,6 @@ def test_poisson_is_its_taylor_polynomial_beyond_the_exponential(excess):
 
 
 @pytest.mark.parametrize("surrogate", NAMED, ids=repr)
-def test_the_inverse_slope_minimizes_the_loss_and_the_least_loss_is_zero(surrogate):
-    targets, queries = np.array([0.01, 0.3, 0.5, 0.9, 0.99]), Queries.from_sizes([1] * 5)
-    scores = surrogate.inverse_slope(targets)
-    np.testing.assert_allclose(surrogate.slope_curvature(scores)[0], targets, rtol=1e-9)
-    np.testing.assert_allclose(surrogate.loss(scores, targets, queries), 0.0, atol=1e-12)
-    for step in (-0.1, 0.1):
-        assert (surrogate.loss(scores + step, targets, queries) > 1e-6).all()
-
-
-@pytest.mark.parametrize("surrogate", NAMED, ids=repr)
 def test_the_loss_is_bounded_below_up_to_the_upper_bound_of_the_targets_and_not_beyond(surrogate):
     high, one = surrogate.target_bounds[1], Queries.from_sizes([1])
     targets = [0.5, 1.0, 100.0] if np.isinf(high) else [0.5 * high, high, high + 1e-3]

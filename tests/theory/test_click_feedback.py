@@ -170,7 +170,7 @@ def session_target_variance(propensities, dcg, n_documents):
     return (symmetric * differences**2).sum() / p[0] - h[-1] ** 2, h[-1] ** 2 * (1 / p[0] - 1)
 
 
-@pytest.mark.parametrize("k", [None, 1, 2, 3])
+@pytest.mark.parametrize("k", [None, 2])
 def test_variance_of_session_targets(k):
     p, random = np.array([0.9, 0.5, 0.35, 0.2]), np.random.default_rng(0)
     for relevant in binary_vectors(4):
@@ -186,21 +186,3 @@ def test_variance_of_session_targets(k):
             total, known_normalizer = session_target_variance([p[i], *others], DCG(k), 4)
             assert total == pytest.approx((square - mean**2)[i], rel=1e-9)
             assert known_normalizer == pytest.approx(normalized(relevant, k)[i] ** 2 * (1 / p[i] - 1))
-
-
-def test_growth_of_the_variance():
-    """Formula 5: bounded for propensities of 1/2 or more, and exponential below."""
-    cost = {
-        p: [np.divide(*session_target_variance([p] * n, DCG(), n)) for n in (3, 9, 17, 30)] for p in (0.5, 0.9, 0.3)
-    }
-    assert all(max(cost[p]) < 2 for p in (0.5, 0.9))
-    assert cost[0.3][3] / cost[0.3][2] > ((1 / 0.3 - 1) ** 13) / 10
-    assert cost[0.3][1] == pytest.approx(144, rel=0.01)
-    # The harmonic example of the text, whose constant is 8/3.
-    for n in range(2, 25):
-        total, _ = session_target_variance([0.5] * n, DCG(discount=lambda r: np.ones_like(r)), n)
-        second_moment, first_term = total + n**-2.0, 2 * n**-2.0
-        assert second_moment <= first_term * 8 / 3 + 1e-12
-    for n in (17, 30):
-        total, known_normalizer = session_target_variance([0.6] * n, DCG(k=3), n)
-        assert total / known_normalizer < 1.1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from boostrank.metrics.runs.novelty import SubtopicJudgments
 TREC_EVAL = "trec_eval"
 #: How documents are treated that were retrieved, but not judged.
 UNJUDGED = ("zero", "remove")
+#: Documents are numbered for about so many rows at a time.
+_ROWS_TOGETHER = 2**14
 #: What measures that need one judgment for each document do with judgments for subtopics.
 SUBTOPICS = ("refuse", "max")
 
@@ -64,7 +67,8 @@ def evaluate_run(
         ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
         have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
         Measures of what was judged or retrieved, such as ``"Judged@10"``, ``"SetP"`` and ``"infAP"``, are taken only
-        here.
+        here. ``"official"`` and ``"all_trec"`` stand for those measures of trec_eval's groups that boostrank has, which
+        are all but utility, binG, ndcg_rel, Rndcg, num_nonrel_judged_ret and texts; its ndcg is called nDCG.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
@@ -161,8 +165,8 @@ def evaluate_run(
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     if groups is None:
         return table
-    sums = [name for name, measure in checks.items() if measure.is_sum]
-    return add_groups(table, groups) if per_query else group_means(table, groups, weights, sums)
+    summaries = {name: measure.summary for name, measure in checks.items()}
+    return add_groups(table, groups) if per_query else group_means(table, groups, weights, summaries)
 
 
 def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
@@ -213,7 +217,7 @@ class JudgedRun:
     subtopics : SubtopicJudgments or None
         Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
     documents : Index
-        Ids of documents, each once.
+        Ids of documents, in which those of a query are each once.
     document : ndarray of int64, shape (n_documents,)
         Position of the id of each document in `documents`.
     """
@@ -313,17 +317,31 @@ def join(
 
 
 def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Index, Ints, Ints]:
-    """Ids of the documents of both tables, each once, and their positions in the rows of each table.
+    """Ids of the documents of both tables, and the positions in them of the rows of each table.
+
+    Within a query each id has one position. Ids are numbered for some queries at a time: a table of all ids of a large
+    run does not fit into the processor's cache, and a look-up in it takes several times longer.
 
     Raises ValueError if a query has a document twice.
     """
-    ids = pd.concat([judgments[DOCUMENT], retrieved[DOCUMENT]], ignore_index=True)
-    # A copy in one piece: pandas takes longer for texts in several pieces of memory.
-    codes, documents = pd.factorize(ids.take(np.arange(len(ids))))
-    of_judgments, of_run = np.split(codes.astype(np.int64), [len(judgments)])
+    tables = judgments, retrieved
+    names = [table[QUERY].cat.categories for table in tables]
+    numbers = np.split(pd.factorize(names[0].append(names[1]))[0], [len(names[0])])
+    query = np.concatenate([of_table[table[QUERY].cat.codes] for of_table, table in zip(numbers, tables, strict=True)])
+    by_query = _by_query(query)
+    texts = pd.concat([table[DOCUMENT] for table in tables], ignore_index=True).take(by_query)
+    first = np.append(0, np.cumsum(np.bincount(query))[:-1])
+    starts = first[np.diff(first // _ROWS_TOGETHER, prepend=-1) > 0]
+    codes, ids, n_ids = np.empty(len(texts), dtype=np.int64), [], 0
+    for start, end in pairwise([*starts.tolist(), len(texts)]):
+        own_codes, own_ids = pd.factorize(texts.iloc[start:end])
+        codes[by_query[start:end]] = own_codes + n_ids
+        ids.append(pd.Index(own_ids))
+        n_ids += len(own_ids)
+    of_judgments, of_run = np.split(codes, [len(judgments)])
     check_unique(judgments, "qrels", of_judgments)
     check_unique(retrieved, "run", of_run)
-    return documents, of_judgments, of_run
+    return ids[0].append(ids[1:]), of_judgments, of_run
 
 
 def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int) -> tuple[pd.DataFrame, Ints]:
@@ -355,12 +373,17 @@ def _ranked(query: Ints, score: Floats) -> Ints:
     Documents that were not retrieved have a missing score. They come last, here and in the result.
     """
     n_found = len(score) - np.count_nonzero(np.isnan(score))
-    follows, same = np.diff(query[:n_found]), score[1:n_found] <= score[: n_found - 1]
+    query_of_run, follows = query[:n_found], score[1:n_found] <= score[: n_found - 1]
+    changes = query_of_run[1:] != query_of_run[:-1]
+    is_grouped = np.count_nonzero(changes) < np.count_nonzero(np.bincount(query_of_run))
     # Runs are mostly sorted, and queries alone are sorted ten times faster.
-    if ((follows > 0) | ((follows == 0) & same)).all():
-        # NumPy sorts small integer types in linear time.
-        return np.argsort(query.astype(np.min_scalar_type(query.max())), kind="stable")
-    return np.lexsort((-score, query))
+    return _by_query(query) if is_grouped and (changes | follows).all() else np.lexsort((-score, query))
+
+
+def _by_query(query: Ints) -> Ints:
+    """The permutation that sorts rows by the number of their query; those of a query keep their sequence."""
+    # NumPy sorts small integer types in linear time.
+    return np.argsort(query.astype(np.min_scalar_type(query.max())), kind="stable")
 
 
 def _sort_ties(permutation: Ints, query: Ints, score: Floats, document: Ints, documents: pd.Index) -> None:
@@ -424,7 +447,8 @@ def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: s
 
 def ids_of(table: pd.DataFrame) -> pd.Index:
     """The ids of the queries of a table, in the sequence in which they first appear."""
-    return pd.Index(np.asarray(table[QUERY].unique(), dtype=object))
+    # Of objects: for its own texts pandas makes a PyArrow scalar of each in `isin`, which takes longer.
+    return pd.Index(np.asarray(table[QUERY].unique(), dtype=object), dtype=object)
 
 
 def differing_queries(judged: pd.Index, in_run: pd.Index, run: str) -> list[str]:

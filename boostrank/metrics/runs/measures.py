@@ -14,8 +14,9 @@ from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag, check_number, setting
-from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure
-from boostrank.metrics.binary import RelevantDocuments
+from boostrank.metrics.average_precision import AveragePrecision
+from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure, Summary
+from boostrank.metrics.binary import BinaryPreference, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
 
 
@@ -135,7 +136,7 @@ class Count(QueryMeasure):
     """A number of things of a query. Over queries it is the sum, with weights the weighted sum."""
 
     domain: ClassVar[Domain] = "runs"
-    is_sum: ClassVar[bool] = True
+    summary: ClassVar[Summary] = "sum"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -237,6 +238,146 @@ class Judged(QueryMeasure):
 
         never = np.zeros(queries.n_segments, dtype=bool)
         return PreparedRanks(never, cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Unjudged(QueryMeasure):
+    """The share of documents without a judgment among the first `k`, ``unj_k`` of trec_eval 10.
+
+    ``unj@k = #{retrieved documents of rank <= k without a judgment, or with a relevance below 0} / k``. A run with many
+    of them at the first ranks is not well covered by the judgments. Unlike in 1 - "judged", ranks without a document
+    count as judged.
+
+    Parameters
+    ----------
+    k : int
+        Cutoff.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+    """
+
+    name: ClassVar[str] = "unj"
+    domain: ClassVar[Domain] = "runs"
+    needs_cutoff: ClassVar[bool] = True
+    k: int | float | None = setting(None, check_cutoff)
+    ties: Ties = "average"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
+        found = dcg.per_block(1.0 - (labels.judgments >= 0.0), queries, self.ties)
+        never = np.zeros(queries.n_segments, dtype=bool)
+        return PreparedRanks(
+            never, dcg.cutoffs(queries), lambda ranked: found(ranked) / np.float64(self.k), self.ties != "average"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BiasedResidual(QueryMeasure):
+    """The residual of rank-biased precision: how much larger it may be, since documents were not judged.
+
+    ``(1 - p) sum over ranks r of documents without a judgment of p^(r-1), plus p^n`` for the ranks after the ``n``
+    retrieved documents. A relevance below 0 is no judgment. It is ``rbp_resid`` of trec_eval 10, and 0 as there if all
+    retrieved documents were judged, where the paper has ``p^n``.
+
+    Parameters
+    ----------
+    p : float, default 0.9
+        Probability that the user reads the next document, in (0, 1).
+    ties : {"stable"}
+        Documents of equal score keep the sequence of the run, or have that of trec_eval.
+
+    References
+    ----------
+    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+    """
+
+    name: ClassVar[str] = "rbp_resid"
+    domain: ClassVar[Domain] = "runs"
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    p: float = setting(0.9, check_number, above=0.0, below=1.0)
+    ties: Literal["stable"] = "stable"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        unjudged = 1.0 - (labels.judgments >= 0.0)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            part = ranked.part
+            total = part.sum(unjudged[ranked.rows] * self.p**part.positions)
+            return np.where(total > 0.0, (1.0 - self.p) * total + self.p**part.sizes, 0.0)
+
+        never = np.zeros(labels.queries.n_segments, dtype=bool)
+        return PreparedRanks(never, labels.queries.sizes, per_block, stable=True)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NormalizedGain(QueryMeasure):
+    """Normalized gain, ``G`` of trec_eval: a gain is discounted less if the ranks above it are well used.
+
+    ``G = (1 / sum_j y_j) sum over ranks r of y_r / log2(2 + sum over ranks s <= r of (max(ideal_s, 1) - y_s))``, where
+    ``y_r`` is the relevance of the document of rank r, and ``ideal_s`` that of rank s in the ideal ranking of all
+    judged documents, 0 after its end.
+
+    Parameters
+    ----------
+    ties : {"stable"}
+        Documents of equal score keep the sequence of the run, or have that of trec_eval.
+    empty : {"zero", "one", "skip", "raise"}, default "zero"
+
+    References
+    ----------
+    Buckley et al., trec_eval 9.
+    """
+
+    name: ClassVar[str] = "g"
+    domain: ClassVar[Domain] = "runs"
+    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
+    ties: Literal["stable"] = "stable"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, queries = labels.values, labels.queries
+        cost, total = np.maximum(gains[queries.sort(gains)], 1.0), queries.sum(gains)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            part, found = ranked.part, gains[ranked.rows]
+            # The documents of a query that were retrieved are not more than all of it.
+            lost = cost[part.repeat(queries.starts[ranked.segments]) + part.positions] - found
+            with np.errstate(invalid="ignore"):
+                return part.sum(found / np.log2(2.0 + part.sum_before(lost) + lost)) / total[ranked.segments]
+
+        return PreparedRanks(total == 0, queries.sizes, per_block, stable=True)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GeometricAveragePrecision(AveragePrecision):
+    """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives hard queries weight.
+
+    ``exp(mean over queries of log max(AP, 1e-5))``. Values of single queries are those of "map", of which it has the
+    parameters.
+
+    References
+    ----------
+    Robertson, "On GMAP: and other transformations", CIKM 2006.
+
+    Examples
+    --------
+    >>> from boostrank import evaluate_run
+    >>> qrels = {"1": {"a": 1}, "2": {"a": 1}}
+    >>> values = evaluate_run(qrels, {"1": {"a": 1.0}, "2": {"b": 4.0, "c": 3.0, "d": 2.0, "a": 1.0}}, "gm_map")
+    >>> round(values["gm_map"], 4)  # sqrt(1 * 1/4)
+    0.5
+    """
+
+    name: ClassVar[str] = "gm_map"
+    domain: ClassVar[Domain] = "runs"
+    summary: ClassVar[Summary] = "geometric mean"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GeometricPreference(BinaryPreference):
+    """The geometric mean over queries of "bpref", ``gm_bpref`` of trec_eval: ``exp(mean of log max(bpref, 1e-5))``."""
+
+    name: ClassVar[str] = "gm_bpref"
+    domain: ClassVar[Domain] = "runs"
+    summary: ClassVar[Summary] = "geometric mean"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

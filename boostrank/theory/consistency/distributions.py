@@ -17,13 +17,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.core.dcg import DCG, check_relevance
 from boostrank.core.segments import Segments
 from boostrank.core.targets import Normalize, make_targets
 from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import as_generator
+from boostrank.surrogates.expected_losses import Distributions
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9
@@ -191,22 +192,8 @@ class LabelDistribution:
         return float(DistributionBatch.of([self]).ndcg_regret(values[None], dcg)[0])
 
 
-@dataclass(frozen=True, eq=False)
-class DistributionBatch:
-    """Several label distributions of the same number of documents, for vectorized computation.
-
-    Attributes
-    ----------
-    labels : ndarray, shape (n_outcomes, n_documents)
-        The outcomes of all distributions, one distribution after the other.
-    probabilities : ndarray, shape (n_outcomes,)
-    outcomes : Segments
-        The outcomes of each distribution.
-    """
-
-    labels: Floats
-    probabilities: Floats
-    outcomes: Segments
+class DistributionBatch(Distributions):
+    """Several label distributions of the same number of documents, for vectorized computation; values are labels."""
 
     @classmethod
     def of(cls, distributions: Sequence[LabelDistribution]) -> DistributionBatch:
@@ -215,52 +202,26 @@ class DistributionBatch:
         probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
         return cls(labels, probabilities, Segments.from_sizes([each.n_outcomes for each in distributions]))
 
-    @classmethod
-    def concatenate(cls, batches: Sequence[DistributionBatch]) -> DistributionBatch:
-        """One batch of the distributions of several batches, which must have the same number of documents."""
-        labels = np.concatenate([batch.labels for batch in batches])
-        probabilities = np.concatenate([batch.probabilities for batch in batches])
-        sizes = np.concatenate([batch.outcomes.sizes for batch in batches])
-        return cls(labels, probabilities, Segments.from_sizes(sizes))
-
-    @property
-    def n_distributions(self) -> int:
-        """Number of distributions."""
-        return self.outcomes.n_segments
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents of each distribution."""
-        return int(self.labels.shape[1])
-
     @cached_property
     def queries(self) -> Segments:
         """The rows of a flattened array of shape (n_distributions, n_documents): one query for each distribution."""
-        return Segments.from_sizes(np.full(self.n_distributions, self.n_documents))
+        n_distributions, n_documents = self.shape
+        return Segments.from_sizes(np.full(n_distributions, n_documents))
 
     def __getitem__(self, index: int) -> LabelDistribution:
         """One of the distributions."""
         rows = slice(self.outcomes.starts[index], self.outcomes.ends[index])
-        return LabelDistribution(self.labels[rows], self.probabilities[rows])
+        return LabelDistribution(self.values[rows], self.probabilities[rows])
 
-    def take(self, chosen: NDArray[Any]) -> DistributionBatch:
-        """The batch of some of the distributions, given by a mask or by increasing indices."""
-        rows = self.outcomes.take(chosen)
-        outcomes = Segments.from_sizes(self.outcomes.sizes[chosen])
-        return DistributionBatch(self.labels[rows], self.probabilities[rows], outcomes)
-
-    def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Floats:
-        """Targets of every outcome, shape (n_outcomes, n_documents)."""
-        queries = Segments.from_sizes(np.full(len(self.labels), self.n_documents))
-        return make_targets(self.labels.ravel(), queries, dcg, normalize).reshape(self.labels.shape)
-
-    def expect(self, values: Floats) -> Floats:
-        """Expected values, shape (n_distributions, ...), of values of each outcome, shape (n_outcomes, ...)."""
-        return self.outcomes.sum((self.probabilities * values.T).T)
+    def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Distributions:
+        """The distributions of the targets of the labels."""
+        queries = Segments.from_sizes(np.full(len(self.values), self.shape[1]))
+        targets = make_targets(self.values.ravel(), queries, dcg, normalize).reshape(self.values.shape)
+        return Distributions(targets, self.probabilities, self.outcomes)
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
         """Expected normalized gains ``E[G / Z]``, shape (n_distributions, n_documents)."""
-        return self.expect(self.targets("dcg", dcg))
+        return self.targets("dcg", dcg).mean()
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_documents)."""
@@ -277,12 +238,13 @@ class DistributionBatch:
         return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), self.queries)
 
 
-def check_document_scores(scores: ArrayLike, n_documents: int) -> Floats:
-    """Scores as float64, shape (n_documents,); raise ValueError for another shape and for NaN."""
+def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool = False) -> Floats:
+    """Scores as float64, shape (n_documents,); raise ValueError for another shape and NaN, and infinity if `finite`."""
     values = as_floats(scores, "scores")
-    if values.shape != (n_documents,) or np.isnan(values).any():
+    if values.shape != (n_documents,) or np.isnan(values).any() or (finite and np.isinf(values).any()):
+        advice = "finite: use large numbers in place of infinite ones" if finite else "not NaN"
         raise ValueError(
-            f"scores must be {n_documents} numbers, one per document of the distribution, and not NaN; got {scores!r}"
+            f"scores must be {n_documents} numbers, one per document of the distribution, and {advice}; got {scores!r}"
         )
     return values
 

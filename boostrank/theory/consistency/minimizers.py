@@ -31,18 +31,19 @@ from numpy.typing import ArrayLike
 
 from boostrank.core.dcg import DCG
 from boostrank.core.targets import Normalize
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
-from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution, check_document_scores
-from boostrank.theory.consistency.minimization import (
+from boostrank.surrogates.expected_losses import (
     SEARCH_TOLERANCE,
+    Distributions,
     ExpectedLoss,
     Solution,
     minimize,
     minimize_from,
 )
+from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution, check_document_scores
 
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
@@ -104,18 +105,17 @@ def minimizer(
     [0.0, -inf]
     """
     check_choice("method", method, ("auto", "numeric"))
-    chosen, batch = get_surrogate(surrogate), DistributionBatch.of([distribution])
-    targets = batch.targets(normalize, dcg)
-    if not within_bounds(chosen, batch, targets)[0]:
+    chosen, targets = get_surrogate(surrogate), DistributionBatch.of([distribution]).targets(normalize, dcg)
+    if not targets.within_bounds(chosen)[0]:
         low, high = chosen.target_bounds
         raise ValueError(
             f"{chosen!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of "
-            f"{distribution!r} reach from {targets.min():g} to {targets.max():g}"
+            f"{distribution!r} reach from {targets.values.min():g} to {targets.values.max():g}"
         )
-    closed = None if method == "numeric" else closed_form(chosen, batch.expect(targets))
+    closed = None if method == "numeric" else closed_form(chosen, targets.mean())
     if closed is not None:
         return closed[0]
-    solution = minimize_numerically(chosen, batch, targets)
+    solution = minimize_numerically(chosen, targets)
     if not solution.solved[0]:
         raise RuntimeError(
             f"found no minimum of the expected loss of {chosen!r} on {distribution!r}: at scores "
@@ -156,16 +156,12 @@ def excess_loss(
     >>> round(excess_loss("squared", SECTION_3_2_1, [0.3216, 0.7533 + 0.1]), 4)
     0.005
     """
-    values = check_document_scores(scores, distribution.n_documents)
-    if not np.isfinite(values).all():
-        raise ValueError(f"scores must be finite; got {values.tolist()}: use large numbers in place of infinite scores")
-    batch = DistributionBatch.of([distribution])
-    return float(excess_losses(get_surrogate(surrogate), batch, batch.targets(normalize, dcg), values[None])[0])
+    values = check_document_scores(scores, distribution.n_documents, finite=True)
+    targets = DistributionBatch.of([distribution]).targets(normalize, dcg)
+    return float(excess_losses(get_surrogate(surrogate), targets, values[None])[0])
 
 
-def excess_losses(
-    surrogate: Surrogate, batch: DistributionBatch, targets: Floats, scores: Floats, least: Floats | None = None
-) -> Floats:
+def excess_losses(surrogate: Surrogate, targets: Distributions, scores: Floats, least: Floats | None = None) -> Floats:
     """:func:`excess_loss` for many distributions, shape (n_distributions,).
 
     `least` are the least expected losses, shape (n_distributions,), if they are known already.
@@ -176,29 +172,27 @@ def excess_losses(
             "choice of weights, and no single loss that different scores can be compared by. Use ndcg_regret of the "
             "distribution to compare scores"
         )
-    least = least_losses(surrogate, batch, targets) if least is None else least
-    return np.maximum(ExpectedLoss(surrogate, batch, targets)(scores) - least, 0.0)
+    least = least_losses(surrogate, targets) if least is None else least
+    return np.maximum(ExpectedLoss(surrogate, targets)(scores) - least, 0.0)
 
 
-def least_losses(surrogate: Surrogate, batch: DistributionBatch, targets: Floats) -> Floats:
+def least_losses(surrogate: Surrogate, targets: Distributions) -> Floats:
     """The infimum of the expected loss for each distribution, shape (n_distributions,)."""
-    best = closed_form(surrogate, batch.expect(targets))
+    best = closed_form(surrogate, targets.mean())
     if best is None:
-        return minimize_numerically(surrogate, batch, targets).losses
+        return minimize_numerically(surrogate, targets).losses
     length = MAX_LENGTH if surrogate.least_at_infinite_length else 1.0
-    return ExpectedLoss(surrogate, batch, targets)(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length))
+    return ExpectedLoss(surrogate, targets)(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length))
 
 
-def minimize_numerically(
-    surrogate: Surrogate, batch: DistributionBatch, targets: Floats, thorough: bool = True
-) -> Solution:
+def minimize_numerically(surrogate: Surrogate, targets: Distributions, thorough: bool = True) -> Solution:
     """Minimizers found from the surrogate's loss and gradient alone.
 
     If there are several minimizers, any of them is returned, see :meth:`Surrogate.representative`. Without `thorough`,
     the search is faster and less precise. This is used to select some of thousands of distributions.
     """
-    loss = ExpectedLoss(surrogate, batch, targets)
-    solution = _minimize(loss.at(np.zeros((batch.n_distributions, batch.n_documents))), thorough)
+    loss = ExpectedLoss(surrogate, targets)
+    solution = _minimize(loss.at(np.zeros(targets.shape)), thorough)
     if not surrogate.reweighted:
         return solution
     for i in range(MAX_REWEIGHTINGS):
@@ -224,14 +218,9 @@ def _with_own_weights(loss: ExpectedLoss, solution: Solution) -> Solution:
 def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
     """Minimizers of a loss whose weights are fixed; the parameter is that of :func:`minimize_numerically`."""
     tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
-    shape = (loss.distributions.n_distributions, loss.distributions.n_documents)
+    shape = loss.targets.shape
     if not loss.surrogate.convex:
         random = np.random.default_rng(0)
         starts: list[Floats] = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
         return minimize_from(loss, starts, tolerance)
     return minimize(loss, np.zeros(shape), tolerance)
-
-
-def within_bounds(surrogate: Surrogate, batch: DistributionBatch, targets: Floats) -> Bools:
-    """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
-    return batch.outcomes.min(np.all(surrogate.within_bounds(targets), axis=1))

@@ -31,9 +31,9 @@ from boostrank.core.targets import Normalize
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.surrogates import Surrogate, get_surrogate
+from boostrank.surrogates.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
 from boostrank.theory.consistency.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
-from boostrank.theory.consistency.minimization import SOLVED_TOLERANCE, ExpectedLoss
-from boostrank.theory.consistency.minimizers import minimize_numerically, within_bounds
+from boostrank.theory.consistency.minimizers import minimize_numerically
 from boostrank.theory.consistency.report import ConsistencyReport
 
 if TYPE_CHECKING:
@@ -82,28 +82,28 @@ class _Search:
     dcg: DCG
     metric: DCG
 
-    def outcomes(self, batch: DistributionBatch) -> tuple[DistributionBatch, Floats]:
-        """The distributions over which the loss is expected, and the targets of their outcomes."""
+    def targets(self, batch: DistributionBatch) -> Distributions:
+        """The distributions of targets over which the loss is expected."""
         if isinstance(self.normalize, str):
-            return batch, batch.targets(self.normalize, self.dcg)
-        return self.normalize.outcomes(batch, self.dcg)
+            return batch.targets(self.normalize, self.dcg)
+        return self.normalize.targets(batch, self.dcg)
 
     def inside(self, batch: DistributionBatch) -> Bools:
         """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
-        return within_bounds(self.surrogate, *self.outcomes(batch))
+        return self.targets(batch).within_bounds(self.surrogate)
 
     def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
         """Minimize the expected loss for each distribution whose targets are within bounds, and compute the regret."""
         inside = self.inside(batch)
         if not inside.any():
-            return _Examined(batch, np.zeros((0, batch.n_documents)), np.zeros(0), 0, 0)
+            return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0, 0)
         batch = batch.take(inside)
-        solution = minimize_numerically(self.surrogate, *self.outcomes(batch), thorough)
+        solution = minimize_numerically(self.surrogate, self.targets(batch), thorough)
         scores = _tied(solution.scores)
         regrets = batch.ndcg_regret(scores, self.metric)
         regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
         n_solved = int(solution.solved.sum())
-        return _Examined(batch, scores, regrets, n_solved, batch.n_distributions - n_solved)
+        return _Examined(batch, scores, regrets, n_solved, len(scores) - n_solved)
 
     def check(self, batches: list[DistributionBatch]) -> None:
         """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong.
@@ -117,9 +117,8 @@ class _Search:
                 f"{self.surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={self.normalize!r} none "
                 "of the distributions has such targets: use another normalization or another surrogate"
             )
-        loss = ExpectedLoss(self.surrogate, *self.outcomes(batch))
-        shape = (batch.n_distributions, batch.n_documents)
-        scores, direction = np.random.default_rng(1).normal(size=(2, *shape))
+        loss = ExpectedLoss(self.surrogate, self.targets(batch))
+        scores, direction = np.random.default_rng(1).normal(size=(2, *batch.shape))
         step, loss = 1e-4 * direction, loss.at(scores)
         rise, expected = loss(scores + step) - loss(scores - step), 2.0 * (loss.gradient(scores) * step).sum(axis=1)
         error = float(np.median(np.abs(rise - expected) / (loss.unit() * np.linalg.norm(2.0 * step, axis=1))))
@@ -136,7 +135,7 @@ class _Search:
         surrogate is not consistent, even if `scores` are not exactly the minimizer.
         """
         batch = DistributionBatch.of([distribution])
-        loss = ExpectedLoss(self.surrogate, *self.outcomes(batch)).at(scores[None])
+        loss = ExpectedLoss(self.surrogate, self.targets(batch)).at(scores[None])
         bayes = batch.bayes_scores(self.metric)[0]
         ranking = np.argsort(-bayes, kind="stable")
         n_counted = int(self.metric.cutoffs(batch.queries)[0])
@@ -259,8 +258,8 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
     worst: dict[int, tuple[float, LabelDistribution]] = {}
     for batch, _, regrets, *_ in examined:
         regret = regrets.max(initial=0.0)
-        if regret > worst.get(batch.n_documents, (0.0,))[0]:
-            worst[batch.n_documents] = regret, batch[int(regrets.argmax())]
+        if regret > worst.get(batch.shape[1], (0.0,))[0]:
+            worst[batch.shape[1]] = regret, batch[int(regrets.argmax())]
     return [distribution for _, distribution in worst.values()]
 
 
@@ -365,7 +364,7 @@ def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) 
     # In the first outcome document 0 has the larger label, in the second outcome document 1.
     labels[:, 0, :2] = -np.sort(-labels[:, 0, :2], axis=1)
     labels[:, 1, :2] = np.sort(labels[:, 1, :2], axis=1)
-    targets = _batch(labels, np.full((n, 2), 0.5)).targets("dcg", dcg).reshape(n, 2, m)
+    targets = _batch(labels, np.full((n, 2), 0.5)).targets("dcg", dcg).values.reshape(n, 2, m)
     for_first, for_second = targets[:, 0, 0] - targets[:, 0, 1], targets[:, 1, 1] - targets[:, 1, 0]
     total = for_first + for_second
     tie = np.divide(for_second, total, out=np.full(n, 0.5), where=total > 0)

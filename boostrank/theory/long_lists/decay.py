@@ -52,7 +52,7 @@ from boostrank.core.discounts import (
     share_kept,
     sums_over_ranks,
 )
-from boostrank.inputs.arrays import Ints
+from boostrank.inputs.arrays import Ints, as_floats
 
 # Number of terms of a sum that are added. The remainder is integrated.
 MAX_SUMMED = 1_000_000
@@ -156,11 +156,11 @@ def decay_power(discount: Discount) -> float:
 
 
 def lengths_of_lists(n: ArrayLike) -> Ints:
-    """Lengths of lists as an array; raise ValueError if they are not integers of at least 1."""
-    lengths = np.asarray(n)
-    if lengths.dtype.kind not in "iu" or lengths.size == 0 or lengths.min() < 1:
-        raise ValueError(f"n must be lengths of lists, integers of at least 1 and below 2^63; got {n!r}")
-    return lengths
+    """Lengths of lists as an array of its shape; raise ValueError if they are not whole numbers of at least 1."""
+    lengths = as_floats(n, "n", keep_shape=True)
+    if lengths.size == 0 or not ((lengths >= 1) & (lengths < 2.0**63) & (lengths % 1 == 0)).all():
+        raise ValueError(f"n must be lengths of lists, whole numbers of at least 1 and below 2^63; got {n!r}")
+    return lengths.astype(np.int64)
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:

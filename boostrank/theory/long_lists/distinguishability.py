@@ -19,8 +19,7 @@ from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
-from boostrank.significance.differences import standardized
-from boostrank.significance.power import ndcg_differences, required_queries
+from boostrank.significance.power import ndcg_differences
 from boostrank.theory.long_lists.decay import lengths_of_lists
 
 if TYPE_CHECKING:
@@ -95,8 +94,6 @@ def distinguishability(
     ks: Iterable[Cutoff] = CUTOFFS,
     gain: Gain = "exp2",
     n_lists: int = 1_000,
-    power: float = 0.8,
-    level: float = 0.05,
     random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
     """Simulate how often NDCG on a single list shows which of two rankers is better, by length of the list.
@@ -117,8 +114,6 @@ def distinguishability(
         As in :class:`boostrank.DCG`.
     n_lists : int, default 1,000
         Number of lists, at least 2. A share p in the result has the standard error ``sqrt(p (1 - p) / n_lists)``.
-    power, level
-        As in :func:`boostrank.significance.required_queries`, for the column `queries`.
     random_state : int, Generator or None, default 0
 
     Returns
@@ -136,7 +131,9 @@ def distinguishability(
         - agreement: probability that the same ranker wins on two independent lists, ``first_wins^2 + second_wins^2``.
         - settled: share of lists on which the same ranker wins at this length and at all greater lengths; NaN at the
           greatest length.
-        - queries: number of lists of this length with which a paired t-test detects the difference.
+
+        :func:`boostrank.significance.required_queries` of ``difference / sd`` is the number of lists with which a
+        paired t-test detects the difference.
 
     Raises
     ------
@@ -162,7 +159,6 @@ def distinguishability(
     3  2^-rank  1000      0.8      NaN
     """
     lengths = np.unique(lengths_of_lists(n))
-    required_queries(1.0, power=power, level=level)
     check_count("n_lists", n_lists, smallest=2)
     chosen, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
     truth = population.better_ranker(gain)
@@ -174,7 +170,7 @@ def distinguishability(
         lists = population.draw(stop - start, int(lengths[-1]), random)
         for row, length in zip(differences, lengths, strict=True):
             row[:, start:stop] = _differences(lists, int(length), dcg, chosen)
-    return _table(differences, lengths, chosen, truth, power, level)
+    return _table(differences, lengths, chosen, truth)
 
 
 def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[DiscountedCutoff]) -> Floats:
@@ -184,9 +180,7 @@ def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[DiscountedCutoff])
     return np.nan_to_num(ndcg_differences(dcg.gains(relevance), first, second, queries, chosen))
 
 
-def _table(
-    differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], truth: int, power: float, level: float
-) -> pd.DataFrame:
+def _table(differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], truth: int) -> pd.DataFrame:
     import pandas as pd
 
     winners = np.sign(differences)
@@ -195,7 +189,6 @@ def _table(
     settled = np.logical_and.accumulate(same[::-1])[::-1].mean(axis=2)
     settled[-1] = np.nan
     first, second = (winners > 0).mean(axis=2), (winners < 0).mean(axis=2)
-    mean, deviation = differences.mean(axis=2), differences.std(axis=2, ddof=1)
     correct = {1: first, -1: second, 0: np.full_like(first, np.nan)}[truth]
     settings = {
         "discount": np.repeat([each.discount_name for each in chosen], len(lengths)),
@@ -203,16 +196,12 @@ def _table(
         "n": np.tile(lengths, len(chosen)),
     }
     statistics = {
-        "difference": mean,
-        "sd": deviation,
+        "difference": differences.mean(axis=2),
+        "sd": differences.std(axis=2, ddof=1),
         "first_wins": first,
         "second_wins": second,
         "correct": correct,
         "agreement": first**2 + second**2,
         "settled": settled,
-        "queries": required_queries(standardized(mean, deviation), power=power, level=level),
     }
-    table = pd.DataFrame(settings)
-    for name, values in statistics.items():
-        table[name] = values.T.ravel()
-    return table
+    return pd.DataFrame({**settings, **{name: values.T.ravel() for name, values in statistics.items()}})

@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.discounts import Cutoff, is_constant, ranks_kept, share_kept
 from boostrank.inputs.arrays import Floats
-from boostrank.theory.long_lists.decay import bounded_sums, decay_power
+from boostrank.theory.long_lists.decay import bounded_sums, decay_power, lengths_of_lists
 from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 
 
@@ -154,7 +154,7 @@ def pseudo_expectation(
     Raises
     ------
     ValueError
-        If a length is not a whole number above 1, if no document has a positive gain, or if a setting is invalid.
+        If a length is not a whole number of at least 1, if no document has a positive gain, or if a setting is invalid.
 
     References
     ----------
@@ -166,9 +166,7 @@ def pseudo_expectation(
     >>> pseudo_expectation(random, [1_000, 100_000]).round(3).tolist()
     [0.588, 0.773]
     """
-    lengths = np.asarray(n, dtype=np.float64)
-    if not (np.isfinite(lengths) & (lengths > 1) & (lengths % 1 == 0)).all():
-        raise ValueError(f"n must be lengths of lists, whole numbers above 1; got {n!r}")
+    lengths = lengths_of_lists(n)
     values = [_by_sum(curve, int(length), k, gain, discount) for length in lengths.ravel()]
     return np.array(values).reshape(lengths.shape)
 

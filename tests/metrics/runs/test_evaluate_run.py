@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from run_definitions import many_random_tables
 
 from boostrank import evaluate_run, get_measure, ndcg_score
+from boostrank.metrics.runs import evaluation
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
@@ -47,6 +49,28 @@ def test_tied_documents_of_several_queries_are_ranked_by_decreasing_id():
         at = ranked.groupby("query_id").nth(position - 1)
         qrels = {query: {document: 1, "z": 1} for query, document in zip(at["query_id"], at["doc_id"], strict=True)}
         assert evaluate_run(qrels, run, "RR") == {"RR": pytest.approx(1 / position, abs=1e-15)}
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 60])
+def test_documents_are_numbered_for_some_queries_at_a_time(n_rows, monkeypatch):
+    """The lines of the queries are mixed, queries share documents, and one of them is in the judgments only."""
+    monkeypatch.setattr(evaluation, "_ROWS_TOGETHER", n_rows)
+    qrels, run = many_random_tables(8)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}).evaluate(run)
+    tables = [
+        pd.DataFrame(
+            [(q, d, n) for q, own in table.items() for d, n in own.items()], columns=["query_id", "doc_id", name]
+        )
+        for table, name in ((qrels, "relevance"), (run, "score"))
+    ]
+    mixed = [table.sample(frac=1.0, random_state=0) for table in tables]
+    for judged, found in (tables, mixed):
+        values = evaluate_run(judged, found, ["AP", "nDCG"], queries="common", per_query=True)
+        expected = [[theirs[query]["map"], theirs[query]["ndcg"]] for query in values.index]
+        np.testing.assert_allclose(values.to_numpy(), expected, rtol=0, atol=1e-12)
+    twice = pd.concat([mixed[1], mixed[1].iloc[[7]]])
+    with pytest.raises(ValueError, match=f"run has the document {mixed[1]['doc_id'].iloc[7]!r} of the query"):
+        evaluate_run(mixed[0], twice, "AP", queries="common")
 
 
 @pytest.mark.parametrize("query", ["301", "302"])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import run_definitions
 from run_definitions import DEFINITIONS, many_random_tables, ranked
+from scipy.special import stdtrit
 
-from boostrank import evaluate_run, get_measure
+from boostrank import compare_runs, evaluate_run, get_measure
 from boostrank.metrics import MEASURES, named_measures
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -124,6 +125,7 @@ def fields_of(name):
 def test_settings_follow_the_definition():
     definitions = {
         get_measure("accuracy", k=8, empty="zero"): lambda *query: run_definitions.accuracy(*query, k=8),
+        get_measure("iprec@0.3", nearest=True): lambda *query: run_definitions.iprec(*query, added=0.5),
         get_measure("setp", relative=True): run_definitions.set_relative_precision,
         get_measure("setf", beta=2): run_definitions.set_f,
         get_measure("numret"): lambda *query: run_definitions.counts(*query)[1],
@@ -137,6 +139,39 @@ def test_settings_follow_the_definition():
     for measure, definition in definitions.items():
         expected = [definition(qrels[query], ranked(run.get(query, {})), 1) for query in found.index]
         np.testing.assert_allclose(found[repr(measure)], np.nan_to_num(expected), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("group", ["official", "all_trec"])
+def test_groups_of_measures_are_those_of_trec_eval(group):
+    qrels, run = many_random_tables(40)
+    means = evaluate_run(qrels, run, group, queries="common")
+    values = evaluate_run(qrels, run, group, queries="common", per_query=True)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {group}).evaluate(run)
+    missing = {"runid", "ndcg", "utility", "binG", "ndcg_rel", "Rndcg", "num_nonrel_judged_ret", "relstring"}
+    assert set(means) == set(theirs[values.index[0]]) - missing | ({"nDCG"} if group == "all_trec" else set())
+    for name, mean in means.items():
+        of_queries = [theirs[query]["ndcg" if name == "nDCG" else name] for query in values.index]
+        if not name.startswith("gm_"):  # trec_eval prints only their means.
+            np.testing.assert_allclose(values[name], of_queries, rtol=0, atol=1e-12, err_msg=name)
+        assert mean == pytest.approx(pytrec_eval.compute_aggregated_measure(name, of_queries), abs=1e-12), name
+
+
+def test_geometric_means_of_groups_and_with_weights():
+    qrels, run = many_random_tables(40)
+    by = {query: query[-1] for query in qrels}
+    table = evaluate_run(qrels, run, ["gm_map", "AP"], queries="judged", by=by).set_index(["metric", "group"])
+    logs = np.log(evaluate_run(qrels, run, "gm_map", queries="judged", per_query=True)["gm_map"].clip(lower=1e-5))
+    for group in ("1", "2", "all queries"):
+        mine = logs[[group in (by[query], "all queries") for query in logs.index]]
+        margin = stdtrit(len(mine) - 1, 0.975) * mine.std() / len(mine) ** 0.5
+        expected = np.exp([mine.mean(), mine.mean() - margin, mine.mean() + margin])
+        np.testing.assert_allclose(table.loc[("gm_map", group), ["mean", "low", "high"]].astype(float), expected)
+    assert table.loc[("gm_map", "1"), "mean"] < table.loc[("AP", "1"), "mean"]
+    weights = {query: 1.0 + (query[-1] == "2") for query in qrels}
+    weighted = evaluate_run(qrels, run, "gm_map", queries="judged", sample_weight=weights)["gm_map"]
+    assert weighted == pytest.approx(np.exp(np.average(logs, weights=[weights[query] for query in logs.index])))
+    with pytest.raises(ValueError, match="gm_map is a geometric mean, and runs are compared by means"):
+        compare_runs(qrels, {"a": run, "b": run}, "gm_map")
 
 
 def test_documents_with_a_negative_relevance_are_unjudged_documents_of_the_pool():

@@ -75,7 +75,8 @@ def test_infinite_scores_rank_and_an_outcome_without_gain_adds_nothing():
 def test_a_batch_has_the_values_of_its_distributions():
     distributions = [each for each in RANDOM if each.n_documents == 3]
     batch = DistributionBatch.of(distributions)
-    assert batch.n_distributions == len(distributions) > 2
+    assert batch.shape == (len(distributions), 3)
+    assert len(distributions) > 2
     for i, distribution in enumerate(distributions):
         np.testing.assert_array_equal(batch[i].labels, distribution.labels)
         np.testing.assert_allclose(batch.bayes_scores()[i], distribution.bayes_scores(), rtol=1e-13)

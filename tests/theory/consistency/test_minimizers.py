@@ -8,7 +8,6 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from oracles import Arc
 
-from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import make_targets
 from boostrank.surrogates import (
@@ -65,13 +64,12 @@ def loss_by_outcome(surrogate, distribution, scores, normalize="dcg", dcg=None):
 @pytest.mark.parametrize("surrogate", WITH_CLOSED_FORM, ids=repr)
 def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
     for m in (2, 5):
-        batch = DistributionBatch.of(some(m, n=4))
-        targets = batch.targets(normalize)
-        if targets.max() > surrogate.target_bounds[1]:
+        targets = DistributionBatch.of(some(m, n=4)).targets(normalize)
+        if targets.values.max() > surrogate.target_bounds[1]:
             continue
-        solution = minimize_numerically(surrogate, batch, targets)
+        solution = minimize_numerically(surrogate, targets)
         assert solution.solved.all()
-        expected = closed_form(surrogate, batch.expect(targets))
+        expected = closed_form(surrogate, targets.mean())
         np.testing.assert_allclose(surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -177,15 +175,6 @@ def test_excess_loss_counts_from_the_infimum_where_no_scores_attain_it():
     assert excess_loss("cosine", certain, [0.0, 0.0]) == pytest.approx(1.0)
 
 
-def test_a_cutoff_and_a_discount_reach_the_targets():
-    distribution = LabelDistribution.random(4, 3, random_state=1)
-    dcg = DCG(k=2, gain="linear", discount="zipf")
-    query = Queries.from_sizes([4])
-    expected = distribution.probabilities @ np.array([make_targets(row, query, dcg) for row in distribution.labels])
-    np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg), expected)
-    np.testing.assert_allclose(minimizer("squared", distribution, dcg=dcg, method="numeric"), expected, atol=1e-8)
-
-
 def test_a_subclass_with_another_potential_does_not_get_its_parents_closed_form():
     steeper = variant(
         Squared,
@@ -245,5 +234,5 @@ def test_bad_input_is_an_error():
         excess_loss("squared", SECTION_3_2_1, [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="has no excess loss: its weights depend on the scores"):
         excess_loss("consistent-lambdarank", SECTION_3_2_1, [1.0, 2.0])
-    with pytest.raises(ValueError, match="scores must be finite"):
+    with pytest.raises(ValueError, match="and finite: use large numbers in place of infinite ones; got"):
         excess_loss("poisson", SECTION_3_2_1, [0.0, -np.inf])

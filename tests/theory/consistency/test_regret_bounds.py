@@ -68,12 +68,12 @@ def distributions(m, n, seed=0):
     ]
 
 
-def some_scores(surrogate, batch, targets, seed=0):
+def some_scores(surrogate, targets, seed=0):
     """Scores near and far from the minimizer, in its order, in reverse, and tied."""
     random = np.random.default_rng(seed)
-    shape = (batch.n_distributions, batch.n_documents)
-    best = closed_form(surrogate, batch.expect(targets))
-    best = batch.expect(targets) if best is None else np.clip(best, -20.0, 20.0)
+    shape = targets.shape
+    best = closed_form(surrogate, targets.mean())
+    best = targets.mean() if best is None else np.clip(best, -20.0, 20.0)
     yield from (size * random.normal(size=shape) for size in (0.1, 1.0, 5.0))
     yield from (best + size * random.normal(size=shape) for size in (1e-3, 0.03, 0.3))
     yield -best
@@ -88,9 +88,9 @@ def test_the_bound_is_never_violated(surrogate):
     for m, dcg in ((2, DCG()), (3, DCG(k=1)), (5, DCG(discount="zipf")), (8, DCG(k=3, gain="linear"))):
         batch = DistributionBatch.of(distributions(m, 20))
         targets = batch.targets("dcg", dcg)
-        least = least_losses(surrogate, batch, targets)
-        for scores in some_scores(surrogate, batch, targets):
-            excess, regret = excess_losses(surrogate, batch, targets, scores, least), batch.ndcg_regret(scores, dcg)
+        least = least_losses(surrogate, targets)
+        for scores in some_scores(surrogate, targets):
+            excess, regret = excess_losses(surrogate, targets, scores, least), batch.ndcg_regret(scores, dcg)
             sharp, paper = (regret_bound(surrogate, excess, m, dcg, sharp=choice) for choice in (True, False))
             # Where the excess is nearly 0, its rounding error is large in relation to it.
             assert (regret <= sharp + ROUNDING).all()
@@ -125,10 +125,10 @@ def test_the_constants_are_those_of_the_excess(surrogate):
     m, ratios = 3, []
     batch = DistributionBatch.of(distributions(m, 100, seed=1))
     targets = batch.targets()
-    expected, query = batch.expect(targets), batch.queries
+    expected, query = targets.mean(), batch.queries
     constant, norm = strong_convexity(surrogate, m)
-    for scores in some_scores(surrogate, batch, targets):
-        excess = excess_losses(surrogate, batch, targets, scores)
+    for scores in some_scores(surrogate, targets):
+        excess = excess_losses(surrogate, targets, scores)
         slopes = surrogate.gradient_hessian(scores.ravel(), expected.ravel(), query)[0].reshape(expected.shape)
         squared = np.linalg.norm(slopes, ord=norm, axis=1) ** 2
         assert (excess >= constant * squared - 1e-9).all()
@@ -184,9 +184,9 @@ def test_the_low_noise_bound_is_never_violated(surrogate):
     for dcg in (DCG(), DCG(k=2)):
         batch = DistributionBatch.of(distributions(m, 50, seed=2))
         targets = batch.targets("dcg", dcg)
-        margins = np.array([ndcg_margin(batch[i], dcg) for i in range(batch.n_distributions)])
-        for scores in some_scores(surrogate, batch, targets):
-            excess, regret = excess_losses(surrogate, batch, targets, scores), batch.ndcg_regret(scores, dcg)
+        margins = np.array([ndcg_margin(batch[i], dcg) for i in range(batch.shape[0])])
+        for scores in some_scores(surrogate, targets):
+            excess, regret = excess_losses(surrogate, targets, scores), batch.ndcg_regret(scores, dcg)
             for _ in range(5):
                 # The weights are the probabilities of the queries in a population.
                 weights = random.dirichlet(np.full(len(margins), 0.1))

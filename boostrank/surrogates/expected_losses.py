@@ -1,4 +1,4 @@
-"""Expected losses of many small queries, and their minimization by Newton's method.
+"""Expected losses over distributions of the targets of one query, and their minimization by Newton's method.
 
 Only the loss and the gradient of a surrogate are used. The Hessian is computed by central
 differences of the gradient, because the diagonal Hessian of a surrogate is not precise enough. Newton steps use the
@@ -9,17 +9,17 @@ large residual there, so that it counts as not solved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats
-from boostrank.surrogates import Surrogate
-from boostrank.theory.consistency.distributions import DistributionBatch
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.surrogates.base import Surrogate
 
 # Largest number of Newton steps, and of halvings of one step.
 MAX_STEPS, MAX_HALVINGS = 200, 40
@@ -35,36 +35,85 @@ MIN_CURVATURE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
+class Distributions:
+    """Discrete distributions of values of the documents of one query, all of the same number of documents.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_outcomes, n_documents)
+        Targets or labels: the outcomes of all distributions, one distribution after the other.
+    probabilities : ndarray, shape (n_outcomes,)
+    outcomes : Segments
+        The outcomes of each distribution.
+    """
+
+    values: Floats
+    probabilities: Floats
+    outcomes: Segments
+
+    @classmethod
+    def concatenate(cls, batches: Sequence[Self]) -> Self:
+        """The distributions of several batches, one batch after the other."""
+        sizes = np.concatenate([batch.outcomes.sizes for batch in batches])
+        values, probabilities = (
+            np.concatenate([getattr(batch, name) for batch in batches]) for name in ("values", "probabilities")
+        )
+        return cls(values, probabilities, Segments.from_sizes(sizes))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of distributions, and of documents of each."""
+        return self.outcomes.n_segments, int(self.values.shape[1])
+
+    def take(self, chosen: NDArray[Any]) -> Self:
+        """Some of the distributions, given by a mask or by increasing indices."""
+        rows = self.outcomes.take(chosen)
+        outcomes = Segments.from_sizes(self.outcomes.sizes[chosen])
+        return replace(self, values=self.values[rows], probabilities=self.probabilities[rows], outcomes=outcomes)
+
+    def expect(self, values: Floats) -> Floats:
+        """Expected values, shape (n_distributions, ...), of values of each outcome, shape (n_outcomes, ...)."""
+        return self.outcomes.sum((self.probabilities * values.T).T)
+
+    def mean(self) -> Floats:
+        """Expected values of the documents, shape (n_distributions, n_documents)."""
+        return self.expect(self.values)
+
+    def within_bounds(self, surrogate: Surrogate) -> Bools:
+        """Which distributions have only targets within the surrogate's bounds, shape (n_distributions,)."""
+        return self.outcomes.min(np.all(surrogate.within_bounds(self.values), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
 class ExpectedLoss:
     """The expected surrogate loss of each distribution, a function of scores of shape (n_distributions, n_documents).
 
-    The loss is evaluated at every outcome, so that it need not be linear in the targets. `targets` has one row for each
-    outcome, shape (n_outcomes, n_documents). `weights_at` are the scores to which the weights of a reweighted surrogate
-    belong, shape (n_distributions, n_documents); None means those at which the loss is evaluated.
+    The loss is evaluated at every outcome, so that it need not be linear in the targets. `weights_at` are the scores to
+    which the weights of a reweighted surrogate belong, shape (n_distributions, n_documents); None means those at which
+    the loss is evaluated.
     """
 
     surrogate: Surrogate
-    distributions: DistributionBatch
-    targets: Floats
+    targets: Distributions
     weights_at: Floats | None = None
 
     def __call__(self, scores: Floats) -> Floats:
         """Expected loss, shape (n_distributions,); infinity replaces NaN."""
         with np.errstate(all="ignore"):
             losses = self._fixed.loss(*self._arguments(scores))
-        expected = self.distributions.expect(losses)
+        expected = self.targets.expect(losses)
         return np.where(np.isnan(expected), np.inf, expected)
 
     def gradient(self, scores: Floats) -> Floats:
         """Gradient of the expected loss, shape (n_distributions, n_documents)."""
-        return self.distributions.expect(self._gradients(scores))
+        return self.targets.expect(self._gradients(scores))
 
     def unit(self) -> Floats:
         """Unit of residuals, shape (n_distributions,): the expected length of the gradient at random scores."""
-        shape = (self.distributions.n_distributions, self.distributions.n_documents)
+        shape = self.targets.shape
         # At equal scores the gradient may be 0.
         scores = np.broadcast_to(np.random.default_rng(0).normal(size=shape[1]), shape)
-        sizes = self.distributions.expect(np.linalg.norm(self._gradients(scores), axis=1))
+        sizes = self.targets.expect(np.linalg.norm(self._gradients(scores), axis=1))
         return np.where(sizes > 0, sizes, 1.0)
 
     def hessian(self, scores: Floats) -> Floats:
@@ -82,7 +131,7 @@ class ExpectedLoss:
         """The expected loss with the weights that belong to these scores, or itself if it is not reweighted."""
         if not self.surrogate.reweighted:
             return self
-        return ExpectedLoss(self.surrogate, self.distributions, self.targets, scores)
+        return replace(self, weights_at=scores)
 
     def residuals(self, scores: Floats) -> Floats:
         """Residuals of scores as :class:`Solution` defines them, shape (n_distributions,); infinity replaces NaN."""
@@ -93,36 +142,34 @@ class ExpectedLoss:
         """The expected loss of some of the distributions, given by a mask."""
         if chosen.all():
             return self
-        rows = self.distributions.outcomes.take(chosen)
         weights_at = None if self.weights_at is None else self.weights_at[chosen]
-        return ExpectedLoss(self.surrogate, self.distributions.take(chosen), self.targets[rows], weights_at)
+        return ExpectedLoss(self.surrogate, self.targets.take(chosen), weights_at)
 
     def _repeated(self, n_copies: int) -> ExpectedLoss:
         """The expected loss of that many copies of all distributions, one copy after the other."""
         weights_at = None if self.weights_at is None else np.tile(self.weights_at, (n_copies, 1))
-        copies = DistributionBatch.concatenate([self.distributions] * n_copies)
-        return ExpectedLoss(self.surrogate, copies, np.tile(self.targets, (n_copies, 1)), weights_at)
+        return ExpectedLoss(self.surrogate, Distributions.concatenate([self.targets] * n_copies), weights_at)
 
     def _gradients(self, scores: Floats) -> Floats:
         """Gradient of the loss of every outcome, shape (n_outcomes, n_documents)."""
         with np.errstate(all="ignore"):
-            return self._fixed.gradient_hessian(*self._arguments(scores))[0].reshape(self.targets.shape)
+            return self._fixed.gradient_hessian(*self._arguments(scores))[0].reshape(self.targets.values.shape)
 
     def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
-        per_outcome = np.repeat(scores, self.distributions.outcomes.sizes, axis=0)
-        return per_outcome.ravel(), self.targets.ravel(), self._queries
+        per_outcome = np.repeat(scores, self.targets.outcomes.sizes, axis=0)
+        return per_outcome.ravel(), self.targets.values.ravel(), self._queries
 
     @cached_property
     def _fixed(self) -> Surrogate:
         if self.weights_at is None:
             return self.surrogate
-        per_outcome = np.repeat(self.weights_at, self.distributions.outcomes.sizes, axis=0)
+        per_outcome = np.repeat(self.weights_at, self.targets.outcomes.sizes, axis=0)
         return self.surrogate.at(per_outcome.ravel(), self._queries)
 
     @cached_property
     def _queries(self) -> Segments:
         # Every outcome is a query.
-        return Segments.from_sizes(np.full(len(self.targets), self.targets.shape[1]))
+        return Segments.from_sizes(np.full(len(self.targets.values), self.targets.shape[1]))
 
 
 class Solution(NamedTuple):
