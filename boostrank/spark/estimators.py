@@ -90,9 +90,8 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
             number = xxhash64(col(qid), lit(int(random_state.randint(2**31 - 1))))
             is_validation = pmod(number, lit(N_BUCKETS)) < int(fraction * N_BUCKETS)
         rows = rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
-        is_array = isinstance(features_col, str)
-        width, names = (_count_features(rows), None) if is_array else (len(features_col), features_col)
-        features.learn(pd.DataFrame(np.zeros((1, width)), columns=names))
+        names = None if isinstance(features_col, str) else features_col
+        features.learn(pd.DataFrame([row.features for row in rows.select("features").take(1)], columns=names))
         cluster = specify(settings, features, random_state, FitOptions())
 
         def train(specification: ClusterSpecification, on_all: bool) -> Trained:
@@ -155,14 +154,6 @@ class _ModelReader(DefaultParamsReader[Any]):
             file.write_text(metadata["model"], encoding="utf-8")
             model.ranker = model.local_ranker().load_model(file)
         return model
-
-
-def _count_features(rows: DataFrame) -> int:
-    """Number of features in the column of arrays of the first row."""
-    first = rows.select("features").first()
-    if first is None or first[0] is None:
-        raise ValueError("features_col must have an array of numbers in each row, and there must be rows")
-    return len(first[0])
 
 
 class LightGBMRankerModel(SparkRankerModel):

@@ -23,10 +23,12 @@ from pyspark.sql.functions import array, col
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from boostrank.backends.base import Trained
-from boostrank.distributed.collective import CONSEQUENCES, ERROR_SECONDS, StoppedError
+from boostrank.distributed.collective import CONSEQUENCES, StoppedError
 from boostrank.distributed.fitting import check_n_documents
 from boostrank.distributed.training import ClusterSpecification, Selection, train_together
 
+#: Once a worker has lost the others, Spark gets this many seconds to find the cause.
+CAUSE_SECONDS = 2.0
 #: How Spark names the task of a worker that failed, and the last line of a traceback.
 _FAILED_TASK = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully")
 _LAST_LINE = re.compile(r"^(?!org\.)[\w.]*(?:Error|Exception): .*$", re.MULTILINE)
@@ -128,7 +130,7 @@ def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any) 
     except (TypeError, ValueError, RuntimeError) as error:
         if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
             # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
-            time.sleep(ERROR_SECONDS)
+            time.sleep(CAUSE_SECONDS)
             raise
         result = error
     yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
