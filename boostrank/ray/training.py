@@ -136,13 +136,8 @@ def train(
 
     Notes
     -----
-<<<<<<< HEAD
-    ``ray.train.xgboost.XGBoostTrainer`` also trains with :func:`boostrank.xgboost_objective`, but there each worker scales
-    its gradients by its own data, without an error: queries of different workers then have different weights.
-=======
     ``ray.train.xgboost.XGBoostTrainer`` also trains with :func:`boostrank.xgboost_objective`, but there each worker
     scales its gradients by its own data, without an error: queries of different workers then have different weights.
->>>>>>> dist
 
     Ray waits until the cluster has the resources of all workers. Models of two calls are the same only if the rows come
     in the same sequence: set ``ray.data.DataContext.get_current().execution_options.preserve_order = True`` before.
