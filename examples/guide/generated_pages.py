@@ -57,6 +57,8 @@ def public_names():
             short.setdefault(full, getattr(module, name))
     names["boostrank.dask"] = {name: f"boostrank.dask.{name}" for name in ("LightGBMRanker", "XGBoostRanker")}
     names["boostrank.ray"] = {"train": "boostrank.ray.train"}
+    public = ("LightGBMRanker", "LightGBMRankerModel", "MeasureEvaluator", "XGBoostRanker", "XGBoostRankerModel")
+    names["boostrank.spark"] = {name: f"boostrank.spark.{name}" for name in public}
     return names
 
 
@@ -76,7 +78,7 @@ def title_of(docstring):
 
 #: The packages of the API reference, what users need first at the beginning.
 PACKAGES = "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
-PACKAGES += "preferences dask ray displays theory"
+PACKAGES += "preferences dask ray spark displays theory"
 
 
 def api_pages():
