@@ -5,6 +5,7 @@ import html
 import importlib.util
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
