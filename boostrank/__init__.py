@@ -30,7 +30,8 @@ that share a line do not import each other. A test reads this list and checks it
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
     distributed              training on several workers, whatever engine starts them
-    displays, dask, ray, spark  pictures with matplotlib; rankers on clusters
+    displays                 pictures with matplotlib
+    dask, ray, spark         rankers on the workers of clusters
     comparison               comparison of rankers and of runs by paired tests over queries
     cli                      the command line
 """

@@ -132,7 +132,7 @@ def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
     assert broken_links(site, pages) == []
     names = [page for page in pages if "/names/" in page]
     # All pages of names are made alike.
-    measured = [page for page in pages if page not in names] + names[::10]
+    measured = [page for page in pages if page not in names] + names[::30]
     script = MEASURE.replace("PAGES", json.dumps(measured)).replace("WIDTHS", json.dumps(list(WIDTHS.values())))
     (site / "measure.html").write_text(script, encoding="utf-8")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
