@@ -200,7 +200,7 @@ class LightGBMRanker(SparkRanker):
     prediction_col : str, default "prediction"
         Column of scores that `transform` of the model adds.
     num_workers : int, default 1
-        Number of tasks that train. Spark must have room for all of them at once, and waits for it.
+        Number of tasks that train. Spark starts them at once, and waits until so many slots are free.
 
     Raises
     ------
