@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -235,19 +234,6 @@ def test_the_evaluator_is_the_measure_of_all_queries(rows, frame):
         assert bs.MeasureEvaluator(name, prediction_col="score").evaluate(scored) == pytest.approx(expected)
     with pytest.raises(ValueError, match="undefined for all queries"):
         bs.MeasureEvaluator(prediction_col="score").evaluate(scored.filter("qid < 0"))
-
-
-def test_the_code_of_the_guide_runs(rows, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    # Spark has another working folder.
-    folder = str(tmp_path / "train")
-    rows.filter("qid < 30").select("features", "label", "qid").write.parquet(folder)
-    guide = Path(__file__).parents[2] / "examples" / "guide" / "large_data.md"
-    (code,) = re.findall(r"```py\n(.*?)```", guide.read_text(encoding="utf-8").partition("### Spark")[2], re.DOTALL)
-    names = {}
-    exec(code.replace('"train"', repr(folder)), names)
-    assert names["scored"].columns[-1] == "prediction"
-    assert len(names["search"].avgMetrics) == 2
 
 
 def test_workers_have_addresses_that_others_can_reach():
