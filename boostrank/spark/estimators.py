@@ -195,8 +195,9 @@ class LightGBMRanker(SparkRanker):
     weight_col : str, optional
         Column of weights of documents, which are relative.
     validation_indicator_col : str, optional
-        Column that is true for the rows of queries to validate on, as for ``xgboost.spark``; their weights do not
-        count. They are evaluated over all workers in every round, and decide on early stopping.
+        Column that is true for the rows of queries to validate on, as for ``xgboost.spark``; null counts as false,
+        and their weights do not count. They are evaluated over all workers in every round, and decide on early
+        stopping.
     prediction_col : str, default "prediction"
         Column of scores that `transform` of the model adds.
     num_workers : int, default 1
