@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -41,12 +42,16 @@ def spark():
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
             pytest.skip("there is no Java, which Spark needs")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
+        # The virtual machine lives for a minute: its second compiler does not pay.
+        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         settings = {
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.driver.host": "127.0.0.1",
             "spark.sql.shuffle.partitions": "2",
             "spark.log.level": "OFF",
+            "spark.python.daemon.module": "warm_daemon",
+            "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
         }
         session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
         # Workers cannot import this module.
