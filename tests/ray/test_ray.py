@@ -99,7 +99,7 @@ def test_the_model_is_that_of_one_process(frame):
     np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-5, atol=1e-6)
     assert len(np.unique(found.predict(X))) > 20
     # The line of the documentation.
-    scores = dataset_of(training).map_batches(
+    scores = dataset_of(training, 1).map_batches(
         lambda rows: {"score": found.predict(rows[found.feature_names_in_])}, batch_format="pandas"
     )
     np.testing.assert_array_equal(scores.to_pandas()["score"], found.predict(X))
