@@ -3,17 +3,19 @@
 python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--documents 20000] [--rounds 10] [--output FOLDER]
 
 Weak scaling: every worker has the same number of documents (136 float32 features, 120 documents a query), and one
-thread. Trees are those of each library's defaults: 31 leaves (LightGBM), depth 6 (XGBoost). Workers are processes of
-this machine, which may have fewer cores than workers, so that seconds would say nothing: the table has the CPU time of
-each worker in a round, and the bytes that it sends and receives. Bytes are those that the operating system counts for
-the connections of the training (TCP_INFO of Linux), without those of Dask's own processes. Our part in them is counted
-where boostrank calls XGBoost's collective. Values are medians over rounds, in the mean over workers.
+thread. Trees are those of our defaults, 20 leaves that grow by the largest gain, and those of XGBoost's own defaults,
+which grow by levels to depth 6. Workers are processes of this machine, which may have fewer cores than workers, so that
+seconds would say nothing: the table has the CPU time of each worker in a round, and the bytes that it sends and
+receives. Bytes are those that the operating system counts for the connections of the training (TCP_INFO of Linux),
+without those of Dask's own processes. Our part in them is counted where boostrank calls XGBoost's collective. Values
+are medians over rounds, in the mean over workers.
 
 The model of a round: CPU time for each document x documents / threads + bytes / bandwidth + messages in a row x
 latency. CPU time for each document is measured with one worker, from two numbers of documents. Bytes are those of the
 histograms, features x bins x 16 for each node whose histogram is built. LightGBM's reduce-scatter sends each histogram
 once, in log2(workers) messages, and then as many for the best split; XGBoost's ring allreduce sends the histograms of
-a level of the tree twice, in 2 (workers - 1) messages. The table has the bytes of the model beside those measured.
+a split, or of a level of the tree that grows by levels, twice, in 2 (workers - 1) messages. The table has the bytes of
+the model beside those measured; `network_latency.py` measures the messages.
 """
 
 import logging
@@ -23,6 +25,7 @@ import struct
 import time
 import warnings
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -34,11 +37,17 @@ from workloads import N_DOCUMENTS, N_FEATURES
 import boostrank.dask as bd
 from boostrank.surrogates import Power
 
-RANKERS = {"lightgbm": bd.LightGBMRanker, "xgboost": bd.XGBoostRanker}
-#: Trees of each library: histograms that are built for one, levels of synchronization, and bins of a feature.
-HISTOGRAMS = {"lightgbm": 30, "xgboost": 32}
-LEVELS = {"lightgbm": 30, "xgboost": 6}
-BINS = {"lightgbm": 255, "xgboost": 256}
+#: XGBoost's trees that grow by levels.
+BY_LEVELS = {"grow_policy": "depthwise", "max_depth": 6, "max_leaves": 0}
+RANKERS = {
+    "lightgbm": bd.LightGBMRanker,
+    "xgboost": bd.XGBoostRanker,
+    "xgboost by levels": partial(bd.XGBoostRanker, **BY_LEVELS),
+}
+#: Trees: histograms that are built for one, how often the workers synchronize, and bins of a feature.
+HISTOGRAMS = {"lightgbm": 20, "xgboost": 20, "xgboost by levels": 32}
+SYNCHRONIZATIONS = {"lightgbm": 20, "xgboost": 20, "xgboost by levels": 6}
+BINS = {"lightgbm": 255, "xgboost": 256, "xgboost by levels": 256}
 #: Bytes of one bin: the sums of gradients and of Hessians in float64.
 BYTES_PER_BIN = 16
 #: The model: Ethernet of 10 Gbit/s, the time that one message takes, threads, workers and documents of each.
@@ -164,7 +173,7 @@ def model_bytes(library, n_workers):
 def model_messages(library, n_workers):
     """Messages of a round that wait for each other, by the model."""
     each = 2 * np.ceil(np.log2(n_workers)) if library == "lightgbm" else 2 * (n_workers - 1)
-    return LEVELS[library] * each
+    return SYNCHRONIZATIONS[library] * each
 
 
 def model_rows(library, cpu_ns):
