@@ -136,7 +136,7 @@ def work(library, rank, n_workers, documents, rounds):
     cluster = specify(settings, features, settings.random_state(), FitOptions())
     selections = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))]
     place = {"rank": rank, "n_workers": n_workers, "host": address(rank)}
-    trained = train_together(cluster, selections, [], exchange, **place, n_threads=1)
+    trained = train_together(cluster, lambda: [selections], exchange, **place, n_threads=1)
     exchange(json.dumps(float(np.median(np.diff(loss.times)[WARM_UP:]))))
     exchange(json.dumps(0 if trained is None else n_splits(trained.booster) / rounds))
 

@@ -33,7 +33,9 @@ ONE_MACHINE_ONLY = {
 TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 
 
-def checked_settings(local: BoostedRanker, eval_set: Any, early_stopping_metric: str | None = None) -> Settings:
+def checked_settings(
+    local: BoostedRanker, eval_set: Any, early_stopping_metric: str | None = None, *, name: str = "eval_set"
+) -> Settings:
     """The settings of a local ranker that is to be trained by several workers.
 
     Parameters
@@ -42,6 +44,8 @@ def checked_settings(local: BoostedRanker, eval_set: Any, early_stopping_metric:
     eval_set : list, dict or None
         Validation sets. It is only checked whether there are any, where parameters need them.
     early_stopping_metric : str, optional
+    name : str, default "eval_set"
+        Name of the argument that has the validation sets.
 
     Raises
     ------
@@ -49,7 +53,7 @@ def checked_settings(local: BoostedRanker, eval_set: Any, early_stopping_metric:
         For settings that are invalid, or that are not possible on a cluster.
     """
     settings = local._settings()
-    settings.check_validation(eval_set, early_stopping_metric)
+    settings.check_validation(eval_set, early_stopping_metric, name)
     problem = ""
     if settings.uses_folds:
         problem = (

@@ -163,8 +163,7 @@ class Worker:
 
 def train_together(
     cluster: ClusterSpecification,
-    selections: list[Selection],
-    validation: list[list[Selection]],
+    read: Callable[[], list[list[Selection]]],
     exchange: Callable[[str], Sequence[str]],
     *,
     rank: int,
@@ -179,8 +178,10 @@ def train_together(
 
     Parameters
     ----------
-    cluster, selections, validation, rank, n_workers, host
+    cluster, rank, n_workers, host
         As in :class:`Worker`.
+    read : callable
+        Gives the rows to train on, and those of each validation set, as in :class:`Worker`.
     exchange : callable
         Gives a text of this worker to all workers, and returns those of all, by rank. It is called once.
     n_threads, is_cancelled
@@ -199,6 +200,7 @@ def train_together(
     """
     failure: Exception | None = None
     try:
+        selections, *validation = read()
         worker = Worker(cluster, selections, validation, rank, n_workers, host)
         own: Any = worker.addresses
     except Exception as error:

@@ -275,8 +275,11 @@ class Settings:
         """Gain, discount and cutoff."""
         return DCG(self.values["k"], self.values["gain"], self.values["discount"])
 
-    def check_validation(self, eval_set: Any, early_stopping_metric: str | None) -> None:
-        """Raise ValueError for settings that contradict each other or these arguments, or that have no effect."""
+    def check_validation(self, eval_set: Any, early_stopping_metric: str | None, name: str = "eval_set") -> None:
+        """Raise ValueError for settings that contradict each other or these arguments, or that have no effect.
+
+        `name` is that of the argument that has the validation sets.
+        """
         if not isinstance(eval_set, (Mapping, list, tuple, NoneType)):
             raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
         values, has_eval_set = self.values, bool(eval_set)
@@ -292,11 +295,11 @@ class Settings:
                 "training query is held out by one of the folds"
             )
         if has_eval_set and fraction is not None:
-            raise ValueError("give either eval_set or validation_fraction, not both")
+            raise ValueError(f"give either {name} or validation_fraction, not both")
         if patience is not None and not (has_eval_set or fraction is not None or self.chooses_rounds):
             raise ValueError(
-                "early_stopping_rounds needs validation queries: give eval_set or validation_fraction, or set "
-                "n_estimators='auto', with which folds of the training queries decide"
+                f"early_stopping_rounds needs validation queries: give {name} or validation_fraction, or, on one "
+                "machine, set n_estimators='auto', with which folds of the training queries decide"
             )
         if early_stopping_metric is not None and patience is None and not self.uses_folds:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
@@ -24,7 +25,7 @@ from boostrank.inputs.checks import check_count
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions
-from boostrank.spark.training import column, feature_arrays, rows_to_train, train_on_workers, with_names
+from boostrank.spark import training
 
 #: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``.
 OF_SPARK: Mapping[str, Any] = {
@@ -81,25 +82,28 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
         features_col, label, qid, weight, indicator, _, n_workers = map(self.getOrDefault, OF_SPARK)
         check_count("num_workers", n_workers, 1)
+        training.check_slots(dataset.sparkSession, n_workers)
         local = self.local_ranker()
-        settings = checked_settings(local, None if indicator is None else [indicator])
+        watched = None if indicator is None else [indicator]
+        settings = checked_settings(local, watched, name="validation_indicator_col")
         features, random_state = TrainingFeatures(), settings.random_state()
-        is_validation, fraction = (
-            None if indicator is None else column(indicator),
-            settings.values["validation_fraction"],
-        )
+        is_validation = None if indicator is None else training.indicator_column(dataset, indicator)
+        fraction = settings.values["validation_fraction"]
         if fraction is not None:
             # The same queries with any number of workers.
-            number = xxhash64(column(qid), lit(int(random_state.randint(2**31 - 1))))
+            number = xxhash64(training.id_column(dataset, qid), lit(int(random_state.randint(2**31 - 1))))
             is_validation = pmod(number, lit(N_BUCKETS)) < int(fraction * N_BUCKETS)
-        rows = rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
+        rows = training.rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
         names = None if isinstance(features_col, str) else features_col
-        features.learn(pd.DataFrame([row.features for row in rows.select("features").take(1)], columns=names))
+        first = rows.select("features").first()
+        if first is None or first.features is None:
+            raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
+        features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
         cluster = specify(settings, features, random_state, FitOptions())
 
         def train(specification: ClusterSpecification, on_all: bool) -> Trained:
             chosen = rows.drop("is_validation") if on_all else rows
-            return train_on_workers(chosen, specification, features, n_workers)
+            return training.train_on_workers(chosen, specification, features, n_workers)
 
         fit_local(local, cluster, features, train, settings.values["refit"])
         model = self._copyValues(self._model_class())
@@ -125,9 +129,9 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
 
         @pandas_udf("double")
         def predict(arrays: pd.Series) -> pd.Series:
-            return pd.Series(ranker.predict(with_names(np.stack(arrays.tolist()), ranker)))
+            return pd.Series(ranker.predict(training.feature_matrix(pa.array(arrays, pa.list_(pa.float64())), ranker)))
 
-        features = feature_arrays(dataset, self.getOrDefault("features_col"))
+        features = training.feature_arrays(dataset, self.getOrDefault("features_col"))
         return dataset.withColumn(self.getOrDefault("prediction_col"), predict(features))
 
     def write(self) -> _ModelWriter:
@@ -186,22 +190,25 @@ class LightGBMRanker(SparkRanker):
     ----------
     objective, k, gain, n_estimators, **native
         All parameters of :class:`boostrank.LightGBMRanker`. `n_jobs` is the number of threads of each worker; None
-        means ``spark.task.cpus``. With `validation_fraction`, the queries with certain hashes are held out.
+        means ``spark.task.cpus``. With `validation_fraction`, the queries with certain hashes are held out. Each worker
+        calls its own copy of `callbacks`, so that what they record or print stays there.
     features_col : str or list of str, default "features"
         A column of vectors (``VectorAssembler``) or arrays, or the names of columns of numbers. NaN and null are
-        missing values.
+        missing values; a vector or an array is never null as a whole.
     label_col, qid_col : str, default "label" and "qid"
         Columns of relevance labels, and of query ids, which are integers or strings.
     weight_col : str, optional
         Column of weights of documents, which are relative.
     validation_indicator_col : str, optional
-        Column that is true for the rows of queries to validate on, as for ``xgboost.spark``; null counts as false,
-        and their weights do not count. They are evaluated over all workers in every round, and decide on early
-        stopping.
+        Column of bool, or 0 and 1, that is true for the rows of queries to validate on, as for ``xgboost.spark``; null
+        counts as false, and their weights do not count. They are evaluated over all workers in every round, and decide
+        on early stopping.
     prediction_col : str, default "prediction"
         Column of scores that `transform` of the model adds.
     num_workers : int, default 1
-        Number of tasks that train. Spark starts them at once, and waits until so many slots are free.
+        Number of tasks that train. Spark starts them at once, and waits until so many slots are free; a slot has
+        ``spark.task.cpus`` threads of an executor. A local session never gets more slots, so that there more workers
+        are an error.
 
     Raises
     ------

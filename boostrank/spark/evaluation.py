@@ -13,7 +13,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
 from boostrank.metrics import Measure, get_measure
-from boostrank.spark.training import column
+from boostrank.spark.training import column, id_column
 
 
 class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[Any]):
@@ -36,8 +36,8 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
 
     Raises
     ------
-    ValueError
-        From `evaluate`, if the measure is undefined for all queries.
+    TypeError, ValueError
+        From `evaluate`: if query ids are neither integers nor strings, or the measure is undefined for all queries.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
 
     def _evaluate(self, dataset: DataFrame) -> float:
         measure = get_measure(self.getOrDefault("measure"))
-        names = ("label_col", "prediction_col", "qid_col")
-        label, prediction, qid = (column(self.getOrDefault(name)) for name in names)
-        columns = label.cast("double").alias("label"), prediction.cast("double").alias("score"), qid.alias("qid")
+        label, score = (column(self.getOrDefault(name)).cast("double") for name in ("label_col", "prediction_col"))
+        qid = id_column(dataset, self.getOrDefault("qid_col"))
+        columns = label.alias("label"), score.alias("score"), qid.alias("qid")
 
         def sums(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
             present = [frame for frame in frames if len(frame)]

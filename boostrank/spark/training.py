@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark import BarrierTaskContext
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import array, col, xxhash64
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import array, col, explode, xxhash64
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from boostrank.backends.base import Trained
+from boostrank.core.weights import check_weights
 from boostrank.distributed.collective import CONSEQUENCES, StoppedError
 from boostrank.distributed.fitting import check_n_documents
 from boostrank.distributed.training import ClusterSpecification, Selection, train_together
@@ -32,6 +33,25 @@ CAUSE_SECONDS = 2.0
 #: How Spark names the task of a worker that failed, and the last line of a traceback.
 _FAILED_TASK = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully")
 _LAST_LINE = re.compile(r"^(?!org\.)[\w.]*(?:Error|Exception): .*$", re.MULTILINE)
+#: The master of a session on this machine alone, with its number of threads; "*" stands for all processors.
+_LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*).*\])?")
+_NUMBERS = (NumericType, BooleanType)
+
+
+def check_slots(session: SparkSession, n_workers: int) -> None:
+    """Raise ValueError for more workers than slots in a session on one machine, which never gets more.
+
+    Spark would wait for ten minutes before it gives up. A cluster may get more slots while Spark waits.
+    """
+    if (local := _LOCAL_MASTER.fullmatch(session.conf.get("spark.master", ""))) is None:
+        return
+    n_threads = (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+    n_slots = n_threads // int(session.conf.get("spark.task.cpus", "1"))
+    if n_workers > n_slots:
+        raise ValueError(
+            f"num_workers={n_workers} is more than the {n_slots} tasks that a session with the master {local[0]!r} "
+            f"runs at once: use fewer workers, or make it by SparkSession.builder.master('local[{n_workers}]')"
+        )
 
 
 def feature_arrays(dataset: DataFrame, features: str | Sequence[str]) -> Column:
@@ -50,17 +70,31 @@ def feature_arrays(dataset: DataFrame, features: str | Sequence[str]) -> Column:
     """
     if isinstance(features, str):
         expected = "a column of vectors or arrays of numbers; give the names of columns of numbers as a list"
-        kind = _type_of(dataset, features, (VectorUDT, ArrayType), expected)
-        found = column(features)
-        return vector_to_array(found) if isinstance(kind, VectorUDT) else found.cast("array<double>")
+        found, kind = column(features), _type_of(dataset, features, (VectorUDT, ArrayType), expected)
+        if isinstance(kind, VectorUDT):
+            return vector_to_array(found)
+        _type_of(dataset.select(explode(found).alias(features)), features, _NUMBERS, expected)
+        return found.cast("array<double>")
     for name in features:
-        _type_of(dataset, name, (NumericType, BooleanType), "a number: encode it, for example by StringIndexer")
+        _type_of(dataset, name, _NUMBERS, "a number: encode it, for example by StringIndexer")
     return array(*(column(name).cast("double") for name in features))
 
 
 def column(name: str) -> Column:
     """The column of this name, which may have dots: without quotes, Spark takes what follows for a field."""
     return col("`{}`".format(name.replace("`", "``")))
+
+
+def id_column(dataset: DataFrame, name: str) -> Column:
+    """The column of query ids; a TypeError for other types than integers and strings."""
+    _type_of(dataset, name, (IntegralType, StringType), "of integers or strings, because it has the query ids")
+    return column(name)
+
+
+def indicator_column(dataset: DataFrame, name: str) -> Column:
+    """The column that is true for the rows to validate on; a TypeError for other types than bool and integers."""
+    _type_of(dataset, name, (BooleanType, IntegralType), "bool, or 0 and 1, because it is validation_indicator_col")
+    return column(name).cast("boolean")
 
 
 def rows_to_train(
@@ -71,14 +105,14 @@ def rows_to_train(
     `numbers` are the columns of labels and weights by their new names; None stands for no column. `is_validation` is
     a condition, or None where there are no rows to validate on.
     """
-    _type_of(dataset, qid, (IntegralType, StringType), "of integers or strings, because it has the query ids")
     given = {new: name for new, name in numbers.items() if name is not None}
     for name in given.values():
-        _type_of(dataset, name, (NumericType, BooleanType), "of numbers, because it has the labels or weights")
+        _type_of(dataset, name, _NUMBERS, "of numbers, because it has the labels or weights")
     columns = [column(name).cast("double").alias(new) for new, name in given.items()]
     if is_validation is not None:
-        columns.append(is_validation.cast("boolean").eqNullSafe(True).alias("is_validation"))
-    return dataset.select(feature_arrays(dataset, features).alias("features"), column(qid).alias("qid"), *columns)
+        columns.append(is_validation.eqNullSafe(True).alias("is_validation"))
+    arrays, ids = feature_arrays(dataset, features), id_column(dataset, qid)
+    return dataset.select(arrays.alias("features"), ids.alias("qid"), *columns)
 
 
 def _type_of(dataset: DataFrame, name: str, types: tuple[type, ...], expected: str) -> Any:
@@ -89,8 +123,12 @@ def _type_of(dataset: DataFrame, name: str, types: tuple[type, ...], expected: s
     return kind
 
 
-def with_names(X: NDArray[Any], known: Any) -> Any:
-    """Features with the names that a ranker or its training features have, if they have any."""
+def feature_matrix(arrays: Any, known: Any) -> Any:
+    """The features in an Arrow array of arrays, with the names that a ranker or its training features have, if any."""
+    n_features = known.n_features_in_
+    if not pc.all(pc.equal(pc.fill_null(pc.list_value_length(arrays), -1), n_features)).as_py():
+        raise ValueError(f"each row of features_col must have {n_features} numbers as in the training, and not be null")
+    X = pc.list_flatten(arrays).to_numpy(zero_copy_only=False).reshape(-1, n_features)
     names = getattr(known, "feature_names_in_", None)
     return X if names is None else pd.DataFrame(X, columns=names)
 
@@ -135,9 +173,13 @@ def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any) 
         parts = [table.filter(pc.equal(table["is_validation"], value)) for value in (False, True)]
         is_cut = pc.any(pc.is_in(parts[0]["qid"], pc.unique(parts[1]["qid"]))).as_py()
         n_held_out = len(parts[1])
-    selections = [_select(part, features) for part in parts]
+
+    def read() -> list[list[Selection]]:
+        # The weights of rows to validate on do not count.
+        return [_select(parts[0], features, "weight"), *(_select(part, features) for part in parts[1:])]
+
     try:
-        result: Any = _train(cluster, selections, [sum(map(len, present)), is_cut, n_held_out])
+        result: Any = _train(cluster, read, [sum(map(len, present)), is_cut, n_held_out])
     except (TypeError, ValueError, RuntimeError) as error:
         if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
             # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
@@ -147,33 +189,36 @@ def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any) 
     yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
 
 
-def _select(table: Any, features: Any) -> list[Selection]:
-    """Rows of a table of Arrow as the workers of all engines take them."""
+def _select(table: Any, features: Any, weight: str | None = None) -> list[Selection]:
+    """Rows of a table of Arrow as the workers of all engines take them, with the column `weight` if there is one."""
     if not table:
         return []
-    arrays, n_features = table["features"], features.n_features_in_
-    if not pc.all(pc.equal(pc.fill_null(pc.list_value_length(arrays), -1), n_features)).as_py():
-        raise ValueError(f"each row of features_col must have {n_features} numbers, as the first row")
-    X = with_names(pc.list_flatten(arrays).to_numpy().reshape(-1, n_features), features)
     qid = table["qid"].to_pandas().to_numpy()
-    columns = [table[name].to_numpy() for name in ("label", "weight") if name in table.column_names]
-    return [((X, columns[0], qid, *columns[1:]), np.ones(len(pd.unique(qid)), dtype=bool))]
+    rows = [feature_matrix(table["features"], features), table["label"].to_numpy(), qid]
+    if weight in table.column_names:
+        rows.append(table[weight].to_numpy())
+        # All weights of one worker may be 0.
+        if rows[-1].any():
+            check_weights(rows[-1])
+    return [(rows, np.ones(len(pd.unique(qid)), dtype=bool))]
 
 
-def _train(cluster: ClusterSpecification, selections: list[list[Selection]], own: list[Any]) -> Trained | None:
+def _train(cluster: ClusterSpecification, read: Callable[[], list[list[Selection]]], own: list[Any]) -> Trained | None:
     """Train together with the other workers that have queries.
 
-    `own` are the number of rows of this worker, whether a query has both rows to train and to validate on, and the
-    number of rows to validate on; None where none are wanted, or there are no rows at all.
+    `read` gives the rows to train on, and those to validate on if there are any. `own` are the number of rows of this
+    worker, whether a query has both rows to train and to validate on, and the number of rows to validate on; None where
+    none are wanted, or there are no rows at all.
     """
     context = BarrierTaskContext.get()
     n_rows, is_cut, n_held_out = zip(*map(json.loads, context.allGather(json.dumps(own))), strict=True)
     if any(is_cut):
         raise ValueError("validation_indicator_col must have one value for all rows of a query")
-    if any(n is not None for n in n_held_out) and not any(n_held_out):
+    known = [n for n in n_held_out if n is not None]
+    if known and sum(known) in (0, sum(n_rows)):
         raise ValueError(
-            "there are no queries to validate on: validation_indicator_col is true for no row, or validation_fraction "
-            "is too small"
+            f"there are no queries to {'train' if sum(known) else 'validate'} on: validation_indicator_col is true for "
+            f"{'all rows' if sum(known) else 'no row, or validation_fraction is too small'}"
         )
     check_n_documents(cluster.backend, sum(n_rows))
     # Without any rows, one worker finds that there are no queries.
@@ -188,7 +233,7 @@ def _train(cluster: ClusterSpecification, selections: list[list[Selection]], own
 
     host = _own_address([info.address.rsplit(":", 1)[0] for info in context.getTaskInfos()], number)
     place: dict[str, Any] = {"rank": active.index(number), "n_workers": len(active), "host": host}
-    return train_together(cluster, selections[0], selections[1:], exchange, **place, n_threads=context.cpus())
+    return train_together(cluster, read, exchange, **place, n_threads=context.cpus())
 
 
 def _own_address(hosts: list[str], number: int) -> str:

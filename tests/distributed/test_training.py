@@ -107,7 +107,7 @@ def train_in_threads(ranker, parts, validation=None):
 
             sets = [] if validation is None or on_all else [choose_all(validation[rank])]
             place = {"rank": rank, "n_workers": len(parts), "host": "127.0.0.1", "n_threads": 1}
-            return train_together(cluster, choose_all(parts[rank]), sets, exchange, **place)
+            return train_together(cluster, lambda: [choose_all(parts[rank]), *sets], exchange, **place)
 
         with ThreadPoolExecutor(len(parts)) as pool:
             futures = [pool.submit(work, rank) for rank in range(len(parts))]

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import boostrank as br
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install boostrank[spark]")
 from pyspark import BarrierTaskContext, cloudpickle
+from pyspark.errors import PythonException
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
@@ -24,7 +26,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import boostrank.spark as bs
-from boostrank.spark.training import _own_address
+from boostrank.spark.training import _own_address, check_slots
 
 # CrossValidator does not close its pool of threads.
 IGNORED = [
@@ -144,10 +146,11 @@ def test_the_model_is_that_of_one_process(rows, frame, ranker_class, features):
 
 
 def test_a_worker_without_queries_takes_no_part(rows, frame):
+    # A null within the features is a missing value, also in the first row.
+    rows = rows.withColumn("features", F.concat("features", F.array(F.lit(None))))
     model = make(bs.XGBoostRanker, num_workers=2).fit(rows.filter("qid = 7"))
-    one = frame[frame["qid"] == 7]
-    expected = make(br.XGBoostRanker).fit(one[NAMES].to_numpy(), one["label"], one["qid"])
-    X = frame[NAMES].to_numpy()
+    X, one = frame[NAMES].assign(missing=np.nan).to_numpy(), frame["qid"].to_numpy() == 7
+    expected = make(br.XGBoostRanker).fit(X[one], frame["label"][one], frame["qid"][one])
     np.testing.assert_allclose(model.ranker.predict(X), expected.predict(X), rtol=1e-5, atol=1e-6)
 
 
@@ -161,28 +164,29 @@ def test_the_queries_held_out_do_not_depend_on_the_number_of_workers(rows):
     np.testing.assert_allclose(history, other, atol=1e-9)
 
 
-def test_rows_that_are_invalid_are_errors(rows):
+def test_rows_that_are_invalid_are_errors(rows, frame):
     first = F.col("qid") == 3
+    ragged = rows.withColumn("features", F.when(first, F.array("x0")).otherwise(F.col("features")))
+    null = rows.withColumn("features", F.when(~first, F.col("features")))
     cases = [
-        (
-            rows.withColumn("qid", F.when(~first, F.col("qid"))),
-            ValueError,
-            r"worker \d: qid holds numbers that are not whole, such as nan",
-        ),
-        (rows.withColumn("qid", F.when(~first, F.col("qid").cast("string"))), ValueError, r"worker \d: .*missing"),
-        (rows.withColumn("label", F.when(~first, F.col("label"))), ValueError, r"worker \d: relevance.* is not finite"),
-        (rows.withColumn("held_out", F.lit(None)), ValueError, "there are no queries to validate on"),
-        (rows.withColumn("held_out", F.col("x1") > 0), ValueError, "must have one value for all rows of a query"),
-        (rows.filter("qid < 0").union(rows.filter("held_out")), ValueError, "there are no queries to train on here"),
-        (
-            rows.withColumn("features", F.when(first, F.array("x0")).otherwise(F.col("features"))),
-            RuntimeError,
-            r"worker \d stopped with ValueError: each row of features_col must have \d+ numbers",
-        ),
+        (rows.withColumn("qid", F.when(~first, F.col("qid"))), r"worker \d: qid holds numbers that are not whole"),
+        (rows.withColumn("qid", F.when(~first, F.col("qid").cast("string"))), r"worker \d: .*missing"),
+        (rows.withColumn("label", F.when(~first, F.col("label"))), r"worker \d: relevance.* is not finite"),
+        (rows.withColumn("weight", F.when(first, -1.0).otherwise(1.0)), r"worker \d: sample_weight .*not negative"),
+        (rows.withColumn("held_out", F.lit(None).cast("boolean")), "there are no queries to validate on"),
+        (rows.withColumn("held_out", F.col("x1") > 0), "must have one value for all rows of a query"),
+        (rows.filter("held_out"), "there are no queries to train on: validation_indicator_col is true for all rows"),
+        (ragged, r"worker \d: each row of features_col must have 10 numbers .* and not be null"),
     ]
-    for data, kind, message in cases:
-        with pytest.raises(kind, match=message):
-            make(bs.XGBoostRanker, num_workers=2, validation_indicator_col="held_out").fit(data)
+    columns = {"weight_col": "weight", "validation_indicator_col": "held_out"}
+    for data, message in cases:
+        with pytest.raises(ValueError, match=message):
+            make(bs.XGBoostRanker, num_workers=2, **columns).fit(data)
+    model = bs.XGBoostRankerModel()
+    model.ranker = make(br.XGBoostRanker).fit(frame[NAMES].to_numpy(), frame["label"], frame["qid"])
+    for data in (ragged, null, rows.withColumn("features", F.lit(None).cast("array<double>"))):
+        with pytest.raises(PythonException, match="each row of features_col must have 10 numbers"):
+            model.transform(data).collect()
 
 
 def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
@@ -193,13 +197,32 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
         ({"label_col": "features"}, TypeError, "'features' has the type array<double>, but must be of numbers"),
         ({"features_col": "label"}, TypeError, "'label' has the type double, but must be a column of vectors or arr"),
         ({"features_col": ["x0", "features"]}, TypeError, "'features' has the type array<double>, but must be a numb"),
+        ({"features_col": "texts"}, TypeError, "'texts' has the type string, but must be a column of vectors"),
+        ({"validation_indicator_col": "x0"}, TypeError, "'x0' has the type double, but must be bool, or 0 and 1"),
+        ({"early_stopping_rounds": 2}, ValueError, "needs validation queries: give validation_indicator_col or valid"),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
+        ({"num_workers": 3}, ValueError, r"num_workers=3 is more than the 2 tasks .* with the master 'local\[2\]'"),
         ({"num_leafs": 3}, ValueError, "neither the ranker nor LightGBM has a parameter 'num_leafs'"),
     ]:
         with pytest.raises(kind, match=message):
-            bs.LightGBMRanker(**parameters).fit(rows)
-    with pytest.raises(ValueError, match="X must have columns that are features"):
-        bs.LightGBMRanker().fit(rows.filter("qid < 0"))
+            bs.LightGBMRanker(**parameters).fit(rows.withColumn("texts", F.array(F.lit("1"))))
+    for data in (rows.filter("qid < 0"), rows.withColumn("features", F.lit(None).cast("array<double>"))):
+        with pytest.raises(ValueError, match="the DataFrame has no rows, or features_col is null in the first one"):
+            bs.LightGBMRanker().fit(data)
+
+
+@pytest.mark.parametrize(
+    ("master", "n_cpus", "n_slots"),
+    [("local", 1, 1), ("local[4]", 1, 4), ("local[4,2]", 2, 2), ("local[*]", 1, os.cpu_count())],
+)
+def test_more_workers_than_slots_are_an_error_on_one_machine(master, n_cpus, n_slots):
+    session = SimpleNamespace(conf={"spark.master": master, "spark.task.cpus": str(n_cpus)})
+    check_slots(session, n_slots)
+    with pytest.raises(ValueError, match=f"num_workers={n_slots + 1} is more than the {n_slots} tasks"):
+        check_slots(session, n_slots + 1)
+    for other in ("local-cluster[1,1,1024]", "yarn", "spark://host:7077"):
+        # A cluster may get more.
+        check_slots(SimpleNamespace(conf={"spark.master": other}), 100)
 
 
 def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_saved(rows, frame, tmp_path):
@@ -239,6 +262,8 @@ def test_the_evaluator_is_the_measure_of_all_queries(rows, frame):
         assert bs.MeasureEvaluator(name, prediction_col="score").evaluate(scored) == pytest.approx(expected)
     with pytest.raises(ValueError, match="undefined for all queries"):
         bs.MeasureEvaluator(prediction_col="score").evaluate(scored.filter("qid < 0"))
+    with pytest.raises(TypeError, match="'x0' has the type double, but must be of integers or strings"):
+        bs.MeasureEvaluator(prediction_col="score", qid_col="x0").evaluate(scored)
 
 
 def test_workers_have_addresses_that_others_can_reach():
