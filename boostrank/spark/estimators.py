@@ -27,7 +27,8 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions
 from boostrank.spark import training
 
-#: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``.
+#: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``, but for
+#: `cache`, which is that of FeatureFiles.
 OF_SPARK: Mapping[str, Any] = {
     "features_col": "features",
     "label_col": "label",
@@ -36,6 +37,7 @@ OF_SPARK: Mapping[str, Any] = {
     "validation_indicator_col": None,
     "prediction_col": "prediction",
     "num_workers": 1,
+    "cache": None,
 }
 #: Queries are held out by their hashes, modulo this number.
 N_BUCKETS = 1_000_000
@@ -80,7 +82,7 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
     _model_class: ClassVar[type[SparkRankerModel]]
 
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
-        features_col, label, qid, weight, indicator, _, n_workers = map(self.getOrDefault, OF_SPARK)
+        features_col, label, qid, weight, indicator, _, n_workers, cache = map(self.getOrDefault, OF_SPARK)
         check_count("num_workers", n_workers, 1)
         training.check_slots(dataset.sparkSession, n_workers)
         local = self.local_ranker()
@@ -103,7 +105,7 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
 
         def train(specification: ClusterSpecification, on_all: bool) -> Trained:
             chosen = rows.drop("is_validation") if on_all else rows
-            return training.train_on_workers(chosen, specification, features, n_workers)
+            return training.train_on_workers(chosen, specification, features, n_workers, cache)
 
         fit_local(local, cluster, features, train, settings.values["refit"])
         model = self._copyValues(self._model_class())
@@ -209,6 +211,10 @@ class LightGBMRanker(SparkRanker):
         Number of tasks that train. Spark starts them at once, and waits until so many slots are free; a slot has
         ``spark.task.cpus`` threads of an executor. A local session never gets more slots, so that there more workers
         are an error.
+    cache : str, optional
+        A folder on the disks of the workers. Each one then writes its features to files there, which it deletes at the
+        end, and reads them in blocks, as :class:`boostrank.FeatureFiles`; by default they stay in memory. XGBoost keeps
+        their bins there too ("external memory"), LightGBM in memory. The model is the same.
 
     Raises
     ------
@@ -221,8 +227,8 @@ class LightGBMRanker(SparkRanker):
     Notes
     -----
     `fit` brings the rows of each query to one worker (``repartition``) and sorts them by query; each worker holds its
-    rows in memory. A worker without queries takes no part. The workers need boostrank, and must reach each other by
-    TCP.
+    rows in memory, but for `cache`. A worker without queries takes no part. The workers need boostrank, and must reach
+    each other by TCP.
 
     The estimator works in a Pipeline and a CrossValidator; see :class:`MeasureEvaluator` for folds of whole queries.
     A ParamGridBuilder takes ``ranker.k``, or ``ranker.getParam("min_data_in_bin")`` for a parameter of the library that
@@ -253,7 +259,7 @@ class XGBoostRanker(SparkRanker):
     ----------
     objective, k, gain, n_estimators, **native
         All parameters of :class:`boostrank.XGBoostRanker`.
-    features_col, label_col, qid_col, weight_col, validation_indicator_col, prediction_col, num_workers
+    features_col, label_col, qid_col, weight_col, validation_indicator_col, prediction_col, num_workers, cache
         As for :class:`LightGBMRanker`.
 
     Examples

@@ -9,6 +9,9 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,12 +24,17 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import array, col, explode, xxhash64
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
+from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import Trained
+from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.core.weights import check_weights
+from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.distributed.collective import CONSEQUENCES, StoppedError
 from boostrank.distributed.fitting import check_n_documents
+from boostrank.distributed.rows import stack
 from boostrank.distributed.training import ClusterSpecification, Selection, train_together
+from boostrank.inputs.arrays import Bools
 
 #: Once a worker has lost the others, Spark gets this many seconds to find the cause.
 CAUSE_SECONDS = 2.0
@@ -133,8 +141,12 @@ def feature_matrix(arrays: Any, known: Any) -> Any:
     return X if names is None else pd.DataFrame(X, columns=names)
 
 
-def train_on_workers(rows: DataFrame, cluster: ClusterSpecification, features: Any, n_workers: int) -> Trained:
+def train_on_workers(
+    rows: DataFrame, cluster: ClusterSpecification, features: Any, n_workers: int, cache: str | None
+) -> Trained:
     """Train on the rows, which :func:`rows_to_train` made, with the rows of each query on one worker.
+
+    `cache` is a folder of the workers in which they keep their features while they train, or None.
 
     Raises
     ------
@@ -145,7 +157,8 @@ def train_on_workers(rows: DataFrame, cluster: ClusterSpecification, features: A
     """
     # The model does not depend on the sequence in which Spark reads rows.
     partitioned = rows.repartition(n_workers, "qid").sortWithinPartitions("qid", xxhash64(*rows.columns))
-    stage = partitioned.mapInArrow(lambda batches: _work(batches, cluster, features), "result binary", barrier=True)
+    work = partial(_work, cluster=cluster, features=features, cache=cache)
+    stage = partitioned.mapInArrow(work, "result binary", barrier=True)
     try:
         results = [pickle.loads(row.result) for row in stage.collect()]
     except Exception as error:
@@ -160,47 +173,81 @@ def train_on_workers(rows: DataFrame, cluster: ClusterSpecification, features: A
     return next(result for result in results if result is not None)
 
 
-def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any) -> Iterator[Any]:
+def _work(batches: Iterator[Any], cluster: ClusterSpecification, features: Any, cache: str | None) -> Iterator[Any]:
     """Train on one worker. The result, in a table of one row, is the model, an error or None.
 
     All workers get the errors in the data, and those in gradients and measures. Any other error is raised here: Spark
     then ends the other workers, which may wait for this one.
     """
-    present = [batch for batch in batches if batch.num_rows]
-    table: Any = pa.Table.from_batches(present) if present else None
-    parts, is_cut, n_held_out = [table], False, None
-    if table is not None and "is_validation" in table.column_names:
-        parts = [table.filter(pc.equal(table["is_validation"], value)) for value in (False, True)]
-        is_cut = pc.any(pc.is_in(parts[0]["qid"], pc.unique(parts[1]["qid"]))).as_py()
-        n_held_out = len(parts[1])
+    with nullcontext() if cache is None else TemporaryDirectory(prefix="boostrank-", dir=cache) as folder:
+        columns, read_features = _load(batches, cluster, features, folder)
+        parts, is_cut, n_held_out = [np.ones(len(columns), dtype=bool)], False, None
+        if "is_validation" in columns:
+            held_out = columns["is_validation"].to_numpy()
+            parts, n_held_out = [~held_out, held_out], int(held_out.sum())
+            is_cut = bool(columns["qid"][held_out].isin(columns["qid"][~held_out]).any())
 
-    def read() -> list[list[Selection]]:
-        # The weights of rows to validate on do not count.
-        return [_select(parts[0], features, "weight"), *(_select(part, features) for part in parts[1:])]
+        def read() -> list[list[Selection]]:
+            X = read_features()
+            # The weights of rows to validate on do not count.
+            return [_select(X, columns, parts[0], "weight"), *(_select(X, columns, rows) for rows in parts[1:])]
 
-    try:
-        result: Any = _train(cluster, read, [sum(map(len, present)), is_cut, n_held_out])
-    except (TypeError, ValueError, RuntimeError) as error:
-        if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
-            # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
-            time.sleep(CAUSE_SECONDS)
-            raise
-        result = error
+        try:
+            result: Any = _train(cluster, read, [len(columns), is_cut, n_held_out])
+        except (TypeError, ValueError, RuntimeError) as error:
+            if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
+                # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
+                time.sleep(CAUSE_SECONDS)
+                raise
+            result = error
     yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
 
 
-def _select(table: Any, features: Any, weight: str | None = None) -> list[Selection]:
-    """Rows of a table of Arrow as the workers of all engines take them, with the column `weight` if there is one."""
-    if not table:
+def _load(
+    batches: Iterator[Any], cluster: ClusterSpecification, features: Any, folder: str | None
+) -> tuple[pd.DataFrame, Callable[[], Any]]:
+    """The columns besides the features, and a function that gives the features, in files if there is a folder.
+
+    The function raises the errors in the features: then all workers get them.
+    """
+    columns, blocks, errors = [], [], []
+    for batch in batches:
+        if batch.num_rows:
+            columns.append(batch.drop_columns(["features"]).to_pandas())
+            try:
+                blocks.append(feature_matrix(batch["features"], features))
+            except ValueError as error:
+                errors.append(error)
+                continue
+            if folder is not None:
+                path = os.path.join(folder, f"{len(blocks)}.npy")
+                np.save(path, np.asarray(blocks[-1]))
+                blocks[-1] = path
+
+    def read_features() -> Any:
+        if errors:
+            raise errors[0]
+        if folder is None:
+            return stack(blocks)
+        X = FeatureFiles(blocks, cache=folder if cluster.backend is xgboost_backend else None)
+        X.names = getattr(features, "feature_names_in_", None)
+        return X
+
+    return pd.concat(columns, ignore_index=True) if columns else pd.DataFrame({"label": []}), read_features
+
+
+def _select(X: Any, columns: pd.DataFrame, rows: Bools, weight: str | None = None) -> list[Selection]:
+    """Some rows as the workers of all engines take them, with the column `weight` if there is one."""
+    if not rows.any():
         return []
-    qid = table["qid"].to_pandas().to_numpy()
-    rows = [feature_matrix(table["features"], features), table["label"].to_numpy(), qid]
-    if weight in table.column_names:
-        rows.append(table[weight].to_numpy())
+    present = columns[rows]
+    selected = [X if rows.all() else _safe_indexing(X, rows), present["label"].to_numpy(), present["qid"].to_numpy()]
+    if weight in present:
+        selected.append(present[weight].to_numpy())
         # All weights of one worker may be 0.
-        if rows[-1].any():
-            check_weights(rows[-1])
-    return [(rows, np.ones(len(pd.unique(qid)), dtype=bool))]
+        if selected[-1].any():
+            check_weights(selected[-1])
+    return [(selected, np.ones(len(pd.unique(selected[2])), dtype=bool))]
 
 
 def _train(cluster: ClusterSpecification, read: Callable[[], list[list[Selection]]], own: list[Any]) -> Trained | None:

@@ -145,6 +145,35 @@ def test_the_model_is_that_of_one_process(rows, frame, ranker_class, features):
     assert scored["prediction"].nunique() > 10
 
 
+class NeedsFiles(br.surrogates.Power):
+    """An error after the first round where there are no files such as these."""
+
+    def __init__(self, folder, pattern):
+        super().__init__()
+        self.folder, self.pattern = folder, pattern
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any() and not list(Path(self.folder).glob(self.pattern)):
+            raise ValueError("there are no files")
+        return super().gradient_hessian(scores, targets, queries)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "features", "files"),
+    [(bs.LightGBMRanker, NAMES, "*/2.npy"), (bs.XGBoostRanker, "features", "*/*/bins*")],
+    ids=["columns", "array"],
+)
+def test_features_in_files_give_the_same_model(spark, rows, frame, ranker_class, features, files, tmp_path):
+    # Several files for each worker.
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+    settings = {"features_col": features, "validation_indicator_col": "held_out", "n_estimators": 3, "num_workers": 2}
+    in_files = make(ranker_class, NeedsFiles(str(tmp_path), files), cache=str(tmp_path), **settings).fit(rows)
+    in_memory = make(ranker_class, br.surrogates.Power(), **settings).fit(rows)
+    X = frame[NAMES] if features is NAMES else frame[NAMES].to_numpy()
+    np.testing.assert_array_equal(in_files.ranker.predict(X), in_memory.ranker.predict(X))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_worker_without_queries_takes_no_part(rows, frame):
     # A null within the features is a missing value, also in the first row.
     rows = rows.withColumn("features", F.concat("features", F.array(F.lit(None))))
