@@ -5,7 +5,7 @@ build the trees through their own networks.
 """
 
 try:
-    import ray  # noqa: F401
+    import ray.data  # noqa: F401
 except ImportError as error:
     raise ImportError(f"boostrank.ray needs Ray ({error}): pip install 'ray[data]'") from error
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import ray
+from ray.data import Dataset
 from ray.exceptions import RayActorError, RayTaskError
 from sklearn.base import clone
 
@@ -84,7 +85,7 @@ class RayWorker:
 
 def train(
     ranker: BoostedRanker,
-    dataset: Any,
+    dataset: Dataset,
     *,
     label: str = "label",
     qid: str = "qid",
@@ -156,12 +157,15 @@ def train(
     check_count("num_workers", num_workers, 1)
     local: BoostedRanker = clone(ranker)
     sets = {} if validation is None else validation if isinstance(validation, Mapping) else {"valid_0": validation}
-    settings = fitting.checked_settings(local, dict(sets))
+    settings = fitting.checked_settings(local, dict(sets), name="validation")
     features, random_state = TrainingFeatures(), settings.random_state()
-    names = [name for name in dataset.columns() if name not in (label, qid, weight)]
-    features.learn(pd.DataFrame(columns=names, dtype=np.float64))
     parts = {f"validation set {name!r}": (part, [label, qid, None]) for name, part in sets.items()}
     parts = {TRAINING_DATA: (dataset, [label, qid, weight]), **parts}
+    for name, (part, _) in parts.items():
+        if not isinstance(part, Dataset):
+            raise TypeError(f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got {type(part)}")
+    names = [name for name in dataset.columns() or () if name not in (label, qid, weight)]
+    features.learn(pd.DataFrame(columns=names, dtype=np.float64))
     blocks = {name: _blocks(name, *part, features, num_workers) for name, part in parts.items()}
     resources = dict(resources_per_worker or {})
     options = {"num_cpus": resources.pop("CPU", 1), "num_gpus": resources.pop("GPU", 0), "resources": resources}
@@ -202,6 +206,8 @@ def _blocks(name: str, dataset: Any, columns: list[str | None], features: Traini
         if column is not None and column not in dataset.columns():
             raise ValueError(f"{name} has no column {column!r}; its columns are {dataset.columns()}")
     dataset = dataset.materialize()
+    if dataset.count() == 0:
+        raise ValueError(f"{name} has no rows")
     if dataset.num_blocks() < n_workers:
         dataset = dataset.repartition(n_workers).materialize()
     tables = dataset.to_arrow_refs()

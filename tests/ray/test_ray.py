@@ -146,6 +146,16 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(frame):
         train("softmax", dataset)
     with pytest.raises(ValueError, match=r"objective='auto' .* are not possible on a cluster"):
         train(br.LightGBMRanker("auto"), dataset)
+    with pytest.raises(TypeError, match=r"^dataset must be a ray\.data\.Dataset, .*; got .*DataFrame"):
+        train(br.LightGBMRanker(), frame)
+    with pytest.raises(TypeError, match=r"validation set 'valid_0' must be a ray\.data\.Dataset"):
+        train(br.LightGBMRanker(), dataset, validation=[dataset])
+    with pytest.raises(ValueError, match="needs validation queries: give validation or validation_fraction"):
+        train(br.LightGBMRanker(early_stopping_rounds=3), dataset)
+    with pytest.raises(ValueError, match="dataset has no rows"):
+        train(br.LightGBMRanker(), dataset.limit(0), qid="query")
+    with pytest.raises(ValueError, match="X must have columns that are features"):
+        train(br.LightGBMRanker(), ray.data.from_items([]))
     with pytest.raises(ValueError, match="dataset has no column 'qid'; its columns are"):
         train(br.LightGBMRanker(), dataset)
     with pytest.raises(ValueError, match=r"validation set 'valid_0' has no column 'x1'"):
