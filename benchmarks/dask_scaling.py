@@ -37,8 +37,8 @@ from workloads import N_DOCUMENTS, N_FEATURES
 import boostrank.dask as bd
 from boostrank.surrogates import Power
 
-#: XGBoost's trees that grow by levels.
-BY_LEVELS = {"grow_policy": "depthwise", "max_depth": 6, "max_leaves": 0}
+#: XGBoost's trees that grow by levels; their depth is then 6, its default.
+BY_LEVELS = {"grow_policy": "depthwise"}
 RANKERS = {
     "lightgbm": bd.LightGBMRanker,
     "xgboost": bd.XGBoostRanker,
