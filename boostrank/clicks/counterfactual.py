@@ -147,8 +147,9 @@ def evaluate(
     ----------
     log : ClickLog or ClickLabels
         It should not be the log from which the scores were learned: estimates follow the noise of their own clicks. In
-        a simulation, a ranker had .664 on the log of its training, and .610 on fresh clicks. With ClickLabels, their
-        click model and their settings `method`, `clip`, `not_shown` and `average` are used.
+        a simulation, a ranker had .664 on the log of its training, and .610 on fresh clicks. ``score`` of rankers warns
+        of it, and this function cannot know. With ClickLabels, their click model and their settings `method`, `clip`,
+        `not_shown` and `average` are used.
     scores : array-like, shape (n_documents,)
         Score of each row of `X`. Among equal scores, discounts are averaged.
     model : str, ClickModel, array-like of propensities, or callable

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
+from boostrank.core.segments import Segments, ranges
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 
 #: Integers up to this number are exact as float64.
@@ -328,13 +328,9 @@ class ClickLog:
         mask = np.zeros(self.n_sessions or 0, dtype=bool)
         if self.sessions is not None:
             mask[np.asarray(sessions) if isinstance(sessions, list) else sessions] = True
-        if self.sessions is None or self.session_ids is None or not mask.any():
+        if not mask.any():
             raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
-        chosen = self.sessions.repeat(mask)
-        columns = [column[chosen] for column in self.columns]
-        sessions = Segments.from_sizes(self.sessions.sizes[mask])
-        contexts = None if self.contexts is None else self.contexts[mask]
-        return self._of(self.queries, *columns, sessions, self.session_ids[mask], self.documents, contexts)
+        return self._of_sessions(np.flatnonzero(mask))
 
     def by_context(self) -> dict[Any, ClickLog]:
         """The log of the sessions of each context, from which the click model of the context is estimated.
@@ -355,8 +351,11 @@ class ClickLog:
         """The log of counts in which the clicks and impressions of each query are multiplied with its number.
 
         Estimates of propensities from it are those from a log that has each query as often as `counts` says, which
-        has shape (n_queries,).
+        has shape (n_queries,). A log with contexts, which counts do not have, keeps its sessions, and repeats them.
         """
+        if self.contexts is not None and self.sessions is not None:
+            times = counts[self.query[self.sessions.starts]]
+            return self._of_sessions(np.repeat(np.arange(len(times)), times))
         log = self.aggregate()
         factor = counts[log.query]
         columns = [column[factor > 0] for column in (log.row, log.position, log.clicks * factor)]
@@ -395,6 +394,16 @@ class ClickLog:
                 value = value.view()
                 value.setflags(write=False)
             object.__setattr__(self, name, value)
+
+    def _of_sessions(self, numbers: Ints) -> ClickLog:
+        """The log of sessions with some numbers, which may be repeated."""
+        assert self.sessions is not None
+        assert self.session_ids is not None
+        sizes = self.sessions.sizes[numbers]
+        entries = ranges(self.sessions.starts[numbers], sizes)
+        columns, sessions = [column[entries] for column in self.columns], Segments.from_sizes(sizes)
+        contexts = None if self.contexts is None else self.contexts[numbers]
+        return self._of(self.queries, *columns, sessions, self.session_ids[numbers], self.documents, contexts)
 
     @classmethod
     def _of(cls, *values: Any) -> ClickLog:

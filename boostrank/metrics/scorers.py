@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from boostrank.clicks import ClickLabels
 from boostrank.core.queries import Queries
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.inputs.warnings import warn
@@ -55,7 +56,7 @@ class RankingScorer:
         """
         _, found = find_qid(X, qid, y)
         found = require_qid(found, f"the scorer {self!r}")
-        warn_of_cut_queries(estimator, found)
+        warn_of_training_data(estimator, found, y)
         return float(self.measure(y, estimator.predict(X), found, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
@@ -120,23 +121,38 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     return RankingScorer(found)
 
 
-_SIZES: WeakKeyDictionary[Any, pd.Series] = WeakKeyDictionary()
+_TRAINED_ON: WeakKeyDictionary[Any, tuple[pd.Series, int | None]] = WeakKeyDictionary()
 
 
-def remember_training_queries(ranker: Any, queries: Queries) -> None:
-    """Store the number of documents of each training query as long as the ranker exists in this process."""
+def remember_training_data(ranker: Any, queries: Queries, y: Any) -> None:
+    """Store the sizes of the training queries and a hash of the clicks, as long as the ranker is in this process."""
     import pandas as pd
 
-    _SIZES[ranker] = pd.Series(queries.sizes, index=queries.ids)
+    _TRAINED_ON[ranker] = pd.Series(queries.sizes, index=queries.ids), _hash_of_clicks(y)
 
 
-def warn_of_cut_queries(estimator: Any, qid: ArrayLike) -> None:
-    """Warn if the model was trained on other documents of queries that are scored: a splitter cut the queries apart."""
+def _hash_of_clicks(y: Any) -> int | None:
+    """A number that is the same for equal clicks; None for other labels."""
+    return hash(tuple(map(bytes, y.log.aggregate().columns))) if isinstance(y, ClickLabels) else None
+
+
+def warn_of_training_data(estimator: Any, qid: ArrayLike, y: Any) -> None:
+    """Warn of a score that says little about new data.
+
+    That is one of the clicks that the model was trained on, or of queries of which it was trained on other documents,
+    because a splitter cut them apart.
+    """
     ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     # Rankers of CatBoost are not hashable. Others may not have been trained in this process.
-    train_sizes = _SIZES.get(ranker) if isinstance(ranker, Hashable) else None
-    if train_sizes is None:
+    trained_on = _TRAINED_ON.get(ranker) if isinstance(ranker, Hashable) else None
+    if trained_on is None:
         return
+    train_sizes, hash_of_clicks = trained_on
+    if hash_of_clicks is not None and hash_of_clicks == _hash_of_clicks(y):
+        warn(
+            "the ranker was trained on the clicks that score it, and follows their noise, so that the score is too "
+            "good. Score it by the clicks of other sessions (log.select) or on other queries"
+        )
     queries = Queries.from_qid(qid)
     if len(queries.ids) != len(train_sizes) and _are_numbered(queries.ids) and _are_numbered(train_sizes.index):
         # These are two data sets without ids of their own, of which each numbers its queries from 0. Parts of one data

@@ -19,7 +19,7 @@ from boostrank.core.queries import Queries
 from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, is_number, named_part
-from boostrank.metrics.scorers import remember_training_queries
+from boostrank.metrics.scorers import remember_training_data
 from boostrank.rankers.automatic import Choice, choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.features import TrainingFeatures
@@ -203,7 +203,7 @@ class BaggedRanker(TrainedModel):
         if choice is not None:
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         self.oob_scores_, self.oob_prediction_ = given.of_queries(per_query), given.ungroup(scores)
-        remember_training_queries(self, given.queries)
+        remember_training_data(self, given.queries, y)
         return self
 
     @property

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import Backend, Trained, TrainingSpecification
 from boostrank.backends.models import warn_without_splits
 from boostrank.core.threads import use_threads
-from boostrank.metrics.scorers import remember_training_queries
+from boostrank.metrics.scorers import remember_training_data
 from boostrank.rankers.automatic import choose_and_train, make_candidates
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import EvalSet, eval_parts, takes_other_names, training_data
@@ -342,7 +342,7 @@ class BoostedRanker(TrainedModel):
             self.objective_ = choice.candidate.objective
             self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
         # All queries that were given: rows that the labels leave out must not look as if a splitter had cut them off.
-        remember_training_queries(self, rows.queries)
+        remember_training_data(self, rows.queries, y)
         return self
 
     @property

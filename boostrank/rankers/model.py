@@ -16,7 +16,7 @@ from boostrank.backends.objectives.labels import as_labels
 from boostrank.core.dcg import DCG
 from boostrank.inputs.checks import check_count, check_flag, is_count
 from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
-from boostrank.metrics.scorers import warn_of_cut_queries
+from boostrank.metrics.scorers import warn_of_training_data
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.fit_arguments import takes_other_names
 
@@ -199,10 +199,10 @@ class TrainedModel(BaseEstimator):
         -----
         UserWarning
             If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
-            as scikit-learn's ``KFold``, cut them apart.
+            as scikit-learn's ``KFold``, cut them apart; and if `y` has the clicks that the ranker was trained on.
         """
         qid = require_qid(find_qid(X, qid, y)[1], f"{type(self).__name__}.score")
-        warn_of_cut_queries(self, qid)
+        warn_of_training_data(self, qid, y)
         own = self._parameters
         measure = as_labels(y).default_measure(DCG(own.k, own.gain, own.discount))
         return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))

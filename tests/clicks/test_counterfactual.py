@@ -243,17 +243,26 @@ def harvested(log):
     return br.clicks.harvest_propensities(log).extended(4)
 
 
+def harvested_by_context(log):
+    return br.clicks.ByContext({context: harvested(part) for context, part in log.by_context().items()})
+
+
 def log_of_many_queries():
     qid, scores = np.repeat(np.arange(30), 4), np.random.default_rng(0).standard_normal(120)
     settings = {"policy": ("plackett-luce", 1.0), "relevance": lambda y: 0.2 + 0.1 * y, "random_state": 0}
     return br.simulate_clicks(np.tile(np.arange(4), 30), scores, qid, n_sessions=1500, **settings).log, scores
 
 
-@pytest.mark.parametrize("self_normalized", [True, False])
-def test_bootstrap_estimates_from_copies_of_queries(self_normalized):
+@pytest.mark.parametrize(
+    ("self_normalized", "estimator"), [(True, harvested), (False, harvested), (True, harvested_by_context)]
+)
+def test_bootstrap_estimates_from_copies_of_queries(self_normalized, estimator):
     log, scores = log_of_many_queries()
+    if estimator is harvested_by_context:
+        frame = log.to_frame()
+        log = br.clicks.from_table(frame.assign(context=frame["session"] % 3 == 0), log.qid)
     settings = {"measure": "dcg@3", "self_normalized": self_normalized}
-    found = br.clicks.evaluate(log, scores, harvested, n_bootstrap=20, random_state=0, **settings)
+    found = br.clicks.evaluate(log, scores, estimator, n_bootstrap=20, random_state=0, **settings)
     random, values = np.random.default_rng(0), []
     frame = log.to_frame()
     for _ in range(20):
@@ -265,8 +274,8 @@ def test_bootstrap_estimates_from_copies_of_queries(self_normalized):
         drawn = pd.concat(parts).rename(columns={"row": "document"})
         copied = br.clicks.from_table(drawn)
         of_copy = scores[copied.documents % 1000]
-        values.append(br.clicks.evaluate(copied, of_copy, harvested(copied), not_shown="irrelevant", **settings).value)
-    assert found.value == br.clicks.evaluate(log, scores, harvested(log), **settings).value
+        values.append(br.clicks.evaluate(copied, of_copy, estimator(copied), not_shown="irrelevant", **settings).value)
+    assert found.value == br.clicks.evaluate(log, scores, estimator(log), **settings).value
     assert found.standard_error == pytest.approx(np.std(values, ddof=1), rel=1e-6)
     assert found.high - found.value == pytest.approx(special.stdtrit(29, 0.975) * found.standard_error)
 

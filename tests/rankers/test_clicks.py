@@ -150,6 +150,22 @@ def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not():
 
 
 @by_ranker
+def test_a_score_by_the_clicks_of_the_training_is_too_good_and_warns(ranker):
+    X, _, _, drawn = data(n_sessions=400)
+    odd = np.arange(drawn.log.n_sessions) % 2 == 1
+    seen, fresh = (
+        br.ClickLabels(drawn.log.select(part), ("power", 1.0), not_shown="irrelevant") for part in (odd, ~odd)
+    )
+    fitted = clone(ranker).set_params(**PLAIN_TREES).fit(X, seen)
+    by_others = fitted.score(X, fresh)
+    # Of the same clicks as counts, and with another click model.
+    again = br.ClickLabels(seen.log.aggregate(), ("power", 0.9), not_shown="irrelevant")
+    for score in (fitted.score, functools.partial(br.make_scorer("click-dcg"), fitted)):
+        with pytest.warns(UserWarning, match="trained on the clicks that score it, and follows their noise"):
+            assert score(X, again) > by_others + 0.1
+
+
+@by_ranker
 def test_score_and_early_stopping_are_counterfactual_estimates(ranker):
     X, _, _, _ = data()
     fresh, _, _, drawn = data(seed=1)

@@ -51,10 +51,13 @@ def test_it_is_the_training_on_the_rows_that_were_shown(ranker):
         warnings.simplefilter("error")  # Of queries that were cut apart.
         labels = dropped()
         all_rows = clone(ranker).fit(X, labels, sample_weight=weights, eval_set=[(X, labels), (X, dropped())])
-        score = all_rows.score(X, dropped())
     expected = clone(ranker).fit(X[log.shown], of_shown_rows(), sample_weight=of_shown)
     np.testing.assert_allclose(all_rows.predict(X), expected.predict(X), atol=1e-6)
-    assert score == pytest.approx(expected.score(X[log.shown], of_shown_rows()), rel=1e-12)
+    with pytest.warns(UserWarning, match="trained on the clicks that score it") as caught:
+        score = all_rows.score(X, dropped())
+    assert len(caught) == 1  # And not of queries that were cut apart.
+    with pytest.warns(UserWarning, match="trained on the clicks that score it"):
+        assert score == pytest.approx(expected.score(X[log.shown], of_shown_rows()), rel=1e-12)
     for name in ("training", "valid_1"):
         assert all_rows.evals_result_[name]["click-dcg"][-1] == pytest.approx(score, abs=1e-6)
     folds = list(br.QueryKFold(3).split(X, groups=qid))
