@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
 from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
@@ -38,7 +38,6 @@ def compare(
     folds: Iterable[Fold] | None = None,
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] | None = None,
     baseline: str | None = None,
-    extra_measures: Mapping[str, Callable[[Fold, Floats], Floats]] | None = None,
     n_permutations: int = 10_000,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -76,9 +75,6 @@ def compare(
         other settings, such as ``get_measure("ndcg@10", gain="linear")``.
     baseline : str, optional
         Name of the ranker to compare with; the first one by default.
-    extra_measures : dict of str to callable, optional
-        More measures by name. ``function(fold, scores)`` returns the value of each test query, an array of shape
-        (n_queries,), in the sequence in which the queries first appear in the test data.
     n_permutations : int, default 10_000
         As in :func:`boostrank.permutation_test`. The queries of all folds are tested together.
     random_state : int or None, default 0
@@ -147,7 +143,7 @@ def compare(
     if baseline not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     check_flag("progress", progress)
-    folds, extra_measures = _folds(X, y, qid, cv, folds), extra_measures or {}
+    folds = _folds(X, y, qid, cv, folds)
     measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
     _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
@@ -160,8 +156,6 @@ def compare(
         for number, result, is_saved in finished:
             ranker, _, fold = trainings[number]
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
-            for measure, function in extra_measures.items():
-                values[measure] = function(fold, result.scores)
             values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
             parts[number] = values.assign(ranker=ranker, fold=fold.name, rounds=result.rounds)
             curves[number] = result.curve
@@ -170,11 +164,11 @@ def compare(
             else:
                 name = f"{fold.name}: {ranker}"
                 bar.advance()
-    columns = [*measures, *extra_measures]
     # The sequence is that of the arguments, and not that in which the trainings ended.
     joined = pd.concat([parts[number] for number in range(len(trainings))], ignore_index=True)
-    per_query = joined[["ranker", "fold", "query", "rounds", *(["relevant"] if "relevant" in joined else []), *columns]]
-    table = summarize(per_query, columns, list(rankers), baseline, n_permutations, random_state)
+    known = [name for name in ("ranker", "fold", "query", "rounds", "relevant") if name in joined]
+    per_query = joined[[*known, *measures]]
+    table = summarize(per_query, list(measures), list(rankers), baseline, n_permutations, random_state)
     by_training = {(one.name, one.fold.name): curves[number] for number, one in enumerate(trainings)}
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}

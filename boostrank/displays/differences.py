@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from boostrank.displays import style
 from boostrank.displays.base import Display
 from boostrank.inputs.arrays import Bools
 from boostrank.significance.paired_tests import LEVEL
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A difference is an outlier beyond this many typical distances from the median, if leaving it out makes the others this
 # many times as large.

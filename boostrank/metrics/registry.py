@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.queries import Queries
@@ -261,8 +262,6 @@ def evaluate(
             values[name] = measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=of_queries)
     if not of_queries:
         return {name: float(value) for name, value in values.items()}
-    import pandas as pd
-
     queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
     table = pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
     if by is None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -17,9 +18,6 @@ from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.inputs.warnings import warn
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.registry import get_measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,8 +123,6 @@ _SIZES: WeakKeyDictionary[Any, pd.Series] = WeakKeyDictionary()
 
 def remember_training_queries(ranker: Any, queries: Queries) -> None:
     """Store the number of documents of each training query as long as the ranker exists in this process."""
-    import pandas as pd
-
     _SIZES[ranker] = pd.Series(queries.sizes, index=queries.ids)
 
 

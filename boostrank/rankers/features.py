@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -44,8 +45,6 @@ class ColumnCategories:
     @classmethod
     def of_model(cls, categories: Mapping[int, list[Any] | None]) -> Self:
         """The categories that a model knows; None stands for those that it does not."""
-        import pandas as pd
-
         known = {i: pd.Index(values) for i, values in categories.items() if values}
         return cls(known, False)
 
@@ -206,8 +205,6 @@ def _as_array(X: Any) -> Any:
 
 def _check_frame(known: Any, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
-    import pandas as pd
-
     if X.ndim != 2 or X.shape[1] == 0:
         raise ValueError(
             f"X must have columns that are features; got a {type(X).__name__} of shape {X.shape}. For one feature pass "
@@ -233,8 +230,6 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
 
 def _plain_type(name: Any, dtype: Any) -> Any:
     """The type of a column of numbers, or one in its place that both libraries take."""
-    import pandas as pd
-
     plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
     if not pd.api.types.is_numeric_dtype(plain) or pd.api.types.is_complex_dtype(plain):
         raise ValueError(
@@ -288,6 +283,4 @@ def _are_equal(name: Any, categories: Any, known: Any) -> bool:
 
 
 def _categorical_columns(X: Any) -> list[int]:
-    import pandas as pd
-
     return [i for i, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]

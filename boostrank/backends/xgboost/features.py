@@ -24,6 +24,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -309,8 +310,6 @@ def with_ascii_categories(X: Any) -> Any:
     """A pandas DataFrame whose columns have categories with names in ASCII; anything else is unchanged."""
     if not is_pandas(X):
         return X
-    import pandas as pd
-
     changed = {}
     for i, dtype in enumerate(X.dtypes):
         if isinstance(dtype, pd.CategoricalDtype) and dtype.categories.inferred_type == "string":
@@ -357,8 +356,6 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
 
 
 def _check_types_of_categories(X: Any) -> None:
-    import pandas as pd
-
     for name, dtype in X.dtypes.items():
         kind = dtype.categories.inferred_type if isinstance(dtype, pd.CategoricalDtype) else None
         if kind is not None and not len(dtype.categories):

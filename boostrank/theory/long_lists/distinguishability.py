@@ -6,9 +6,10 @@ Two rankers score the documents of one population. Lists of documents are resamp
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.core.dcg import DCG, Gain, check_relevance
@@ -21,9 +22,6 @@ from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.significance.power import ndcg_differences
 from boostrank.theory.long_lists.decay import lengths_of_lists
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Largest number of documents in memory at a time (tens of MB).
 MAX_DOCUMENTS_AT_ONCE = 400_000
@@ -181,8 +179,6 @@ def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[DiscountedCutoff])
 
 
 def _table(differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], truth: int) -> pd.DataFrame:
-    import pandas as pd
-
     winners = np.sign(differences)
     # Whether the ranker that wins at the greatest length wins at each length; false if no ranker wins there.
     same = (winners == winners[-1]) & (winners[-1] != 0)
