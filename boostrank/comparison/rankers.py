@@ -25,7 +25,7 @@ from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
-from boostrank.model_selection.cross_validation import fixed_folds
+from boostrank.model_selection.cross_validation import make_folds
 
 
 def compare(
@@ -210,7 +210,7 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
-    pairs = fixed_folds(X, y, data.qid, cv)
+    pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
     tested = pd.Series(np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]))
     if tested.duplicated().any():
         raise ValueError(

@@ -14,7 +14,6 @@ from boostrank.core.dcg import DCG, Discount
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
-from boostrank.inputs.checks import check_flag
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
 
@@ -32,7 +31,8 @@ class ClickDCG(Measure):
     weight of the query. :func:`boostrank.get_measure` makes it from names such as "click-dcg@10". The ClickLabels
     decide on the estimates, on the weights, and on documents that were never shown. `sample_weight` multiplies
     ``v_q``. With `per_query`, the values are the terms of queries in this ratio, scaled so that their mean, with
-    `sample_weight` as weights, is the measure; a query without impressions has the value 0.
+    `sample_weight` as weights, is the measure; a query without impressions has the value 0. `qid` may be left out, and
+    must otherwise be equal to the query ids of the clicks.
 
     Parameters
     ----------
@@ -69,28 +69,7 @@ class ClickDCG(Measure):
     def __str__(self) -> str:
         return "click-dcg" if self.k is None else f"click-dcg@{self.k}"
 
-    def __call__(
-        self,
-        y_true: Any,
-        y_score: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        per_query: bool = False,
-    ) -> Any:
-        """The measure of clicks at some scores, or its terms for each query.
-
-        Parameters
-        ----------
-        y_true : ClickLabels
-        y_score : array-like, shape (n_documents,)
-            Scores, finite.
-        qid : array-like, shape (n_documents,), optional
-            May be left out, and must otherwise be equal to the query ids of the clicks.
-        sample_weight, per_query
-            See :func:`boostrank.ndcg_score`.
-        """
-        check_flag("per_query", per_query)
+    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         labels = self.checked(y_true)
         if qid is not None:
             labels.check_qid(qid)

@@ -301,16 +301,7 @@ class FunctionMeasure(Measure):
     def __str__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def __call__(
-        self,
-        y_true: ArrayLike | PreferenceGraph,
-        y_score: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        per_query: bool = False,
-    ) -> Any:
-        check_flag("per_query", per_query)
+    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         require_ids(find_qid(None, qid, y_true)[1], str(self))
         asked: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:

@@ -20,9 +20,8 @@ from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, is_number, named_part
 from boostrank.metrics.scorers import remember_training_queries
-from boostrank.rankers.automatic import Choice, choose, make_candidates
+from boostrank.rankers.automatic import choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import training_data
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import FitOptions, Settings, is_function
@@ -178,7 +177,10 @@ class BaggedRanker(TrainedModel):
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
         ranker, choice = clone(self.ranker), None
         if settings.chooses_objective:
-            choice = choose_for_bag(ranker, settings, data, features, FitOptions(**options), random_state)
+            specified = FitOptions(**options), random_state, data.labels
+            candidates = make_candidates(settings, ranker._candidates, features, *specified)
+            with use_threads(settings.values["n_jobs"]):
+                choice = choose(candidates, data, settings, random_state)
             ranker.set_params(**choice.parameters(settings))
             settings = ranker._settings()
         samples = [
@@ -187,7 +189,10 @@ class BaggedRanker(TrainedModel):
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
         if threads is not None:
             ranker.set_params(n_jobs=threads)
-        common = ranker, data, _stops_on_out_of_bag(settings), options
+        # Folds of the queries of a member, or those that it holds out, may decide on its rounds in their place.
+        has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
+        stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not has_others
+        common = ranker, data, stops_on_out_of_bag, options
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
         )
@@ -253,29 +258,6 @@ class BaggedRanker(TrainedModel):
             with named_part("the out-of-bag queries of the bag"):
                 values[has_scores] = measure(data.labels.take(rows).values, scores[rows], ids, per_query=True)
         return values
-
-
-def _stops_on_out_of_bag(settings: Settings) -> bool:
-    """Whether early stopping of the members needs their out-of-bag queries.
-
-    It does not if folds of the queries of a member decide on its rounds.
-    """
-    has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
-    return settings.values["early_stopping_rounds"] is not None and not has_others
-
-
-def choose_for_bag(
-    ranker: BoostedRanker,
-    settings: Settings,
-    data: GroupedData,
-    features: TrainingFeatures,
-    options: FitOptions,
-    random_state: np.random.RandomState,
-) -> Choice:
-    """Choose the objective for all members of a bag by cross-validation over all training queries."""
-    candidates = make_candidates(settings, ranker._candidates, features, options, random_state, data.labels)
-    with use_threads(settings.values["n_jobs"]):
-        return choose(settings.backend, candidates, data, settings, random_state)
 
 
 class Sample(NamedTuple):

@@ -138,9 +138,9 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
 def test_the_objective_is_chosen_once_for_all_members(ranker_class, shuffled, monkeypatch, given):
     choose, choices = bagging.choose, []
 
-    def choose_and_count(backend, candidates, data, *others):
+    def choose_and_count(candidates, data, *others):
         assert data.queries.n_queries == 30
-        choices.append(choose(backend, candidates, data, *others))
+        choices.append(choose(candidates, data, *others))
         return choices[-1]
 
     monkeypatch.setattr(bagging, "choose", choose_and_count)

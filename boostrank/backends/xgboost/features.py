@@ -82,7 +82,8 @@ def make_matrix(
         fields["base_margin"] = data.init_score
     if weights is not None:
         weights = weights[data.queries.starts]
-    columns = column_fields(parameters)
+    # These have one value per feature.
+    columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
     X = with_ascii_categories(NAMES.encode_columns(data.X))
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
     if takes_bins(parameters) and not exact:
@@ -337,11 +338,6 @@ def decode_categories(column: dict[str, Any]) -> list[Any]:
             "train it by XGBoostRanker, which encodes them, or give the categories ASCII names"
         )
     return [decode_category(content[start:end].decode()) for start, end in pairwise(ends)]
-
-
-def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a matrix that have one value per feature."""
-    return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
 
 
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:

@@ -23,29 +23,17 @@ from boostrank.backends.objectives.objective import Objective, copy_to_device
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
 from boostrank.backends.xgboost import rounds
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
-from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
+from boostrank.backends.xgboost.parameters import PARAMETERS, native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
 
 #: Parameters on which the binned data do not depend.
-TREE_PARAMETERS = frozenset(
-    {
-        "alpha",
-        "colsample_bynode",
-        "colsample_bytree",
-        "eta",
-        "grow_policy",
-        "lambda",
-        "max_depth",
-        "max_leaves",
-        "min_child_weight",
-        "ndcg_exp_gain",
-        "objective",
-        "seed_per_iteration",
-        "subsample",
-    }
-)
+TREE_PARAMETERS = {*PARAMETERS.values(), "ndcg_exp_gain", "objective", "seed_per_iteration"} - {
+    "max_bin",
+    "nthread",
+    "tree_method",
+}
 
 
 def train(training: Training) -> Trained:
