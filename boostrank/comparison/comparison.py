@@ -9,13 +9,14 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.marked_tables import LAYOUTS, marked_rows, pairwise_tests, table_note
+from boostrank.comparison.marked_tables import LAYOUTS, marked_rows, table_note
 from boostrank.core.tables.html import html_table
 from boostrank.core.tables.text import escape_latex, latex_table, markdown_table, text_lines
 from boostrank.core.weights import weighted_means
@@ -277,7 +278,18 @@ class Comparison:
         1  good       bad         0.5   0.023
         2  same       bad         0.5   0.023
         """
-        return pairwise_tests(self, self._measure(measure))
+        column, kind = self._measure(measure), self.kind
+        values = {name: rows[column].to_numpy() for name, rows in self.per_query.groupby(kind, sort=False)}
+        settings: dict[str, Any] = {"n_permutations": self.n_permutations, "random_state": self.random_state}
+        if "weight" in self.per_query:
+            of_baseline = self.per_query[kind] == self.baseline
+            settings["sample_weight"] = self.per_query.loc[of_baseline, "weight"].to_numpy()
+        rows = [
+            {kind: one, f"other_{kind}": other, **permutation_test(values[one], values[other], **settings)._asdict()}
+            for one, other in combinations(self.names, 2)
+        ]
+        table = pd.DataFrame(rows)
+        return table.assign(p_holm=holm(table["p_value"])) if rows else table
 
     def plot(self, measure: Any = None, ax: Any = None, *, by_group: bool = False) -> ComparisonDisplay:
         """Plot the differences to the baseline with their intervals; those that are significant are filled.

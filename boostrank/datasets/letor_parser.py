@@ -59,6 +59,17 @@ class ReadOptions:
     dtype: np.dtype[Any]
     comments: bool = False
 
+    def __post_init__(self) -> None:
+        n_features, sparse = self.n_features, self.sparse
+        if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
+            raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
+        if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
+            raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
+        check_flag("zero_based", self.zero_based)
+        check_flag("comments", self.comments)
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {self.dtype!r}")
+
     @property
     def first_index(self) -> int:
         """Smallest index that a feature may have in the file."""
@@ -68,21 +79,6 @@ class ReadOptions:
     def max_index(self) -> int:
         """Largest index that a feature may have in the file."""
         return (self.n_features or MAX_INDEX) - self.zero_based
-
-
-def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, comments: Any = False) -> ReadOptions:
-    """Check the options of a reading function; raise ValueError for an invalid one."""
-    if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
-        raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
-    if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
-        raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
-    check_flag("zero_based", zero_based)
-    check_flag("comments", comments)
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {dtype!r}")
-    width = None if n_features is None else int(n_features)
-    kind: Sparse = "auto" if isinstance(sparse, str) else bool(sparse)
-    return ReadOptions(width, kind, bool(zero_based), np.dtype(dtype), bool(comments))
 
 
 class ParsedBlock(NamedTuple):

@@ -19,7 +19,6 @@ from boostrank.datasets.letor_parser import (
     PathLike,
     ReadOptions,
     Sparse,
-    check_options,
     is_int64,
     parse_file,
     quote,
@@ -131,7 +130,7 @@ def read_letor(
     >>> y, qid
     (array([2., 0., 1.]), array([7, 7, 9]))
     """
-    options = check_options(n_features, sparse, dtype, zero_based, comments)
+    options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype), comments)
     parsed = parse_file(path, options)
     apply_sizes(parsed)
     dataset = make_datasets([parsed], options)[0]
@@ -190,7 +189,7 @@ def read_letor_folds(
     >>> [(fold.name, fold.train.X.shape, fold.validation, fold.test.X.shape) for fold in folds]
     [('Fold1', (2, 3), None, (1, 3))]
     """
-    options = check_options(n_features, sparse, dtype, zero_based)
+    options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
     found = find_folds(Path(directory), LETOR_ENDINGS)
     parsed_files = [parse_file(path, options) for _, paths in found for path in paths if path]
     for parsed in parsed_files:

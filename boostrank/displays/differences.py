@@ -71,7 +71,7 @@ class ComparisonDisplay(Display):
         filled = inside & (table["p_holm"] < LEVEL).to_numpy()
         ax.plot(difference[filled], rows[filled], "o", color=style.BLUE, zorder=3)
         ax.plot(difference[is_baseline], rows[is_baseline], "D", color=style.BLACK)
-        style.few_ticks(ax)
+        ax.locator_params(axis="x", nbins=5)
         for row in np.flatnonzero(outside):
             is_left, text = difference[row] < ax.get_xlim()[0], f"{difference[row]:+.4f}"
             look = {"ha": "left" if is_left else "right", "va": "center", "fontsize": "small", "color": style.BLUE}

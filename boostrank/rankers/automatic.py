@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.objectives.labels import Clicks, Labels, Relevance
@@ -462,7 +463,4 @@ def choice_lines(results: Mapping[str, Any]) -> list[str]:
 
 def _objects(values: Sequence[Any]) -> Any:
     """An array of these objects, also where they are arrays of equal length."""
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
+    return pd.Series(values, dtype=object).to_numpy()

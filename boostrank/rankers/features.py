@@ -37,17 +37,6 @@ class ColumnCategories:
     known: Mapping[int, Any]
     kinds_are_known: bool
 
-    @classmethod
-    def of_frame(cls, X: Any) -> Self:
-        """The categories of a pandas DataFrame."""
-        return cls({i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}, True)
-
-    @classmethod
-    def of_model(cls, categories: Mapping[int, list[Any] | None]) -> Self:
-        """The categories that a model knows; None stands for those that it does not."""
-        known = {i: pd.Index(values) for i, values in categories.items() if values}
-        return cls(known, False)
-
     def apply(self, X: Any) -> Any:
         """A DataFrame whose columns have these categories; values of new categories become missing values.
 
@@ -97,7 +86,9 @@ class TrainingFeatures(BaseEstimator):
     def of_model(cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]) -> Self:
         """The features of a model that was read from a file; `names` is None if they have no names."""
         features = cls()
-        features.categories = ColumnCategories.of_model(categories)
+        # None stands for categories that the model does not know.
+        known = {i: pd.Index(values) for i, values in categories.items() if values}
+        features.categories = ColumnCategories(known, False)
         features.n_features_in_ = n_features
         if names is not None:
             features.feature_names_in_ = np.asarray(names, dtype=object)
@@ -161,7 +152,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         if reset or X.columns.tolist() != list(getattr(known, "feature_names_in_", ())):
             validate_data(known, X, reset=reset, skip_check_array=True)
         if reset:
-            known.categories = ColumnCategories.of_frame(X)
+            by_column = {i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}
+            known.categories = ColumnCategories(by_column, True)
             return X
         categories = getattr(known, "categories", getattr(known, "_categories", None))
         return X if categories is None else categories.apply(X)
