@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -45,15 +45,6 @@ def versions() -> str:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found.append(f"{name} {importlib.metadata.version(name)}")
     return ", ".join(found)
-
-
-class TextTable(NamedTuple):
-    """A printed table: a line above it, its rows with the head, the number of columns of text, and a text below it."""
-
-    title: str
-    rows: list[list[str]]
-    n_texts: int
-    conclusion: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,18 +185,21 @@ class Comparison:
             for title, rows, n_texts, conclusion in self.text_tables()
         )
 
-    def text_tables(self) -> Iterator[TextTable]:
-        """The printed tables: one for each measure, and then one by group for each measure if there are groups."""
+    def text_tables(self) -> Iterator[tuple[str, list[list[str]], int, str]]:
+        """The printed tables: one for each measure, and then one by group for each measure if there are groups.
+
+        Each has a title above it, rows with the head, a number of columns that are texts, and a conclusion below it.
+        """
         for measure in self.measures:
             rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
             title = f"{printed_name(measure)}, compared with {self.baseline}"
-            yield TextTable(title, rows, 1, self.conclusion(measure))
+            yield title, rows, 1, self.conclusion(measure)
         for measure in self.measures if self.groups is not None else []:
             head, *rows = [row[1:] for row in self._group_rows([measure])]
             # The name of a group stands only in the first line of the group.
             shown = [["", "", *row[2:]] if i % len(self.names) else row for i, row in enumerate(rows)]
             # Three columns of text: the number of queries, which is between two texts, is aligned like them.
-            yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, "")
+            yield f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, ""
 
     def to_markdown(self, layout: str = "marks", *, by_group: bool = False) -> str:
         """Return a Markdown table of the means of rankers or runs, and a note below it.

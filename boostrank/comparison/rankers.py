@@ -144,7 +144,10 @@ def compare(
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     check_flag("progress", progress)
     folds = _folds(X, y, qid, cv, folds)
-    measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
+    if measures is None:
+        of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
+        measures = [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
+    measures = named_measures(measures, "arrays")
     _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
@@ -219,11 +222,6 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
         )
     with named_part("a fold of cv"):
         return [Fold(f"Fold{i}", data.take(rows), None, data.take(test)) for i, (rows, test) in enumerate(pairs, 1)]
-
-
-def _default_measures(folds: Sequence[Fold]) -> list[str]:
-    of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
-    return [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:

@@ -204,7 +204,8 @@ def read_letor_folds(
 
 def apply_sizes(parsed: ParsedFile) -> None:
     """Number the queries by the sizes in the file beside the data, if there is one; without qids it is needed."""
-    name = _find_sizes(parsed.name)
+    stems = dict.fromkeys([parsed.name, parsed.name.removesuffix(".gz")])
+    name = next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
     if name is None:
         if parsed.has_qid:
             return
@@ -230,11 +231,6 @@ def _read_sizes(name: str) -> list[int]:
         if line.strip() and not re.fullmatch(rb"0*[1-9]\d{0,15}", line.strip()):
             raise ValueError(f"{name}, line {number}: expected one query size of at least 1; got {quote(line, 40)}")
     return [int(line) for line in lines if line.strip()]
-
-
-def _find_sizes(name: str) -> str | None:
-    stems = dict.fromkeys([name, name.removesuffix(".gz")])
-    return next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
 
 
 def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset]:

@@ -22,7 +22,7 @@ from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
-from boostrank.rankers.training import FoldTrainings, is_caused_by_data, make_folds, train, train_on_kept, with_prior
+from boostrank.rankers.training import FoldTrainings, make_folds, train, train_on_kept, with_prior
 from boostrank.significance.differences import paired_differences
 
 # Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
@@ -355,7 +355,8 @@ def _start(
             try:
                 one.trainings.add(fold_name(i), kept, tested, binned)
             except ValueError as error:
-                if one is candidates[0] or not is_caused_by_data(error):
+                # XGBoost's own errors are subclasses of ValueError, and may follow from an interrupt.
+                if one is candidates[0] or type(error) is not ValueError:
                     raise
                 warn_of_left_out(one.name, error)
                 remaining.remove(one)

@@ -18,7 +18,7 @@ from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, is_number, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
 from boostrank.metrics.scorers import remember_training_queries
 from boostrank.rankers.automatic import choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
@@ -55,8 +55,8 @@ class BaggedRanker(TrainedModel):
         ``ranker__``. Its `random_state` is replaced by another number for each member.
     n_estimators : int, default 10
         Number of members.
-    max_samples : int or float, default 1.0
-        Number of queries to draw for each member, or their number relative to that of all queries, in (0, 1].
+    max_samples : float, default 1.0
+        Number of queries to draw for each member, relative to that of all queries, in (0, 1].
     bootstrap : bool, default True
         Whether queries are drawn with replacement.
     n_jobs : int, optional
@@ -121,7 +121,7 @@ class BaggedRanker(TrainedModel):
         ranker: BoostedRanker,
         n_estimators: int = 10,
         *,
-        max_samples: int | float = 1.0,
+        max_samples: float = 1.0,
         bootstrap: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -173,7 +173,7 @@ class BaggedRanker(TrainedModel):
             raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         random_state = as_random_state(self.random_state)
         data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
-        n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
+        n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
         ranker, choice = clone(self.ranker), None
         if settings.chooses_objective:
@@ -226,12 +226,9 @@ class BaggedRanker(TrainedModel):
         """Check the parameters; returns the settings of the ranker."""
         ranker = self.ranker
         if not isinstance(ranker, BoostedRanker):
-            is_class = isinstance(ranker, type)
-            raise TypeError(
-                "ranker must be a LightGBMRanker or an XGBoostRanker; got "
-                + (f"the class {ranker.__name__}: create an instance of it" if is_class else type(ranker).__name__)
-            )
+            raise TypeError(f"ranker must be an instance of LightGBMRanker or XGBoostRanker; got {ranker!r:.200}")
         check_count("n_estimators", self.n_estimators)
+        check_number("max_samples", self.max_samples, above=0, largest=1)
         check_flag("bootstrap", self.bootstrap)
         settings = ranker._settings()
         objective = settings.values["objective"]
@@ -281,35 +278,6 @@ class Sample(NamedTuple):
     def is_out_of_bag(self) -> Bools:
         """Mask of the queries that were not drawn, shape (n_queries,)."""
         return self.counts == 0
-
-
-def number_to_draw(max_samples: int | float, n_queries: int) -> int:
-    """The number of queries to draw for a member.
-
-    Parameters
-    ----------
-    max_samples : int or float
-        The number, or its share of the queries.
-    n_queries : int
-
-    Raises
-    ------
-    ValueError
-        For a number that is not from 1 to `n_queries`, and for a share that is not above 0 and at most 1.
-
-    Examples
-    --------
-    >>> number_to_draw(0.5, 9), number_to_draw(3, 9)
-    (4, 3)
-    """
-    if is_count(max_samples) and 1 <= max_samples <= n_queries:
-        return int(max_samples)
-    if is_count(max_samples) or not (is_number(max_samples) and 0 < max_samples <= 1):
-        raise ValueError(
-            f"max_samples must be a number of queries, an integer from 1 to {n_queries}, or their share, a float above "
-            f"0 and at most 1; got {max_samples!r}"
-        )
-    return max(1, int(max_samples * n_queries))
 
 
 def draw_sample(n_queries: int, n_drawn: int, bootstrap: bool, random_state: np.random.RandomState) -> Sample:
