@@ -130,20 +130,17 @@ class _BoundClickDCG(BoundMeasure):
         values = np.asarray(scores, dtype=np.float64)
         values = values if self._kept is None else values[self._kept[0]]
         if self._needs_support:
-            self._require_support(values)
+            # A document at a rank that counts may never have been shown.
+            counts = discounts_of_documents(self._dcg, values, self._ranked) > 0.0
+            without = self._without_support.copy()
+            without[slice(None) if self._kept is None else self._kept[0]] &= counts
+            require_support(self._labels, self.queries.ungroup(without))
         terms = self._dcg.of_ranking(self._gains, values, self._ranked)
         if self._kept is None:
             return terms
         of_queries = np.zeros(self.queries.n_queries)
         of_queries[self._kept[1]] = terms
         return of_queries
-
-    def _require_support(self, values: Floats) -> None:
-        """Raise ValueError if a document at a rank that counts was never shown; `values` are of ranked documents."""
-        counts = discounts_of_documents(self._dcg, values, self._ranked) > 0.0
-        without = self._without_support.copy()
-        without[slice(None) if self._kept is None else self._kept[0]] &= counts
-        require_support(self._labels, self.queries.ungroup(without))
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         terms, weights = self._terms(scores) / self._total, self._weights
