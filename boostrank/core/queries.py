@@ -65,8 +65,8 @@ class Queries(Segments):
         ids = _as_ids(qid)
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
         # pandas would merge numbers that are equal as float64.
-        is_merged = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
-        codes, different = pd.factorize(ids[starts].astype(object) if is_merged else ids[starts])
+        would_merge = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
+        codes, different = pd.factorize(ids[starts].astype(object) if would_merge else ids[starts])
         if len(different) == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
         row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))

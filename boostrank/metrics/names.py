@@ -45,12 +45,12 @@ class _Classes(UserDict[str, Any]):
         return next(each for each in vars(module).values() if getattr(each, "__dict__", {}).get("name") == name)
 
 
-#: Classes of measures by the name that :func:`boostrank.get_measure` takes, and that of the measure of clicks.
-ALL_MEASURES: Mapping[str, type[Any]] = MappingProxyType(_Classes(_MODULES))
-#: The same without the measure of clicks, which is no mean of values of queries, but has a name too.
+#: Classes of measures by the name that :func:`boostrank.get_measure` takes.
 MEASURES: Mapping[str, type[Any]] = MappingProxyType(
     _Classes({name: module for name, module in _MODULES.items() if name != "click-dcg"})
 )
+#: The same with the measure of clicks, which is no mean of values of queries, but has a name too.
+ALL_MEASURES: Mapping[str, type[Any]] = MappingProxyType(_Classes(_MODULES))
 
 
 class _Entry(NamedTuple):

@@ -17,7 +17,7 @@ from boostrank.datasets.feature_files import FeatureFiles
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
-#: Parameters on which the binned data do not depend.
+#: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
 TREE_PARAMETERS = {*PARAMETERS.values(), "bagging_freq", "extra_trees"} - {"min_data_in_leaf", "num_threads"}
 
 

@@ -28,7 +28,7 @@ from boostrank.backends.xgboost.prediction import booster_name, categories, devi
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
 
-#: Parameters on which the binned data do not depend.
+#: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
 TREE_PARAMETERS = {*PARAMETERS.values(), "ndcg_exp_gain", "objective", "seed_per_iteration"} - {
     "max_bin",
     "nthread",

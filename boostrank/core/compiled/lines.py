@@ -1,4 +1,4 @@
-"""Lines of TREC files, and the numbers by which texts of LETOR and TREC files become floats."""
+"""Lines of TREC files, and the powers of five with which texts of LETOR and TREC files become numbers."""
 
 from __future__ import annotations
 
