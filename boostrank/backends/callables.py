@@ -59,7 +59,11 @@ class PerDataset(Generic[T]):
         kept = self._last if dataset is None else self._kept.get(dataset)
         if kept is not None and all(map(np.array_equal, kept[0], values)):
             return kept[1]
-        made = make(*_labels_queries_weights(fields))
+        if fields.sizes is None or len(fields.sizes) == 0:
+            raise ValueError("the data set has no query groups; pass group= to the Dataset or DMatrix")
+        weights = None if fields.weights is None or len(fields.weights) == 0 else np.asarray(fields.weights, np.float64)
+        queries = Queries.from_sizes(np.asarray(fields.sizes, np.int64))
+        made = make(np.asarray(fields.labels, np.float64), queries, weights)
         entry = tuple(map(np.array, values)), made
         if dataset is None:
             self._last = entry
@@ -108,10 +112,3 @@ class NativeMetric:
     def _evaluate(self, scores: Any, fields: Fields) -> tuple[str, float]:
         """Name of the measure, and its mean over queries."""
         return str(self.measure), self._bound.get(fields, self.measure.bind).mean(scores)
-
-
-def _labels_queries_weights(fields: Fields) -> tuple[Floats, Queries, Floats | None]:
-    if fields.sizes is None or len(fields.sizes) == 0:
-        raise ValueError("the data set has no query groups; pass group= to the Dataset or DMatrix")
-    weights = None if fields.weights is None or len(fields.weights) == 0 else np.asarray(fields.weights, np.float64)
-    return np.asarray(fields.labels, np.float64), Queries.from_sizes(np.asarray(fields.sizes, np.int64)), weights

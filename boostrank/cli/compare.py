@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, Fold
 from boostrank.datasets.synthetic import make_ranking
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.rankers.bagging import threads_per_member
@@ -177,7 +176,7 @@ def compare(
     }
     ours, theirs = options.make_rankers(names, backend, settings, leaves), load_rankers(ranker or [])
     columns = ColumnOptions(qid, label, features, drop, categorical)
-    parts, extra = _folds(path, columns, folds, seed)
+    parts, known = _folds(path, columns, folds, seed)
     jobs = default_jobs(len(parts)) if jobs is None else jobs
     threads = threads_per_member(jobs, jobs) if threads is None else threads
     for one in ours.values():
@@ -191,8 +190,7 @@ def compare(
         comparison = compare_rankers(
             rankers,
             parts,
-            measures=chosen,
-            extra_measures=extra if has_expected else {},
+            measures=chosen | (known if has_expected else {}),
             random_state=seed,
             n_jobs=jobs,
             results=results,
@@ -205,7 +203,7 @@ def compare(
 
 def _folds(
     path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int
-) -> tuple[list[Fold], dict[str, Callable[[Fold, Floats], Floats]]]:
+) -> tuple[list[Fold], dict[str, Any]]:
     """The folds of a folder, a file or synthetic data, and measures that only these data have."""
     if path is None:
         options.refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
@@ -222,8 +220,8 @@ def _folds(
         f"{optimum:.4f} (--measures 'ndcg@10,{EXPECTED}')."
     )
 
-    def expected(fold: Fold, scores: Floats) -> Floats:
-        values: Floats = expected_ndcg(bayes[np.isin(qid, fold.test.qid)], scores, fold.test.qid)
+    def expected(y: Floats, scores: Floats, tested: Ints, *, per_query: bool = True) -> Floats:
+        values: Floats = expected_ndcg(bayes[np.isin(qid, tested)], scores, tested)
         return values
 
     return query_folds(Dataset(X, y, qid), n_folds, random_state=seed), {EXPECTED: expected}

@@ -24,12 +24,8 @@ def load_surrogate(path: Path, name: str) -> Surrogate:
         If the file raises an error, does not define the name, or the name is neither a surrogate nor a class of
         surrogates that needs no arguments.
     """
-    found = _instance(path, name, "surrogates", _is_surrogate)
-    if not isinstance(found, Surrogate):
-        raise ValueError(
-            f"{path}: {name}, of type {type(found).__name__}, is not a boostrank.surrogates.Surrogate, nor a subclass "
-            "of it"
-        )
+    wanted = "a boostrank.surrogates.Surrogate or a subclass of it"
+    found: Surrogate = _instance(path, name, "surrogates", wanted, _is_surrogate)
     return found
 
 
@@ -51,13 +47,8 @@ def load_rankers(texts: list[str]) -> dict[str, Any]:
             raise ValueError(f"--ranker must be FILE.py:NAME, a Python file and a name in it; got {text!r}")
         if name in rankers:
             raise ValueError(f"--ranker has two rankers called {name!r}; give one of them another name in its file")
-        path = Path(f"{file}.py")
-        found = _instance(path, name, "estimators", lambda value, _: _is_estimator(value))
-        if not _is_estimator(found):
-            raise ValueError(
-                f"{path}: {name} must be an estimator with fit, predict and get_params; got {type(found).__name__}"
-            )
-        rankers[name] = found
+        wanted = "an estimator with fit, predict and get_params"
+        rankers[name] = _instance(Path(f"{file}.py"), name, "estimators", wanted, _is_estimator)
     return rankers
 
 
@@ -68,15 +59,15 @@ def _is_surrogate(value: object, module: ModuleType) -> bool:
     return isinstance(value, Surrogate)
 
 
-def _is_estimator(value: object) -> bool:
+def _is_estimator(value: object, module: ModuleType) -> bool:
     """Whether `value` is an estimator, or a class of estimators."""
     return all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
 
 
-def _instance(path: Path, name: str, kind: str, is_of_kind: Callable[[object, ModuleType], bool]) -> Any:
+def _instance(path: Path, name: str, kind: str, wanted: str, is_of_kind: Callable[[object, ModuleType], bool]) -> Any:
     """The object called `name` that a Python file defines; of a class that needs no arguments, an instance.
 
-    `is_of_kind` says which objects of the file are proposed, as `kind`, if the file does not define the name.
+    It must be `wanted`, as `is_of_kind` says, and such objects are proposed, as `kind`, if the file has no such name.
     """
     module = _import_file(path)
     if not hasattr(module, name):
@@ -85,12 +76,15 @@ def _instance(path: Path, name: str, kind: str, is_of_kind: Callable[[object, Mo
         raise ValueError(f"{path} has no {name!r}; {known}")
     found = getattr(module, name)
     try:
-        return found() if isinstance(found, type) else found
+        found = found() if isinstance(found, type) else found
     except TypeError as error:
         raise ValueError(
             f"{path}: {name}() raises {type(error).__name__}: {error}. Name an instance of the class, or give all its "
             "parameters defaults"
         ) from error
+    if not is_of_kind(found, module):
+        raise ValueError(f"{path}: {name} must be {wanted}; got {type(found).__name__}")
+    return found
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -9,13 +9,14 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.marked_tables import LAYOUTS, marked_rows, pairwise_tests, table_note
+from boostrank.comparison.marked_tables import LAYOUTS, marked_rows, table_note
 from boostrank.core.tables.html import html_table
 from boostrank.core.tables.text import escape_latex, latex_table, markdown_table, text_lines
 from boostrank.core.weights import weighted_means
@@ -44,15 +45,6 @@ def versions() -> str:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found.append(f"{name} {importlib.metadata.version(name)}")
     return ", ".join(found)
-
-
-class TextTable(NamedTuple):
-    """A printed table: a line above it, its rows with the head, the number of columns of text, and a text below it."""
-
-    title: str
-    rows: list[list[str]]
-    n_texts: int
-    conclusion: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,18 +185,21 @@ class Comparison:
             for title, rows, n_texts, conclusion in self.text_tables()
         )
 
-    def text_tables(self) -> Iterator[TextTable]:
-        """The printed tables: one for each measure, and then one by group for each measure if there are groups."""
+    def text_tables(self) -> Iterator[tuple[str, list[list[str]], int, str]]:
+        """The printed tables: one for each measure, and then one by group for each measure if there are groups.
+
+        Each has a title above it, rows with the head, a number of columns that are texts, and a conclusion below it.
+        """
         for measure in self.measures:
             rows = [[self.kind, *self.heads], *([name, *self.cells(name, measure)] for name in self.names)]
             title = f"{printed_name(measure)}, compared with {self.baseline}"
-            yield TextTable(title, rows, 1, self.conclusion(measure))
+            yield title, rows, 1, self.conclusion(measure)
         for measure in self.measures if self.groups is not None else []:
             head, *rows = [row[1:] for row in self._group_rows([measure])]
             # The name of a group stands only in the first line of the group.
             shown = [["", "", *row[2:]] if i % len(self.names) else row for i, row in enumerate(rows)]
             # Three columns of text: the number of queries, which is between two texts, is aligned like them.
-            yield TextTable(f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, "")
+            yield f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, ""
 
     def to_markdown(self, layout: str = "marks", *, by_group: bool = False) -> str:
         """Return a Markdown table of the means of rankers or runs, and a note below it.
@@ -277,7 +272,18 @@ class Comparison:
         1  good       bad         0.5   0.023
         2  same       bad         0.5   0.023
         """
-        return pairwise_tests(self, self._measure(measure))
+        column, kind = self._measure(measure), self.kind
+        values = {name: rows[column].to_numpy() for name, rows in self.per_query.groupby(kind, sort=False)}
+        settings: dict[str, Any] = {"n_permutations": self.n_permutations, "random_state": self.random_state}
+        if "weight" in self.per_query:
+            of_baseline = self.per_query[kind] == self.baseline
+            settings["sample_weight"] = self.per_query.loc[of_baseline, "weight"].to_numpy()
+        rows = [
+            {kind: one, f"other_{kind}": other, **permutation_test(values[one], values[other], **settings)._asdict()}
+            for one, other in combinations(self.names, 2)
+        ]
+        table = pd.DataFrame(rows)
+        return table.assign(p_holm=holm(table["p_value"])) if rows else table
 
     def plot(self, measure: Any = None, ax: Any = None, *, by_group: bool = False) -> ComparisonDisplay:
         """Plot the differences to the baseline with their intervals; those that are significant are filled.

@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from boostrank.core.tables.text import Marked
 from boostrank.metrics.names import printed_name
-from boostrank.significance import holm, permutation_test
 from boostrank.significance.paired_tests import LEVEL
 
 if TYPE_CHECKING:
     from boostrank.comparison.comparison import Comparison
 
 LAYOUTS = ("marks", "pairs", "differences")
-
-
-def pairwise_tests(comparison: Comparison, measure: str) -> pd.DataFrame:
-    """The result of :meth:`boostrank.comparison.Comparison.pairwise`."""
-    kind = comparison.kind
-    values = {name: rows[measure].to_numpy() for name, rows in comparison.per_query.groupby(kind, sort=False)}
-    weights = None
-    if "weight" in comparison.per_query:
-        weights = comparison.per_query.loc[comparison.per_query[kind] == comparison.baseline, "weight"].to_numpy()
-    rows = [
-        {
-            kind: first,
-            f"other_{kind}": second,
-            **permutation_test(
-                values[first],
-                values[second],
-                n_permutations=comparison.n_permutations,
-                random_state=comparison.random_state,
-                sample_weight=weights,
-            )._asdict(),
-        }
-        for first, second in combinations(comparison.names, 2)
-    ]
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p_value"])) if rows else table
 
 
 def marked_rows(comparison: Comparison, layout: str) -> list[list[str | Marked]]:

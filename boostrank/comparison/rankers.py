@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
 from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
-from boostrank.model_selection.cross_validation import fixed_folds
+from boostrank.model_selection.cross_validation import make_folds
 
 
 def compare(
@@ -38,7 +38,6 @@ def compare(
     folds: Iterable[Fold] | None = None,
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] | None = None,
     baseline: str | None = None,
-    extra_measures: Mapping[str, Callable[[Fold, Floats], Floats]] | None = None,
     n_permutations: int = 10_000,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -76,9 +75,6 @@ def compare(
         other settings, such as ``get_measure("ndcg@10", gain="linear")``.
     baseline : str, optional
         Name of the ranker to compare with; the first one by default.
-    extra_measures : dict of str to callable, optional
-        More measures by name. ``function(fold, scores)`` returns the value of each test query, an array of shape
-        (n_queries,), in the sequence in which the queries first appear in the test data.
     n_permutations : int, default 10_000
         As in :func:`boostrank.permutation_test`. The queries of all folds are tested together.
     random_state : int or None, default 0
@@ -147,8 +143,11 @@ def compare(
     if baseline not in rankers:
         raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
     check_flag("progress", progress)
-    folds, extra_measures = _folds(X, y, qid, cv, folds), extra_measures or {}
-    measures = named_measures(_default_measures(folds) if measures is None else measures, "arrays")
+    folds = _folds(X, y, qid, cv, folds)
+    if measures is None:
+        of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
+        measures = [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
+    measures = named_measures(measures, "arrays")
     _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
@@ -160,8 +159,6 @@ def compare(
         for number, result, is_saved in finished:
             ranker, _, fold = trainings[number]
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
-            for measure, function in extra_measures.items():
-                values[measure] = function(fold, result.scores)
             values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
             parts[number] = values.assign(ranker=ranker, fold=fold.name, rounds=result.rounds)
             curves[number] = result.curve
@@ -170,11 +167,11 @@ def compare(
             else:
                 name = f"{fold.name}: {ranker}"
                 bar.advance()
-    columns = [*measures, *extra_measures]
     # The sequence is that of the arguments, and not that in which the trainings ended.
     joined = pd.concat([parts[number] for number in range(len(trainings))], ignore_index=True)
-    per_query = joined[["ranker", "fold", "query", "rounds", *(["relevant"] if "relevant" in joined else []), *columns]]
-    table = summarize(per_query, columns, list(rankers), baseline, n_permutations, random_state)
+    known = [name for name in ("ranker", "fold", "query", "rounds", "relevant") if name in joined]
+    per_query = joined[[*known, *measures]]
+    table = summarize(per_query, list(measures), list(rankers), baseline, n_permutations, random_state)
     by_training = {(one.name, one.fold.name): curves[number] for number, one in enumerate(trainings)}
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
@@ -216,7 +213,7 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
-    pairs = fixed_folds(X, y, data.qid, cv)
+    pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
     tested = pd.Series(np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]))
     if tested.duplicated().any():
         raise ValueError(
@@ -225,11 +222,6 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
         )
     with named_part("a fold of cv"):
         return [Fold(f"Fold{i}", data.take(rows), None, data.take(test)) for i, (rows, test) in enumerate(pairs, 1)]
-
-
-def _default_measures(folds: Sequence[Fold]) -> list[str]:
-    of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
-    return [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:

@@ -85,10 +85,6 @@ class Margin:
     slope_curvature: Callable[[Floats], tuple[Floats, Floats]]
 
 
-def _logistic(d: Floats) -> Floats:
-    return np.logaddexp(0.0, -d)
-
-
 def _logistic_derivatives(d: Floats) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore"):
         slope = np.exp(d)
@@ -118,7 +114,7 @@ def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
 #: ``(1 - d)^2 / 2``. The exponential function is :func:`continued_exp`, which does not overflow.
 MARGINS: Mapping[str, Margin] = MappingProxyType(
     {
-        "logistic": Margin(_logistic, _logistic_derivatives),
+        "logistic": Margin(lambda d: np.logaddexp(0.0, -d), _logistic_derivatives),
         "exponential": Margin(lambda d: continued_exp(-d), _exponential_derivatives),
         "hinge": Margin(_shortfall, _hinge_derivatives),
         "squared-hinge": Margin(

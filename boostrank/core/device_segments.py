@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +20,6 @@ from boostrank.inputs.arrays import Bools, Ints
 
 #: Copies an array of NumPy to a device.
 Move = Callable[[NDArray[Any]], Any]
-
-
-class Halving(NamedTuple):
-    """Pairs of consecutive rows of a segment: its first and second row, its third and fourth, and so on.
-
-    Attributes
-    ----------
-    first, second : array of int, shape (n_pairs,)
-        Row numbers. If a segment has an odd number of rows, its last row is paired with itself.
-    differ : array of bool, shape (n_pairs,)
-        Whether the two rows of a pair differ.
-    """
-
-    first: Any
-    second: Any
-    differ: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +36,10 @@ class DeviceSegments(Segments):
     indptr, sizes : array of int64
         As in :class:`~boostrank.core.segments.Segments`, in the memory of the device.
     segment_of_row : array of int, shape (n_rows,)
-    halvings : list of Halving
-        The pairs of each step.
+    halvings : list of (array of int, array of int, array of bool), each of shape (n_pairs,)
+        The steps. In each, pairs of consecutive rows of a segment, its first and second row, its third and fourth, and
+        so on: the numbers of the first rows, those of the second rows, and whether the two differ. If a segment has an
+        odd number of rows, its last row is paired with itself.
 
     Examples
     --------
@@ -65,7 +51,7 @@ class DeviceSegments(Segments):
     """
 
     segment_of_row: Any
-    halvings: list[Halving]
+    halvings: list[tuple[Any, ...]]
 
     @classmethod
     def copy_of(cls, segments: Segments, move: Move) -> Self:
@@ -81,7 +67,7 @@ class DeviceSegments(Segments):
         # Row numbers of 4 bytes take half of the time to read.
         row_type = np.int32 if segments.n_rows <= np.iinfo(np.int32).max else np.int64
         segment_of_row = segments.repeat(np.arange(segments.n_segments, dtype=row_type))
-        halvings = [Halving(*map(move, halving)) for halving in _halvings(segments, row_type)]
+        halvings = [tuple(map(move, halving)) for halving in _halvings(segments, row_type)]
         return cls(move(segments.indptr), move(segment_of_row), halvings)
 
     @property

@@ -64,8 +64,10 @@ class Queries(Segments):
         """
         ids = _as_ids(qid)
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-        codes, n_different = _factorize(ids[starts])
-        if n_different == len(starts):
+        # pandas would merge numbers that are equal as float64.
+        would_merge = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
+        codes, different = pd.factorize(ids[starts].astype(object) if would_merge else ids[starts])
+        if len(different) == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
         row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row_codes))]).astype(np.int64)
@@ -218,15 +220,3 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     if np.any(missing):
         raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
     return ids
-
-
-def _factorize(ids: NDArray[Any]) -> tuple[NDArray[np.intp], int]:
-    """Number the different ids by first appearance; return the number of each row's id, and how many ids differ."""
-    # pandas would merge numbers that are equal as float64.
-    if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
-        ids = ids.astype(object)
-    try:
-        codes, uniques = pd.factorize(ids)
-    except TypeError as error:
-        raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
-    return codes, len(uniques)

@@ -329,9 +329,8 @@ def refuse_unknown(series: pd.Series, known: NDArray[Any], name: str) -> None:
 
 def _series(given: Any, name: str) -> pd.Series:
     if isinstance(given, Mapping):
-        values = np.empty(len(given), dtype=object)
-        values[:] = list(given.values())
-        return pd.Series(values, index=pd.Index(list(given), dtype=object)).infer_objects()
+        ids = pd.Index(list(given), dtype=object)
+        return pd.Series(list(given.values()), index=ids, dtype=object).infer_objects()
     if is_by_id(given):
         table = given if is_pandas(given) else given.to_pandas()
         if table.index.name in ID_COLUMNS:

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.core.compiled import is_available
-from boostrank.core.compiled.lines import letor_lines
+from boostrank.core.compiled import call, is_available
+from boostrank.core.compiled.lines import powers_of_five
 from boostrank.core.threads import for_each, n_threads
 from boostrank.inputs.checks import check_flag, is_count
 from boostrank.inputs.files import open_decompressed
@@ -59,6 +59,17 @@ class ReadOptions:
     dtype: np.dtype[Any]
     comments: bool = False
 
+    def __post_init__(self) -> None:
+        n_features, sparse = self.n_features, self.sparse
+        if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
+            raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
+        if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
+            raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
+        check_flag("zero_based", self.zero_based)
+        check_flag("comments", self.comments)
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {self.dtype!r}")
+
     @property
     def first_index(self) -> int:
         """Smallest index that a feature may have in the file."""
@@ -68,21 +79,6 @@ class ReadOptions:
     def max_index(self) -> int:
         """Largest index that a feature may have in the file."""
         return (self.n_features or MAX_INDEX) - self.zero_based
-
-
-def check_options(n_features: Any, sparse: Any, dtype: Any, zero_based: Any, comments: Any = False) -> ReadOptions:
-    """Check the options of a reading function; raise ValueError for an invalid one."""
-    if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
-        raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
-    if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
-        raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
-    check_flag("zero_based", zero_based)
-    check_flag("comments", comments)
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {dtype!r}")
-    width = None if n_features is None else int(n_features)
-    kind: Sparse = "auto" if isinstance(sparse, str) else bool(sparse)
-    return ReadOptions(width, kind, bool(zero_based), np.dtype(dtype), bool(comments))
 
 
 class ParsedBlock(NamedTuple):
@@ -259,11 +255,23 @@ def _parse_and_read(
 
 def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     """Parse complete lines with the compiled library; None if a line is invalid."""
-    lines = letor_lines(block, options.first_index, options.max_index)
-    if lines is None:
+    codes = np.frombuffer(block, np.uint8)
+    n_lines, n_colons = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
+    labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
+    columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
+    # Where the id of consecutive rows of one query starts and ends in the block, and the number of these rows; where
+    # the comment of each row starts and ends.
+    runs, comments = np.empty((n_lines, 3), np.int64), np.empty((n_lines, 2), np.int64)
+    # Numbers that are valid, but were not computed: the position in `values`, or -1 minus the row of a label, and where
+    # the number starts and ends.
+    slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
+    results = labels, sizes, columns, values, runs.ravel(), comments.ravel(), slow.ravel(), counts
+    limits = options.first_index, options.max_index
+    if call("letor_lines", block, len(block), *limits, powers_of_five(), *results) != 0:
         return None
-    labels, sizes, columns, values = lines[:4]
-    for place, start, end in lines.slow.tolist():
+    n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
+    labels, sizes, columns, values = labels[:n_rows], sizes[:n_rows], columns[:n_values], values[:n_values]
+    for place, start, end in slow[:n_slow].tolist():
         number = float(block[start:end])
         if place < 0:
             labels[-1 - place] = number
@@ -272,18 +280,17 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     if _overflows(values, options.dtype):
         return None
     data = values.astype(options.dtype, copy=False)
-    if not lines.is_sorted:
+    if not is_sorted:
         rows = np.repeat(np.arange(len(sizes)), sizes)
         permutation = np.lexsort((columns, rows))
         columns, data = columns[permutation], data[permutation]
         if ((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any():
             return None
-    width = None if lines.regular_width < 0 else lines.regular_width
-    qid_runs = [(block[start:end], count) for start, end, count in lines.runs.tolist()]
-    comments: list[str] = []
-    if options.comments:
-        comments = [_comment(block[start:end]) for start, end in lines.comments.tolist()]
-    return ParsedBlock(labels, sizes, columns, data, width, lines.has_qid, qid_runs, comments, lines.n_lines)
+    qid_runs = [(block[start:end], count) for start, end, count in runs[:n_runs].tolist()]
+    places = comments[:n_rows].tolist() if options.comments else []
+    texts = [_comment(block[start:end]) for start, end in places]
+    n_regular = None if width < 0 else width
+    return ParsedBlock(labels, sizes, columns, data, n_regular, bool(has_qid), qid_runs, texts, n_lines)
 
 
 def parse_lines(

@@ -19,7 +19,6 @@ from boostrank.datasets.letor_parser import (
     PathLike,
     ReadOptions,
     Sparse,
-    check_options,
     is_int64,
     parse_file,
     quote,
@@ -131,7 +130,7 @@ def read_letor(
     >>> y, qid
     (array([2., 0., 1.]), array([7, 7, 9]))
     """
-    options = check_options(n_features, sparse, dtype, zero_based, comments)
+    options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype), comments)
     parsed = parse_file(path, options)
     apply_sizes(parsed)
     dataset = make_datasets([parsed], options)[0]
@@ -190,7 +189,7 @@ def read_letor_folds(
     >>> [(fold.name, fold.train.X.shape, fold.validation, fold.test.X.shape) for fold in folds]
     [('Fold1', (2, 3), None, (1, 3))]
     """
-    options = check_options(n_features, sparse, dtype, zero_based)
+    options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
     found = find_folds(Path(directory), LETOR_ENDINGS)
     parsed_files = [parse_file(path, options) for _, paths in found for path in paths if path]
     for parsed in parsed_files:
@@ -205,7 +204,8 @@ def read_letor_folds(
 
 def apply_sizes(parsed: ParsedFile) -> None:
     """Number the queries by the sizes in the file beside the data, if there is one; without qids it is needed."""
-    name = _find_sizes(parsed.name)
+    stems = dict.fromkeys([parsed.name, parsed.name.removesuffix(".gz")])
+    name = next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
     if name is None:
         if parsed.has_qid:
             return
@@ -231,11 +231,6 @@ def _read_sizes(name: str) -> list[int]:
         if line.strip() and not re.fullmatch(rb"0*[1-9]\d{0,15}", line.strip()):
             raise ValueError(f"{name}, line {number}: expected one query size of at least 1; got {quote(line, 40)}")
     return [int(line) for line in lines if line.strip()]
-
-
-def _find_sizes(name: str) -> str | None:
-    stems = dict.fromkeys([name, name.removesuffix(".gz")])
-    return next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
 
 
 def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset]:

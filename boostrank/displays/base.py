@@ -67,7 +67,7 @@ class PredictionDisplay(Display):
         qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
         if cls._takes_one:
             return cls.from_predictions(y, estimator.predict(X), qid, **settings)
-        rankers = named_estimators(estimator, settings.pop("name", None))
+        rankers = named(estimator, settings.pop("name", None), type(estimator).__name__)
         return cls.from_predictions(y, {name: one.predict(X) for name, one in rankers.items()}, qid, **settings)
 
 
@@ -78,8 +78,3 @@ def named(values: Any, name: str | None, default: str) -> dict[str, Any]:
     if name is not None:
         raise ValueError(f"name is for a single ranker; got {name!r} beside the names {', '.join(map(str, values))}")
     return {str(key): value for key, value in values.items()}
-
-
-def named_estimators(estimator: Any, name: str | None) -> dict[str, Any]:
-    """Estimators by name; the default name of a single one is that of its class."""
-    return named(estimator, name, type(estimator).__name__)

@@ -104,7 +104,7 @@ class ContributionDisplay(Display):
         points = [*ends, start, 0.0, total]
         margin = MARGIN * (np.ptp(points) or 1.0)
         ax.set_xlim(min(points) - margin, max(points) + margin)
-        style.few_ticks(ax)
+        ax.locator_params(axis="x", nbins=5)
         labels = [_feature_label(row) for row in summary.itertuples()]
         ax.set_yticks(range(last + 1), [*labels, "difference of scores" if is_pair else "score"])
         ax.set_ylim(last + 0.5, -0.5)

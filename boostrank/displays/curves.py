@@ -14,7 +14,7 @@ from boostrank.clicks import Propensities, get_click_model
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights, weighted_means
 from boostrank.displays import style
-from boostrank.displays.base import Display, PredictionDisplay, named, named_estimators
+from boostrank.displays.base import Display, PredictionDisplay, named
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import ndcg_curve
@@ -249,7 +249,7 @@ class TrainingCurveDisplay(Display):
             For an estimator without `evals_result_`, for a metric or validation set that is not in it, and for a `name`
             beside a mapping.
         """
-        rankers = named_estimators(estimator, name)
+        rankers = named(estimator, name, type(estimator).__name__)
         curves: dict[tuple[str, str], Floats] = {}
         for ranker, fitted in rankers.items():
             results = getattr(fitted, "evals_result_", None)

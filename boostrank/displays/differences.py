@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from boostrank.displays import style
 from boostrank.displays.base import Display
 from boostrank.inputs.arrays import Bools
 from boostrank.significance.paired_tests import LEVEL
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A difference is an outlier beyond this many typical distances from the median, if leaving it out makes the others this
 # many times as large.
@@ -73,7 +71,7 @@ class ComparisonDisplay(Display):
         filled = inside & (table["p_holm"] < LEVEL).to_numpy()
         ax.plot(difference[filled], rows[filled], "o", color=style.BLUE, zorder=3)
         ax.plot(difference[is_baseline], rows[is_baseline], "D", color=style.BLACK)
-        style.few_ticks(ax)
+        ax.locator_params(axis="x", nbins=5)
         for row in np.flatnonzero(outside):
             is_left, text = difference[row] < ax.get_xlim()[0], f"{difference[row]:+.4f}"
             look = {"ha": "left" if is_left else "right", "va": "center", "fontsize": "small", "color": style.BLUE}

@@ -82,13 +82,6 @@ def whole_ticks(ax: Any) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=2, steps=[1, 2, 5, 10]))
 
 
-def few_ticks(ax: Any) -> None:
-    """Put few ticks on the x axis, so that the texts of small numbers do not touch each other."""
-    from matplotlib.ticker import MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
-
-
 def light_grid(ax: Any, axis: str = "y") -> None:
     """Draw thin grid lines behind the data, and no frame at the top and at the right."""
     ax.grid(axis=axis, color="0.9", linewidth=0.8)
@@ -96,14 +89,7 @@ def light_grid(ax: Any, axis: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(
-    ax: Any,
-    handles: Any = None,
-    *,
-    rows_above: int = 0,
-    labels_height: float = LABELS_HEIGHT,
-    n_columns: int | None = None,
-) -> int:
+def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0, n_columns: int | None = None) -> int:
     """Draw the legend below the axes and their labels, where it covers no data.
 
     Parameters
@@ -113,8 +99,6 @@ def legend_below(
         By default those of `ax` that have labels.
     rows_above : int, default 0
         Number of rows of legends that have been drawn between the axes and this legend, which they keep.
-    labels_height : float, default LABELS_HEIGHT
-        Height of the tick labels and the label of the x axis, in inches.
     n_columns : int, optional
         By default as many as fit into the width of a figure.
 
@@ -131,7 +115,7 @@ def legend_below(
     if rows_above:
         ax.add_artist(ax.get_legend())
     # In inches, because the height of labels does not depend on that of the axes.
-    drop = labels_height + LEGEND_ROW * rows_above
+    drop = LABELS_HEIGHT + LEGEND_ROW * rows_above
     below = ax.transAxes + ScaledTranslation(0, -drop, ax.figure.dpi_scale_trans)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
     ax.legend(handles=handles, ncols=columns, frameon=False, **place)

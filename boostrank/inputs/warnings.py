@@ -26,9 +26,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         if str(frame.f_globals.get("__name__")).partition(".")[0] == "boostrank":
             place = frame.f_back or frame
         frame = frame.f_back
-    if place is None:  # An interpreter without frames.
-        warnings.warn(message, category, stacklevel=2)
-        return
+    # Python without frames is not supported.
+    assert place is not None
     # warnings.warn would need the number of frames, and does not count those of imports.
     warnings.warn_explicit(
         message,

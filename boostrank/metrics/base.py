@@ -116,7 +116,6 @@ class Measure(ABC):
     0.8155
     """
 
-    @abstractmethod
     def __call__(
         self,
         y_true: ArrayLike | PreferenceGraph,
@@ -137,6 +136,12 @@ class Measure(ABC):
         -------
         float, or ndarray of shape (n_queries,)
         """
+        check_flag("per_query", per_query)
+        return self._compute(y_true, y_score, qid, sample_weight, per_query)
+
+    @abstractmethod
+    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
+        """As ``__call__``, whose arguments these are."""
 
     @abstractmethod
     def bind(
@@ -421,15 +426,7 @@ class QueryMeasure(Measure):
             name = f"{self} with judged_only=True" if self.judged_only else str(self)
             raise ValueError(f"{name} is not defined for {needed}: {_ADVICE[domain]}")
 
-    def __call__(
-        self,
-        y_true: ArrayLike | PreferenceGraph,
-        y_score: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        per_query: bool = False,
-    ) -> Any:
+    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)

@@ -14,7 +14,6 @@ from boostrank.core.dcg import DCG, Discount
 from boostrank.core.queries import Queries
 from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
-from boostrank.inputs.checks import check_flag
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
 
@@ -32,7 +31,8 @@ class ClickDCG(Measure):
     weight of the query. :func:`boostrank.get_measure` makes it from names such as "click-dcg@10". The ClickLabels
     decide on the estimates, on the weights, and on documents that were never shown. `sample_weight` multiplies
     ``v_q``. With `per_query`, the values are the terms of queries in this ratio, scaled so that their mean, with
-    `sample_weight` as weights, is the measure; a query without impressions has the value 0.
+    `sample_weight` as weights, is the measure; a query without impressions has the value 0. `qid` may be left out, and
+    must otherwise be equal to the query ids of the clicks.
 
     Parameters
     ----------
@@ -69,28 +69,7 @@ class ClickDCG(Measure):
     def __str__(self) -> str:
         return "click-dcg" if self.k is None else f"click-dcg@{self.k}"
 
-    def __call__(
-        self,
-        y_true: Any,
-        y_score: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        per_query: bool = False,
-    ) -> Any:
-        """The measure of clicks at some scores, or its terms for each query.
-
-        Parameters
-        ----------
-        y_true : ClickLabels
-        y_score : array-like, shape (n_documents,)
-            Scores, finite.
-        qid : array-like, shape (n_documents,), optional
-            May be left out, and must otherwise be equal to the query ids of the clicks.
-        sample_weight, per_query
-            See :func:`boostrank.ndcg_score`.
-        """
-        check_flag("per_query", per_query)
+    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         labels = self.checked(y_true)
         if qid is not None:
             labels.check_qid(qid)
@@ -151,20 +130,17 @@ class _BoundClickDCG(BoundMeasure):
         values = np.asarray(scores, dtype=np.float64)
         values = values if self._kept is None else values[self._kept[0]]
         if self._needs_support:
-            self._require_support(values)
+            # A document at a rank that counts may never have been shown.
+            counts = discounts_of_documents(self._dcg, values, self._ranked) > 0.0
+            without = self._without_support.copy()
+            without[slice(None) if self._kept is None else self._kept[0]] &= counts
+            require_support(self._labels, self.queries.ungroup(without))
         terms = self._dcg.of_ranking(self._gains, values, self._ranked)
         if self._kept is None:
             return terms
         of_queries = np.zeros(self.queries.n_queries)
         of_queries[self._kept[1]] = terms
         return of_queries
-
-    def _require_support(self, values: Floats) -> None:
-        """Raise ValueError if a document at a rank that counts was never shown; `values` are of ranked documents."""
-        counts = discounts_of_documents(self._dcg, values, self._ranked) > 0.0
-        without = self._without_support.copy()
-        without[slice(None) if self._kept is None else self._kept[0]] &= counts
-        require_support(self._labels, self.queries.ungroup(without))
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         terms, weights = self._terms(scores) / self._total, self._weights

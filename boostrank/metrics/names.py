@@ -13,7 +13,9 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from boostrank.inputs.checks import check_choice, check_number, did_you_mean, is_count
@@ -35,35 +37,20 @@ _NAMES = {
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
-class _Classes(Mapping[str, Any]):
-    """Classes of measures by name; the names are known without importing the classes."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = tuple(names)
+class _Classes(UserDict[str, Any]):
+    """Classes of measures by name, made from the names of their modules, which are imported on use."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise KeyError(name)
-        module = importlib.import_module(f"boostrank.metrics.{_MODULES[name]}")
+        module = importlib.import_module(f"boostrank.metrics.{self.data[name]}")
         return next(each for each in vars(module).values() if getattr(each, "__dict__", {}).get("name") == name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<classes of the measures {', '.join(self)}>"
 
 
 #: Classes of measures by the name that :func:`boostrank.get_measure` takes.
-MEASURES: Mapping[str, type[Any]] = _Classes(name for name in _MODULES if name != "click-dcg")
+MEASURES: Mapping[str, type[Any]] = MappingProxyType(
+    _Classes({name: module for name, module in _MODULES.items() if name != "click-dcg"})
+)
 #: The same with the measure of clicks, which is no mean of values of queries, but has a name too.
-ALL_MEASURES: Mapping[str, type[Any]] = _Classes(_MODULES)
+ALL_MEASURES: Mapping[str, type[Any]] = MappingProxyType(_Classes(_MODULES))
 
 
 class _Entry(NamedTuple):

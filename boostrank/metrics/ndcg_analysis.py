@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.core.dcg import DCG, Discount, Gain, Ties, check_relevance, check_ties, tiebreak
@@ -16,9 +17,6 @@ from boostrank.inputs.checks import is_count
 from boostrank.metrics.base import Empty, evaluate_together
 from boostrank.metrics.labels import check_scores, labels_scores_queries, require_ids
 from boostrank.metrics.ndcg import NDCG
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def ndcg_curve(
@@ -126,8 +124,6 @@ def dcg_breakdown(
     0     1         0        0.0000              3.0000
     1     2         1        1.8928              0.6309
     """
-    import pandas as pd
-
     check_ties(ties)
     relevance, scores, queries = labels_scores_queries(y_true, y_score, qid, "dcg_breakdown")
     dcg = DCG(k, gain, discount)

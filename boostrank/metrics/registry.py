@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.core.queries import Queries
@@ -261,8 +262,6 @@ def evaluate(
             values[name] = measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=of_queries)
     if not of_queries:
         return {name: float(value) for name, value in values.items()}
-    import pandas as pd
-
     queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
     table = pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
     if by is None:
@@ -302,16 +301,7 @@ class FunctionMeasure(Measure):
     def __str__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def __call__(
-        self,
-        y_true: ArrayLike | PreferenceGraph,
-        y_score: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        per_query: bool = False,
-    ) -> Any:
-        check_flag("per_query", per_query)
+    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         require_ids(find_qid(None, qid, y_true)[1], str(self))
         asked: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -18,9 +19,6 @@ from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.inputs.warnings import warn
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.registry import get_measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,8 +124,6 @@ _TRAINED_ON: WeakKeyDictionary[Any, tuple[pd.Series, int | None]] = WeakKeyDicti
 
 def remember_training_data(ranker: Any, queries: Queries, y: Any) -> None:
     """Store the sizes of the training queries and a hash of the clicks, as long as the ranker is in this process."""
-    import pandas as pd
-
     _TRAINED_ON[ranker] = pd.Series(queries.sizes, index=queries.ids), _hash_of_clicks(y)
 
 

@@ -267,15 +267,6 @@ def _requesting(ranker: Any, names: Iterable[str]) -> Any:
     return ranker
 
 
-def fixed_folds(X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any) -> Folds:
-    """The folds of `cv`, for several calls of :func:`cross_validate`: a splitter may divide differently in each call.
-
-    Parameters and errors are those of :func:`cross_validate`.
-    """
-    X, qid = find_qid(X, qid, y)
-    return make_folds(X, y, Queries.from_qid(require_qid(qid, "cross-validation")), cv)
-
-
 def make_folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
     """Return the folds; raise ValueError if one of them has rows of one query to train and to test on."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:

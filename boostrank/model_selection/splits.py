@@ -189,14 +189,13 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
         parts = {"train": (data, train), "validate": (data, validation), "test": (to_test, test)}
-        folds.append(Fold(f"Fold{i + 1}", *(_part(f"Fold{i + 1}", use, *part) for use, part in parts.items())))
+        taken = []
+        for use, (source, rows) in parts.items():
+            # Clicks may have no impression of any of the rows.
+            with named_part(f"Fold{i + 1}, the part to {use} on"):
+                taken.append(source.take(rows))
+        folds.append(Fold(f"Fold{i + 1}", *taken))
     return folds
-
-
-def _part(fold: str, use: str, data: Dataset, rows: Ints) -> Dataset:
-    """The rows that a fold is to train, to validate or to test on; clicks may have no impression of any of them."""
-    with named_part(f"{fold}, the part to {use} on"):
-        return data.take(rows)
 
 
 def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:

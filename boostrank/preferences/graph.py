@@ -277,8 +277,7 @@ class PreferenceGraph:
         return graph
 
     def _check_edges(self) -> None:
-        query = np.empty(self.n_documents, dtype=np.int64)
-        query[:] = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
+        query = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
         across = query[self.winner] != query[self.loser]
         if across.any():
             edge = int(np.argmax(across))

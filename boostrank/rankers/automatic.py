@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.objectives.labels import Clicks, Labels, Relevance
@@ -21,7 +22,7 @@ from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
-from boostrank.rankers.training import FoldTrainings, is_caused_by_data, make_folds, train, train_on_kept, with_prior
+from boostrank.rankers.training import FoldTrainings, make_folds, train, train_on_kept, with_prior
 from boostrank.significance.differences import paired_differences
 
 # Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
@@ -196,7 +197,6 @@ def _name(parameters: Mapping[str, Any]) -> str:
 
 
 def choose_and_train(
-    backend: Backend,
     candidates: Sequence[Candidate],
     settings: Settings,
     data: GroupedData,
@@ -208,7 +208,6 @@ def choose_and_train(
 
     Parameters
     ----------
-    backend : Backend
     candidates : list of Candidate
         See :func:`make_candidates`.
     settings : Settings
@@ -225,12 +224,13 @@ def choose_and_train(
     (Trained, TrainingSpecification, Choice or None)
         The model, the specification of its training, and what was chosen on folds, if there were any.
     """
+    backend = settings.backend
     choice, specification = None, candidates[0].specification
     if settings.uses_folds:
         # Queries that are held out must not decide on the objective either.
         with named_part("the queries that validation_fraction leaves to train on"):
             to_choose = data if kept is None else data.take(kept)
-        choice = choose(backend, candidates, to_choose, settings, random_state)
+        choice = choose(candidates, to_choose, settings, random_state)
         del to_choose
         if specification.verbose and settings.chooses_objective:
             sys.stdout.write("\n".join(choice_lines(choice.cv_results)) + "\n")
@@ -245,7 +245,6 @@ def choose_and_train(
 
 
 def choose(
-    backend: Backend,
     candidates: Sequence[Candidate],
     data: GroupedData,
     settings: Settings,
@@ -260,7 +259,6 @@ def choose(
 
     Parameters
     ----------
-    backend : Backend
     candidates : list of Candidate
         The first one is the default. With `early_stopping_rounds` in their specifications for folds, each is judged at
         the best round of its mean curve, otherwise after all rounds.
@@ -281,12 +279,16 @@ def choose(
     UserWarning
         For any other candidate that cannot be trained on these data, and is left out.
     """
+    backend = settings.backend
     # Binding all data first makes errors in labels or weights name rows of all data, and not rows of a fold.
     candidates[0].fold_specification.bind(data)
     candidates[0].fold_specification.bind_metrics(data)
     if isinstance(data.labels, Relevance):
+        # Only so the values of metrics on different folds are comparable.
         for one in candidates:
-            one.fold_specification = _with_one_scale(one.fold_specification, data.labels.values)
+            metrics = one.fold_specification.metrics
+            scaled = [each.for_parts_of(data.labels.values) if isinstance(each, Measure) else each for each in metrics]
+            one.fold_specification = replace(one.fold_specification, metrics=tuple(scaled))
     folds = make_folds(data.queries, settings.n_folds, random_state)
     started = _start(backend, candidates, data, folds)
     _train_all(started, data, folds)
@@ -299,12 +301,6 @@ def choose(
         if not one.dropped:
             one.trainings.free()
     return Choice(chosen, specification, n_rounds, _results(started, chosen))
-
-
-def _with_one_scale(specification: TrainingSpecification, relevance: Floats) -> TrainingSpecification:
-    """The specification with metrics whose values on different folds are comparable."""
-    metrics = [one.for_parts_of(relevance) if isinstance(one, Measure) else one for one in specification.metrics]
-    return replace(specification, metrics=tuple(metrics))
 
 
 def _progress(candidates: Sequence[Candidate]) -> ProgressBar:
@@ -359,7 +355,8 @@ def _start(
             try:
                 one.trainings.add(fold_name(i), kept, tested, binned)
             except ValueError as error:
-                if one is candidates[0] or not is_caused_by_data(error):
+                # XGBoost's own errors are subclasses of ValueError, and may follow from an interrupt.
+                if one is candidates[0] or type(error) is not ValueError:
                     raise
                 warn_of_left_out(one.name, error)
                 remaining.remove(one)
@@ -467,7 +464,4 @@ def choice_lines(results: Mapping[str, Any]) -> list[str]:
 
 def _objects(values: Sequence[Any]) -> Any:
     """An array of these objects, also where they are arrays of equal length."""
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
+    return pd.Series(values, dtype=object).to_numpy()

@@ -18,11 +18,10 @@ from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, is_number, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
 from boostrank.metrics.scorers import remember_training_data
-from boostrank.rankers.automatic import Choice, choose, make_candidates
+from boostrank.rankers.automatic import choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import training_data
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.settings import FitOptions, Settings, is_function
@@ -56,8 +55,8 @@ class BaggedRanker(TrainedModel):
         ``ranker__``. Its `random_state` is replaced by another number for each member.
     n_estimators : int, default 10
         Number of members.
-    max_samples : int or float, default 1.0
-        Number of queries to draw for each member, or their number relative to that of all queries, in (0, 1].
+    max_samples : float, default 1.0
+        Number of queries to draw for each member, relative to that of all queries, in (0, 1].
     bootstrap : bool, default True
         Whether queries are drawn with replacement.
     n_jobs : int, optional
@@ -122,7 +121,7 @@ class BaggedRanker(TrainedModel):
         ranker: BoostedRanker,
         n_estimators: int = 10,
         *,
-        max_samples: int | float = 1.0,
+        max_samples: float = 1.0,
         bootstrap: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -174,11 +173,14 @@ class BaggedRanker(TrainedModel):
             raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         random_state = as_random_state(self.random_state)
         data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
-        n_drawn = number_to_draw(self.max_samples, data.queries.n_queries)
+        n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
         ranker, choice = clone(self.ranker), None
         if settings.chooses_objective:
-            choice = choose_for_bag(ranker, settings, data, features, FitOptions(**options), random_state)
+            specified = FitOptions(**options), random_state, data.labels
+            candidates = make_candidates(settings, ranker._candidates, features, *specified)
+            with use_threads(settings.values["n_jobs"]):
+                choice = choose(candidates, data, settings, random_state)
             ranker.set_params(**choice.parameters(settings))
             settings = ranker._settings()
         samples = [
@@ -187,7 +189,10 @@ class BaggedRanker(TrainedModel):
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
         if threads is not None:
             ranker.set_params(n_jobs=threads)
-        common = ranker, data, _stops_on_out_of_bag(settings), options
+        # Folds of the queries of a member, or those that it holds out, may decide on its rounds in their place.
+        has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
+        stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not has_others
+        common = ranker, data, stops_on_out_of_bag, options
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
         )
@@ -221,12 +226,9 @@ class BaggedRanker(TrainedModel):
         """Check the parameters; returns the settings of the ranker."""
         ranker = self.ranker
         if not isinstance(ranker, BoostedRanker):
-            is_class = isinstance(ranker, type)
-            raise TypeError(
-                "ranker must be a LightGBMRanker or an XGBoostRanker; got "
-                + (f"the class {ranker.__name__}: create an instance of it" if is_class else type(ranker).__name__)
-            )
+            raise TypeError(f"ranker must be an instance of LightGBMRanker or XGBoostRanker; got {ranker!r:.200}")
         check_count("n_estimators", self.n_estimators)
+        check_number("max_samples", self.max_samples, above=0, largest=1)
         check_flag("bootstrap", self.bootstrap)
         settings = ranker._settings()
         objective = settings.values["objective"]
@@ -255,29 +257,6 @@ class BaggedRanker(TrainedModel):
         return values
 
 
-def _stops_on_out_of_bag(settings: Settings) -> bool:
-    """Whether early stopping of the members needs their out-of-bag queries.
-
-    It does not if folds of the queries of a member decide on its rounds.
-    """
-    has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
-    return settings.values["early_stopping_rounds"] is not None and not has_others
-
-
-def choose_for_bag(
-    ranker: BoostedRanker,
-    settings: Settings,
-    data: GroupedData,
-    features: TrainingFeatures,
-    options: FitOptions,
-    random_state: np.random.RandomState,
-) -> Choice:
-    """Choose the objective for all members of a bag by cross-validation over all training queries."""
-    candidates = make_candidates(settings, ranker._candidates, features, options, random_state, data.labels)
-    with use_threads(settings.values["n_jobs"]):
-        return choose(settings.backend, candidates, data, settings, random_state)
-
-
 class Sample(NamedTuple):
     """The queries that were drawn for a member.
 
@@ -299,35 +278,6 @@ class Sample(NamedTuple):
     def is_out_of_bag(self) -> Bools:
         """Mask of the queries that were not drawn, shape (n_queries,)."""
         return self.counts == 0
-
-
-def number_to_draw(max_samples: int | float, n_queries: int) -> int:
-    """The number of queries to draw for a member.
-
-    Parameters
-    ----------
-    max_samples : int or float
-        The number, or its share of the queries.
-    n_queries : int
-
-    Raises
-    ------
-    ValueError
-        For a number that is not from 1 to `n_queries`, and for a share that is not above 0 and at most 1.
-
-    Examples
-    --------
-    >>> number_to_draw(0.5, 9), number_to_draw(3, 9)
-    (4, 3)
-    """
-    if is_count(max_samples) and 1 <= max_samples <= n_queries:
-        return int(max_samples)
-    if is_count(max_samples) or not (is_number(max_samples) and 0 < max_samples <= 1):
-        raise ValueError(
-            f"max_samples must be a number of queries, an integer from 1 to {n_queries}, or their share, a float above "
-            f"0 and at most 1; got {max_samples!r}"
-        )
-    return max(1, int(max_samples * n_queries))
 
 
 def draw_sample(n_queries: int, n_drawn: int, bootstrap: bool, random_state: np.random.RandomState) -> Sample:

@@ -334,7 +334,7 @@ class BoostedRanker(TrainedModel):
         with use_threads(settings.values["n_jobs"]):
             validation = [part.bind(candidates[0].specification, data, features) for part in parts]
             trained, specification, choice = choose_and_train(
-                self._backend, candidates, settings, data, kept, validation, random_state
+                candidates, settings, data, kept, validation, random_state
             )
         warn_without_splits(self._backend, trained.booster, data.labels.sameness)
         self._set_fitted(trained, features, specification)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -35,19 +36,6 @@ class ColumnCategories:
 
     known: Mapping[int, Any]
     kinds_are_known: bool
-
-    @classmethod
-    def of_frame(cls, X: Any) -> Self:
-        """The categories of a pandas DataFrame."""
-        return cls({i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}, True)
-
-    @classmethod
-    def of_model(cls, categories: Mapping[int, list[Any] | None]) -> Self:
-        """The categories that a model knows; None stands for those that it does not."""
-        import pandas as pd
-
-        known = {i: pd.Index(values) for i, values in categories.items() if values}
-        return cls(known, False)
 
     def apply(self, X: Any) -> Any:
         """A DataFrame whose columns have these categories; values of new categories become missing values.
@@ -98,7 +86,9 @@ class TrainingFeatures(BaseEstimator):
     def of_model(cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]) -> Self:
         """The features of a model that was read from a file; `names` is None if they have no names."""
         features = cls()
-        features.categories = ColumnCategories.of_model(categories)
+        # None stands for categories that the model does not know.
+        known = {i: pd.Index(values) for i, values in categories.items() if values}
+        features.categories = ColumnCategories(known, False)
         features.n_features_in_ = n_features
         if names is not None:
             features.feature_names_in_ = np.asarray(names, dtype=object)
@@ -162,7 +152,8 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         if reset or X.columns.tolist() != list(getattr(known, "feature_names_in_", ())):
             validate_data(known, X, reset=reset, skip_check_array=True)
         if reset:
-            known.categories = ColumnCategories.of_frame(X)
+            by_column = {i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}
+            known.categories = ColumnCategories(by_column, True)
             return X
         categories = getattr(known, "categories", getattr(known, "_categories", None))
         return X if categories is None else categories.apply(X)
@@ -206,8 +197,6 @@ def _as_array(X: Any) -> Any:
 
 def _check_frame(known: Any, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
-    import pandas as pd
-
     if X.ndim != 2 or X.shape[1] == 0:
         raise ValueError(
             f"X must have columns that are features; got a {type(X).__name__} of shape {X.shape}. For one feature pass "
@@ -233,8 +222,6 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
 
 def _plain_type(name: Any, dtype: Any) -> Any:
     """The type of a column of numbers, or one in its place that both libraries take."""
-    import pandas as pd
-
     plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
     if not pd.api.types.is_numeric_dtype(plain) or pd.api.types.is_complex_dtype(plain):
         raise ValueError(
@@ -288,6 +275,4 @@ def _are_equal(name: Any, categories: Any, known: Any) -> bool:
 
 
 def _categorical_columns(X: Any) -> list[int]:
-    import pandas as pd
-
     return [i for i, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]

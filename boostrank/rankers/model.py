@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -19,9 +20,6 @@ from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pa
 from boostrank.metrics.scorers import warn_of_training_data
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.fit_arguments import takes_other_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class TrainedModel(BaseEstimator):
@@ -231,8 +229,6 @@ class TrainedModel(BaseEstimator):
         ValueError
             For a kind that the boosting library does not have, also before the training.
         """
-        import pandas as pd
-
         values = self._importances(self._parameters.importance_type if importance_type is None else importance_type)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")

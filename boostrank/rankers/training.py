@@ -55,14 +55,6 @@ def train(
         return backend.train(training)
 
 
-def is_caused_by_data(error: Exception) -> bool:
-    """Whether the data, or a loss on them, cause the error, so that other trainings may go on.
-
-    XGBoost's own errors are subclasses of ValueError, and may follow from an interrupt.
-    """
-    return type(error) in (ValueError, FloatingPointError)
-
-
 def train_on_kept(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools, refit: bool
 ) -> Trained:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
@@ -27,9 +27,6 @@ from boostrank.inputs.checks import check_choice, check_number
 from boostrank.metrics import Empty, check_scores
 from boostrank.metrics.base import EMPTY
 from boostrank.significance.differences import ROUNDING, standardized
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The formula for the number of queries is checked below the first number, and raised by at most the second one.
 MAX_CORRECTED, MAX_CORRECTION = 1000.0, 5
@@ -164,8 +161,6 @@ def queries_needed(
     2  2^-rank  n       0.138  0.209     21.0
     3  2^-rank  5       0.138  0.213     21.0
     """
-    import pandas as pd
-
     required_queries(1.0, power=power, level=level)
     chosen = discounted_cutoffs(discounts, ks)
     relevance, queries = check_relevance(y, "y"), Queries.from_qid(qid)

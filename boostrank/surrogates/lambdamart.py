@@ -83,7 +83,7 @@ class LambdaMART(Surrogate):
     has the largest expected NDCG, but LambdaMART ranks document 1 first:
 
     >>> from boostrank.theory import LabelDistribution, minimizer
-    >>> labels = LabelDistribution.of_two([3, 4], [3, 0], 0.62)
+    >>> labels = LabelDistribution([[3, 4], [3, 0]], [0.62, 0.38])
     >>> labels.bayes_scores().round(3).tolist()
     [0.604, 0.479]
     >>> minimizer(LambdaMART(), labels).round(3).tolist()

@@ -46,7 +46,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostrank.core import compiled
-from boostrank.core.compiled import documents
+from boostrank.core.compiled.documents import pair_derivatives
 from boostrank.core.convex_functions import get_margin
 from boostrank.core.segments import Segments, parts, ranges
 from boostrank.inputs.arrays import Floats, Ints
@@ -130,7 +130,7 @@ class PairwiseLogistic(GainWeightedPairs):
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         # A subclass may have another margin.
         if self.margin == "logistic" and compiled.is_available():
-            return documents.pairwise_logistic(scores, targets, queries)
+            return pair_derivatives("pairwise_logistic", scores, targets, queries)
         return super()._exact(scores, targets, queries)
 
 
@@ -180,7 +180,8 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         # A subclass may have another margin.
         if self.margin == "squared-hinge" and compiled.is_available():
-            return documents.pairwise_squared_hinge(scores, targets, queries.sort(scores, stable=False), queries)
+            ranking = queries.sort(scores, stable=False)
+            return pair_derivatives("pairwise_squared_hinge", scores, targets, queries, ranking=ranking)
         return super()._exact(scores, targets, queries)
 
 

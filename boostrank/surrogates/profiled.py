@@ -51,11 +51,6 @@ class Profiled(Surrogate):
     potential : Separable
         A surrogate of the package, or one of your own. Its `target_bounds` are those of the profiled surrogate.
 
-    Raises
-    ------
-    ValueError
-        If `potential` is not a Separable.
-
     Examples
     --------
     >>> import numpy as np
@@ -74,10 +69,6 @@ class Profiled(Surrogate):
     consistent: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
     hessian = "majorant"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.potential, Separable):
-            raise ValueError(f"potential must be an instance of Separable; got {self.potential!r}")
 
     @property
     def target_bounds(self) -> tuple[float, float]:

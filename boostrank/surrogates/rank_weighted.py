@@ -219,7 +219,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostrank.core import compiled
-from boostrank.core.compiled import documents
+from boostrank.core.compiled.documents import pair_derivatives
 from boostrank.core.dcg import DCG
 from boostrank.core.segments import Segments, ranges
 from boostrank.inputs.arrays import Floats, Ints
@@ -356,17 +356,10 @@ class ConsistentLambdaRank(Surrogate):
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         if not compiled.is_available():
             return self._with_numpy(scores, targets, queries)
-        longest = int(queries.sizes.max())
-        gradient, diagonal = documents.rank_weighted(
-            scores,
-            targets,
-            queries.sort(scores, stable=False),
-            queries,
-            DCG().discounts(longest),
-            truncation=longest if self.truncation is None else self.truncation,
-            divides=self.divide_by_distance,
-            min_distance=MIN_DISTANCE,
-        )
+        longest, ranking = int(queries.sizes.max()), queries.sort(scores, stable=False)
+        truncation = longest if self.truncation is None else self.truncation
+        settings = DCG().discounts(longest), truncation, self.divide_by_distance, MIN_DISTANCE
+        gradient, diagonal = pair_derivatives("rank_weighted", scores, targets, queries, *settings, ranking=ranking)
         return gradient, 2.0 * diagonal
 
     def _with_numpy(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:

@@ -107,7 +107,10 @@ class Separable(Surrogate):
 
         At a bound of the targets the shift may be infinite. Therefore the mean slope is kept inside of `target_bounds`.
         """
-        goal = self._mass_within_bounds(mass, queries) / queries.sizes
+        low_target, high_target = self.target_bounds
+        least = queries.sizes * (low_target * (1.0 + np.sign(low_target) * BOUND_MARGIN)) if low_target else ZERO_MARGIN
+        # Targets are 0 or more, so that the upper bound is above 0. The mean must be inside of the bounds.
+        goal = np.clip(mass, least, queries.sizes * (high_target * (1.0 - BOUND_MARGIN))) / queries.sizes
         level = self.inverse_slope(goal)
         low, high = level - queries.max(scores), level - queries.min(scores)
         shift = np.clip(level - queries.mean(scores), low, high)
@@ -124,13 +127,6 @@ class Separable(Surrogate):
                 if (step <= MAX_LAST_STEP).all():
                     break
         return shift
-
-    def _mass_within_bounds(self, mass: Floats, queries: Segments) -> Floats:
-        """The sum of the targets of each query, limited such that their mean is inside of `target_bounds`."""
-        low, high = self.target_bounds
-        least = queries.sizes * (low * (1.0 + np.sign(low) * BOUND_MARGIN)) if low else ZERO_MARGIN
-        # Targets are 0 or more, so that the upper bound is above 0.
-        return np.clip(mass, least, queries.sizes * (high * (1.0 - BOUND_MARGIN)))
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         """How much to lower the shift of each query, from its mean slope and curvature, for the mean slope `goal`."""

@@ -101,7 +101,7 @@ def test_a_failed_check_does_not_look_like_a_counterexample(tmp_path, run, text,
     ("name", "message"),
     [
         ("Absent", "own.py has no 'Absent'; the surrogates in it are Hyperbola, Unfinished, wide, centered"),
-        ("number", "number, of type int, is not a boostrank.surrogates.Surrogate"),
+        ("number", "number must be a boostrank.surrogates.Surrogate or a subclass of it; got int"),
         ("Profiled", "Profiled() raises TypeError: .*Name an instance of the class"),
     ],
 )

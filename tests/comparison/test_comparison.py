@@ -132,8 +132,8 @@ def test_conclusions_say_which_differences_are_significant(comparison):
 def test_any_measures_are_compared(comparison):
     _, folds, rankers, _ = comparison
     measures = {"linear": get_measure("ndcg@5", gain="linear", empty="skip"), "map": "map"}
-    extra = {"first": lambda fold, scores: np.arange(len(set(fold.test.qid)), dtype=float)}
-    result = br.compare({"softmax": rankers["softmax"]}, folds, measures=measures, extra_measures=extra)
+    measures["first"] = lambda y, scores, qid, per_query=True: np.arange(len(set(qid)), dtype=float)
+    result = br.compare({"softmax": rankers["softmax"]}, folds, measures=measures)
     assert result.measures == ["linear", "map", "first"]
     fold = folds[1]
     scores = rankers["softmax"].fit(*fold.train).predict(fold.test.X)

@@ -66,7 +66,7 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
             {task: Reporting(task) for task in ("warn", "threads")},
             wide,
             n_jobs=2,
-            extra_measures={"x": lambda fold, values: scores.setdefault(len(scores), values)[:10]},
+            measures={"x": lambda y, values, qid, per_query=True: scores.setdefault(len(scores), values)[:10]},
         )
     assert len(caught) == 3
     values = {int(one[0]) for one in scores.values()}

@@ -38,11 +38,11 @@ def scores_of(rankers, folds):
     """The result of `compare`, and the scores that each ranker predicts on each fold."""
     seen = []
 
-    def remember(fold, scores):
+    def remember(y, scores, qid, per_query=True):
         seen.append(scores)
-        return np.zeros(len(set(fold.test.qid)))
+        return np.zeros(len(set(qid)))
 
-    settings = {"measures": ["ndcg@10"], "extra_measures": {"scores": remember}, "n_permutations": 10}
+    settings = {"measures": {"ndcg@10": "ndcg@10", "scores": remember}, "n_permutations": 10}
     # Without processes, the trainings end in the sequence of the arguments.
     result = br.compare(rankers, folds, **settings)
     return result, {name: seen[i :: len(rankers)] for i, name in enumerate(rankers)}

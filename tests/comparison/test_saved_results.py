@@ -149,13 +149,13 @@ def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, fits, e
     expected = br.compare(rankers, folds, measures=["ndcg@5"])
     ended.clear()
 
-    def stop(fold, scores):
+    def stop(y, scores, qid, per_query=True):
         if len(ended) == 4:
             raise KeyboardInterrupt
-        return np.zeros(len(set(fold.test.qid)))
+        return np.zeros(len(set(qid)))
 
     with pytest.raises(KeyboardInterrupt):
-        br.compare(rankers, folds, measures=["map"], results=folder, extra_measures={"x": stop})
+        br.compare(rankers, folds, measures={"map": "map", "x": stop}, results=folder)
     assert n_trainings(folder) == 4
     fits.clear()
     ended.clear()

@@ -15,7 +15,7 @@ from letor_oracle import oracle, put, read, same
 from boostrank.core.compiled import is_available
 from boostrank.core.threads import use_threads
 from boostrank.datasets import letor_parser, read_letor
-from boostrank.datasets.letor_parser import check_options, parse_compiled, parse_lines
+from boostrank.datasets.letor_parser import ReadOptions, parse_compiled, parse_lines
 
 WORDS_TEXT = """\
 1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a
@@ -239,7 +239,7 @@ def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkey
 @given(text=st.lists(st.sampled_from([b"1 qid:3 ", *(bytes([c]) for c in b"01.:+-eEinfaq \t\r\n#\x00\x0b\xff")])))
 @settings(max_examples=150)
 def test_compiled_parser_accepts_what_python_accepts_and_reads_the_same(text):
-    options = check_options(20, "auto", np.float32, True, comments=True)
+    options = ReadOptions(20, "auto", True, np.dtype(np.float32), comments=True)
     block = b"".join(text) + b"\n"
     one = parse_compiled(block, options)
     try:

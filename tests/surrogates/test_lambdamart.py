@@ -78,7 +78,7 @@ def test_the_laws_of_surrogates_hold(surrogate):
 
 @pytest.mark.parametrize(("usual", "other", "probability"), DIVIDED)
 def test_two_documents_whose_judges_disagree(usual, other, probability):
-    labels = LabelDistribution.of_two(usual, other, probability)
+    labels = LabelDistribution([usual, other], [probability, 1 - probability])
     best = labels.bayes_scores()
     assert best[0] > best[1]
     wrong = minimizer(LambdaMART(), labels)

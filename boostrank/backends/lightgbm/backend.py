@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,24 +195,6 @@ def _with_plain_sums(booster: Any, converter: str, purpose: str) -> Any:
     return import_backend("lightgbm").Booster(model_str=text)
 
 
-class _Model(NamedTuple):
-    """The text of a model in three parts.
-
-    Attributes
-    ----------
-    head : dict of str to str
-        The fields before the trees, in their sequence. A line without a value is a field with the value "".
-    trees : list of str
-        The text of each tree, without its title.
-    tail : str
-        What follows the trees.
-    """
-
-    head: dict[str, str]
-    trees: list[str]
-    tail: str
-
-
 def average(boosters: Sequence[Any]) -> Any:
     """Return one booster whose raw score of every row is the mean of the raw scores of the boosters.
 
@@ -226,32 +208,36 @@ def average(boosters: Sequence[Any]) -> Any:
     ValueError
         If the boosters have different features or categories.
     """
-    models = [_parse(booster.model_to_string()) for booster in boosters]
-    require_same_models("names of features", [model.head["feature_names"] for model in models])
+    heads, forests, tails = zip(*(_parse(booster.model_to_string()) for booster in boosters), strict=True)
+    require_same_models("names of features", [head["feature_names"] for head in heads])
     require_same_models("categories of columns", [booster.pandas_categorical or [] for booster in boosters])
-    trees = [_scale(tree, len(boosters)) for model in models for tree in model.trees]
+    trees = [_scale(tree, len(boosters)) for forest in forests for tree in forest]
     blocks = [f"Tree={i}\n{tree}" for i, tree in enumerate(trees)]
-    infos = zip(*(model.head["feature_infos"].split() for model in models), strict=True)
+    infos = zip(*(head["feature_infos"].split() for head in heads), strict=True)
     head = {
-        **models[0].head,
+        **heads[0],
         "feature_infos": " ".join(_merge_infos(features) for features in infos),
         # Sizes count bytes.
         "tree_sizes": " ".join(str(len(block.encode())) for block in blocks),
     }
     head.pop("average_output", None)
     lines = [f"{name}={value}" if value else name for name, value in head.items()]
-    text = "\n".join(lines) + "\n\n" + "".join(blocks) + _END.lstrip("\n") + models[0].tail
+    text = "\n".join(lines) + "\n\n" + "".join(blocks) + _END.lstrip("\n") + tails[0]
     return import_backend("lightgbm").Booster(model_str=text)
 
 
-def _parse(text: str) -> _Model:
+def _parse(text: str) -> tuple[dict[str, str], list[str], str]:
+    """The text of a model in three parts: the fields before the trees, the text of each tree, and what follows them.
+
+    A line without a value is a field with the value "". Trees are without their titles.
+    """
     start, end = text.find("\nTree="), text.find(_END)
     lines = text[:start].rstrip("\n").split("\n")
     fields = (line.partition("=") for line in lines)
     trees = re.split(r"^Tree=[0-9]+\n", text[start + 1 : end + 1], flags=re.MULTILINE)[1:]
     # The importances that follow the trees are of this model only. LightGBM computes them again.
     tail = text[end + len(_END) :].partition("\nparameters:")
-    return _Model({name: value for name, _, value in fields}, trees, "".join(tail[1:]))
+    return {name: value for name, _, value in fields}, trees, "".join(tail[1:])
 
 
 def _scale(tree: str, n_boosters: int) -> str:

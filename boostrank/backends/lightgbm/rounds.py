@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import Training, TrainingSpecification, import_backend, refuse_stopping
 from boostrank.backends.lightgbm.parameters import boosting_of
-from boostrank.backends.progress import History, ProgressBar, printing_period
+from boostrank.backends.progress import History, ProgressBar
 
 
 def check_callbacks(callbacks: Sequence[Any]) -> None:
@@ -30,12 +30,6 @@ def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
     lgb = import_backend("lightgbm")
     kinds = (type(lgb.early_stopping(1)), type(lgb.record_evaluation({})))
     return tuple(callback for callback in callbacks if not isinstance(callback, kinds))
-
-
-def printing_callbacks(specification: TrainingSpecification) -> list[Any]:
-    """LightGBM's callback that prints metrics every so many rounds, if these are to be printed."""
-    period = printing_period(specification.verbose)
-    return [import_backend("lightgbm").log_evaluation(period)] if period else []
 
 
 class KeptRounds:

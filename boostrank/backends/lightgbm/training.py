@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,15 @@ from numpy.typing import NDArray
 from boostrank.backends.base import BinnedData, Trained, Training, TrainingSpecification, ValidationSet, import_backend
 from boostrank.backends.lightgbm import rounds
 from boostrank.backends.lightgbm.features import dataset_features
-from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
+from boostrank.backends.lightgbm.parameters import PARAMETERS, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import BAR, History, ProgressBar, metric_text
+from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
 from boostrank.datasets.feature_files import FeatureFiles
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
-#: Parameters on which the binned data do not depend.
-TREE_PARAMETERS = frozenset(
-    {
-        "bagging_fraction",
-        "bagging_freq",
-        "extra_trees",
-        "feature_fraction",
-        "feature_fraction_bynode",
-        "lambda_l1",
-        "lambda_l2",
-        "learning_rate",
-        "max_depth",
-        "min_sum_hessian_in_leaf",
-        "num_leaves",
-    }
-)
+#: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
+TREE_PARAMETERS = {*PARAMETERS.values(), "bagging_freq", "extra_trees"} - {"min_data_in_leaf", "num_threads"}
 
 
 def train(training: Training) -> Trained:
@@ -46,7 +31,7 @@ def train(training: Training) -> Trained:
         i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
         return history.record(i, scores)
 
-    is_shown = specification.verbose == BAR
+    is_shown, period = specification.verbose == BAR, printing_period(specification.verbose)
     with ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last())) as bar:
         after_round, kept = rounds.AfterRound(training, history, bar), rounds.KeptRounds()
         booster = lgb.train(
@@ -59,7 +44,7 @@ def train(training: Training) -> Trained:
             init_model=specification.init_model,
             callbacks=[
                 *specification.callbacks,
-                *rounds.printing_callbacks(specification),
+                *([lgb.log_evaluation(period)] if period else []),
                 *rounds.dart_callbacks(specification),
                 kept,
                 after_round,
@@ -97,9 +82,12 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
     key = training.bins_key({**parameters, "categorical_feature": categorical}, without=TREE_PARAMETERS)
     if key not in binned:
         dataset = _training_data(training, parameters, categorical)
-        can_be_evaluated = not _changes_training_scores(parameters)
+        # With these, LightGBM's scores of the training data are not those of the model after each round. DART drops
+        # trees of the next round when a function asks for these scores, so that the model would stay without them after
+        # the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
+        are_other_scores = boosting_of(parameters) == "dart" or samples_queries(parameters)
         validation = [
-            dataset if part.data is training.data and can_be_evaluated else _validation_data(part, dataset)
+            _validation_data(part, dataset) if part.data is not training.data or are_other_scores else dataset
             for part in training.validation
         ]
         binned[key] = dataset, validation
@@ -159,7 +147,9 @@ def _objective(training: Training, dataset: Any) -> dict[str, Any]:
     if native is not None:
         relevance = data.labels.require_relevance(native)
         return {"objective": native, **native_parameters(native, specification.dcg, relevance)}
-    if not _can_split(dataset):
+    dataset.construct()
+    # None can be split if all are constant, or for few documents in min_child_samples.
+    if not any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature())):
         # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
         # gives every document the score 0.
         dataset.set_label(np.zeros(data.queries.n_documents))
@@ -181,15 +171,6 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     return parameters
 
 
-def _changes_training_scores(parameters: Mapping[str, Any]) -> bool:
-    """Whether LightGBM's scores of the training data are not those of the model after each round.
-
-    DART drops trees of the next round when a function asks for these scores, so that the model would stay without them
-    after the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
-    """
-    return boosting_of(parameters) == "dart" or samples_queries(parameters)
-
-
 def _validation_data(part: ValidationSet, dataset: Any) -> Any:
     """The Dataset of a validation set."""
     return import_backend("lightgbm").Dataset(
@@ -198,9 +179,3 @@ def _validation_data(part: ValidationSet, dataset: Any) -> Any:
         init_score=part.data.init_score,
         reference=dataset,
     )
-
-
-def _can_split(dataset: Any) -> bool:
-    """Whether any feature can be split. None can if all are constant, or for few documents in min_child_samples."""
-    dataset.construct()
-    return any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature()))

@@ -234,8 +234,7 @@ def as_labels(y: Any) -> Labels:
 
     Parameters
     ----------
-    y : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or Labels
-        Labels are returned unchanged.
+    y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
 
     Raises
     ------
@@ -248,8 +247,6 @@ def as_labels(y: Any) -> Labels:
     >>> as_labels([2, 0, 1]).default_measure(DCG(k=10))
     get_measure('ndcg@10')
     """
-    if isinstance(y, Labels):
-        return y
     if isinstance(y, ClickLog):
         raise ValueError(
             "y is a ClickLog, whose clicks depend on the positions: pass boostrank.ClickLabels(log, propensities), or "

@@ -263,11 +263,11 @@ def _average_trees(learners: list[Object]) -> Object:
     require_same_models("categories of features", [forest.get("cats") for forest in forests])
     sizes = [forest["gbtree_model_param"]["num_parallel_tree"] for forest in forests]
     require_same_models("num_parallel_tree", sizes)
-    trees = [
-        _scale(tree, weight / len(learners))
-        for learner, forest in zip(learners, forests, strict=True)
-        for tree, weight in zip(forest["trees"], _weights(learner, len(forest["trees"])), strict=True)
-    ]
+    trees = []
+    for learner, forest in zip(learners, forests, strict=True):
+        # The weights of the trees in the sum differ from 1 with DART only.
+        weights = learner["gradient_booster"].get("weight_drop", [1.0] * len(forest["trees"]))
+        trees += [_scale(tree, weight / len(learners)) for tree, weight in zip(forest["trees"], weights, strict=True)]
     for i, tree in enumerate(trees):
         tree["id"] = i
     n_trees_by_round = np.concatenate([np.diff(forest["iteration_indptr"]) for forest in forests])
@@ -283,12 +283,6 @@ def _forest(learner: Object) -> Object:
     booster = learner["gradient_booster"]
     found: Object = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
     return found
-
-
-def _weights(learner: Object, n_trees: int) -> list[float]:
-    """The weights of the trees in the sum; they differ from 1 with DART only."""
-    weights: list[float] = learner["gradient_booster"].get("weight_drop", [1.0] * n_trees)
-    return weights
 
 
 def _scale(tree: Object, factor: float) -> Object:

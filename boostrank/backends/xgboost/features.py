@@ -24,6 +24,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -81,7 +82,8 @@ def make_matrix(
         fields["base_margin"] = data.init_score
     if weights is not None:
         weights = weights[data.queries.starts]
-    columns = column_fields(parameters)
+    # These have one value per feature.
+    columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
     X = with_ascii_categories(NAMES.encode_columns(data.X))
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
     if takes_bins(parameters) and not exact:
@@ -309,8 +311,6 @@ def with_ascii_categories(X: Any) -> Any:
     """A pandas DataFrame whose columns have categories with names in ASCII; anything else is unchanged."""
     if not is_pandas(X):
         return X
-    import pandas as pd
-
     changed = {}
     for i, dtype in enumerate(X.dtypes):
         if isinstance(dtype, pd.CategoricalDtype) and dtype.categories.inferred_type == "string":
@@ -340,11 +340,6 @@ def decode_categories(column: dict[str, Any]) -> list[Any]:
     return [decode_category(content[start:end].decode()) for start, end in pairwise(ends)]
 
 
-def column_fields(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a matrix that have one value per feature."""
-    return {name: parameters[name] for name in ("feature_types", "feature_weights") if name in parameters}
-
-
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError for features of the type "c" that are not integers of at least 0, and categories of other types.
 
@@ -357,8 +352,6 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
 
 
 def _check_types_of_categories(X: Any) -> None:
-    import pandas as pd
-
     for name, dtype in X.dtypes.items():
         kind = dtype.categories.inferred_type if isinstance(dtype, pd.CategoricalDtype) else None
         if kind is not None and not len(dtype.categories):

@@ -23,29 +23,17 @@ from boostrank.backends.objectives.objective import Objective, copy_to_device
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
 from boostrank.backends.xgboost import rounds
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
-from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
+from boostrank.backends.xgboost.parameters import PARAMETERS, native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
 
-#: Parameters on which the binned data do not depend.
-TREE_PARAMETERS = frozenset(
-    {
-        "alpha",
-        "colsample_bynode",
-        "colsample_bytree",
-        "eta",
-        "grow_policy",
-        "lambda",
-        "max_depth",
-        "max_leaves",
-        "min_child_weight",
-        "ndcg_exp_gain",
-        "objective",
-        "seed_per_iteration",
-        "subsample",
-    }
-)
+#: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
+TREE_PARAMETERS = {*PARAMETERS.values(), "ndcg_exp_gain", "objective", "seed_per_iteration"} - {
+    "max_bin",
+    "nthread",
+    "tree_method",
+}
 
 
 def train(training: Training) -> Trained:
@@ -116,7 +104,10 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
         binned = {}
     key = training.bins_key(parameters, without=TREE_PARAMETERS)
     if key not in binned:
-        dtrain = _training_matrix(training, parameters)
+        weights = None if specification.native_objective is None else training.native_weights()
+        dtrain = make_matrix(training.data, parameters, weights, exact=is_exact)
+        if is_exact and dtrain.feature_names is None:
+            dtrain.feature_names = specification.init_model.feature_names
         # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
         has_codes = "c" in parameters.get("feature_types", ())
         validation = []
@@ -181,17 +172,6 @@ def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -
             f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
         )
-
-
-def _training_matrix(training: Training, parameters: dict[str, Any]) -> Any:
-    """The matrix to train on."""
-    specification = training.specification
-    weights = training.native_weights() if specification.native_objective is not None else None
-    model = specification.init_model
-    dtrain = make_matrix(training.data, parameters, weights, exact=model is not None)
-    if model is not None and dtrain.feature_names is None:
-        dtrain.feature_names = model.feature_names
-    return dtrain
 
 
 def _check_name(argument: str, name: str, forbidden: str) -> None:

@@ -81,68 +81,34 @@ def write_derivatives(
     return result == 0
 
 
-def pairwise_logistic(scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseLogistic`.
-
-    Parameters
-    ----------
-    scores, targets : ndarray of float64, shape (n_documents,)
-    queries : Segments
-    """
-    return _derivatives("pairwise_logistic", scores, targets, queries, queries.indptr, queries.n_segments)
-
-
-def pairwise_squared_hinge(scores: Floats, targets: Floats, ranking: Ints, queries: Segments) -> tuple[Floats, Floats]:
-    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.PairwiseSquaredHinge`.
-
-    Parameters
-    ----------
-    scores, targets : ndarray of float64, shape (n_documents,)
-    ranking : ndarray of int64, shape (n_documents,)
-        Row numbers of each query by decreasing score.
-    queries : Segments
-    """
-    return _derivatives("pairwise_squared_hinge", scores, targets, queries, ranking, queries.indptr, queries.n_segments)
-
-
-def rank_weighted(
+def pair_derivatives(
+    name: Literal["pairwise_logistic", "pairwise_squared_hinge", "rank_weighted"],
     scores: Floats,
     targets: Floats,
-    ranking: Ints,
     queries: Segments,
-    discounts: Floats,
-    *,
-    truncation: int,
-    divides: bool,
-    min_distance: float,
+    *settings: object,
+    ranking: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """Gradient and exact diagonal of the Hessian of :class:`boostrank.surrogates.ConsistentLambdaRank`.
+    """Gradient and exact diagonal of the Hessian of a surrogate that is a sum over pairs of documents.
 
     Parameters
     ----------
+    name : str
+        The function of the library: "pairwise_logistic" for :class:`boostrank.surrogates.PairwiseLogistic`,
+        "pairwise_squared_hinge" for :class:`boostrank.surrogates.PairwiseSquaredHinge`, and "rank_weighted" for
+        :class:`boostrank.surrogates.ConsistentLambdaRank`.
     scores, targets : ndarray of float64, shape (n_documents,)
-    ranking : ndarray of int64, shape (n_documents,)
-        Row numbers of each query by decreasing score.
     queries : Segments
-    discounts : ndarray of float64
-        Discounts of at least as many ranks as the longest query has documents.
-    truncation : int
-        Pairs count if one of their documents has a rank up to this one.
-    divides : bool
-        Whether weights are divided by `min_distance` plus the distance of the scores.
-    min_distance : float
+    settings
+        Only "rank_weighted" has some. The first one is an array of the discounts of at least as many ranks as the
+        longest query has documents. The second one is an integer: pairs count if one of their documents has a rank up
+        to this one. The third one says whether weights are divided by the distance of the scores plus the fourth one.
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score, which all but "pairwise_logistic" need.
     """
-    grouped = ranking, queries.indptr, queries.n_segments
-    settings = discounts, truncation, divides, min_distance
-    return _derivatives("rank_weighted", scores, targets, queries, *grouped, *settings)
-
-
-def _derivatives(
-    name: str, scores: Floats, targets: Floats, queries: Segments, *arguments: object
-) -> tuple[Floats, Floats]:
-    """Gradient and Hessian by a function of the library, which takes `arguments` after scores and targets."""
     gradient, hessian = np.empty(queries.n_rows), np.empty(queries.n_rows)
-    call(name, _floats(scores, queries), _floats(targets, queries), *arguments, gradient, hessian)
+    documents = _floats(scores, queries), _floats(targets, queries), *(() if ranking is None else (ranking,))
+    call(name, *documents, queries.indptr, queries.n_segments, *settings, gradient, hessian)
     return gradient, hessian
 
 

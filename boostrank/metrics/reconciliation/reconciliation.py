@@ -6,9 +6,10 @@ No other library is imported; their conventions are in :data:`boostrank.metrics.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.core.tables.html import html_table
@@ -22,9 +23,6 @@ from boostrank.metrics.reconciliation.conventions import CONVENTIONS, KINDS, Con
 from boostrank.metrics.reconciliation.values import ReconciledValues
 from boostrank.metrics.registry import get_measure, named_measures
 from boostrank.metrics.runs.evaluation import SUBTOPICS, TREC_EVAL, for_runs, join
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Parts of a difference below this are due to rounding.
 ROUNDING_TOLERANCE = 1e-12
@@ -288,8 +286,6 @@ def _kind_of(chosen: Measure, given: object) -> Kind:
 
 def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | None) -> Reconciliation:
     """The values of all libraries, compared with our measure with the settings `ours`."""
-    import pandas as pd
-
     kind, value = data.kind, data.mean(ours, weights)
     rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[kind.measure.name]]
     counted = data.counted(ours)

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.core.queries import Queries
@@ -123,8 +124,6 @@ def _measure(kind: Kind, settings: Settings) -> Any:
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
-    import pandas as pd
-
     names = np.arange(queries.n_documents) if documents is None else np.asarray(documents)
     check_lengths(y_true=queries.n_documents, documents=names.size)
     texts, query = names.ravel().astype(str), queries.ungroup(queries.repeat(np.arange(queries.n_queries)))

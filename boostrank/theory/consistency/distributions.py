@@ -75,17 +75,6 @@ class LabelDistribution:
             object.__setattr__(self, name, values)
 
     @classmethod
-    def of_two(cls, first: ArrayLike, second: ArrayLike, probability: float) -> LabelDistribution:
-        """The distribution of two label vectors: `first` has the given probability, and `second` the remaining one.
-
-        Examples
-        --------
-        >>> LabelDistribution.of_two([5, 4], [1, 3], 0.3)
-        LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7])
-        """
-        return cls([first, second], [probability, 1.0 - probability])
-
-    @classmethod
     def random(
         cls, n_documents: int, n_outcomes: int = 3, *, max_label: int = 4, random_state: Any = None
     ) -> LabelDistribution:
@@ -136,7 +125,7 @@ class LabelDistribution:
         --------
         The example of the paper's Section 3.2.1:
 
-        >>> LabelDistribution.of_two([5, 4], [1, 3], 0.3).bayes_scores().round(4).tolist()
+        >>> LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7]).bayes_scores().round(4).tolist()
         [0.3216, 0.7533]
         """
         return DistributionBatch.of([self]).bayes_scores(dcg)[0]
@@ -251,10 +240,10 @@ def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool =
 
 #: The example of Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011): ``E[G]`` and ``E[G / Z]`` sort the two
 #: documents differently, so that the original least squares is not consistent.
-SECTION_3_2_1 = LabelDistribution.of_two([5, 4], [1, 3], 0.3)
+SECTION_3_2_1 = LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7])
 #: From the proof of Proposition 7: the original RankCosine is not consistent.
-PROPOSITION_7_COSINE = LabelDistribution.of_two([1, 5], [2, 1], 0.38)
+PROPOSITION_7_COSINE = LabelDistribution([[1, 5], [2, 1]], [0.38, 0.62])
 #: From the proof of Proposition 7: the original cross entropy, ListNet, is not consistent.
-PROPOSITION_7_CROSS_ENTROPY = LabelDistribution.of_two([1, 5], [2, 1], 0.35)
+PROPOSITION_7_CROSS_ENTROPY = LabelDistribution([[1, 5], [2, 1]], [0.35, 0.65])
 #: The three examples of the paper.
 PAPER_DISTRIBUTIONS = (SECTION_3_2_1, PROPOSITION_7_COSINE, PROPOSITION_7_CROSS_ENTROPY)

@@ -235,7 +235,10 @@ def check_consistency(
     if not isinstance(normalize, str):
         top = min(top, 1)
     known = [*distributions, *(each for each in PAPER_DISTRIBUTIONS if each.labels.max() <= top)]
-    batches = [*_by_size(known), *_candidates(int(n_distributions), search.metric, top, random)]
+    # One batch for each number of documents.
+    sizes = sorted({each.n_documents for each in known})
+    batches = [DistributionBatch.of([each for each in known if each.n_documents == size]) for size in sizes]
+    batches += _candidates(int(n_distributions), search.metric, top, random)
     search.check(batches)
     examined = [search.examine(batch) for batch in batches]
     if not any(each.n_solved for each in examined):
@@ -280,12 +283,6 @@ def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) 
             return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers, counts)
     # No regret was confirmed: the scores found are not minimizers, so that their distributions count as unsolved.
     return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found), counts=counts)
-
-
-def _by_size(distributions: Sequence[LabelDistribution]) -> list[DistributionBatch]:
-    """One batch for each number of documents."""
-    sizes = sorted({distribution.n_documents for distribution in distributions})
-    return [DistributionBatch.of([each for each in distributions if each.n_documents == size]) for size in sizes]
 
 
 def _tied(scores: Floats) -> Floats:

@@ -6,9 +6,9 @@ Two rankers score the documents of one population. Lists of documents are resamp
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.core.dcg import DCG, Gain, check_relevance
@@ -22,19 +22,8 @@ from boostrank.metrics import check_scores
 from boostrank.significance.power import ndcg_differences
 from boostrank.theory.long_lists.decay import lengths_of_lists
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # Largest number of documents in memory at a time (tens of MB).
 MAX_DOCUMENTS_AT_ONCE = 400_000
-
-
-class Lists(NamedTuple):
-    """Labels, and scores of two rankers, each of shape (n_lists, n)."""
-
-    relevance: Floats
-    first: Floats
-    second: Floats
 
 
 class RankedData:
@@ -60,8 +49,9 @@ class RankedData:
     Examples
     --------
     >>> data = RankedData([1, 0, 0, 1], [4, 3, 2, 1], [1, 2, 4, 3], qid=[1, 1, 2, 2])
-    >>> data.draw(n_lists=3, n=6, random=np.random.default_rng(0)).relevance.shape
-    (3, 6)
+    >>> relevance, first, second = data.draw(n_lists=3, n=6, random=np.random.default_rng(0))
+    >>> relevance.shape, second.shape
+    ((3, 6), (3, 6))
     """
 
     def __init__(self, y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, qid: ArrayLike | None = None) -> None:
@@ -72,11 +62,11 @@ class RankedData:
         self.queries = queries
         self.relevance, self.first, self.second = (queries.group(values) for values in rows.values())
 
-    def draw(self, n_lists: int, n: int, random: np.random.Generator) -> Lists:
-        """Draw `n_lists` lists of `n` documents each; the documents of a list are from one query."""
+    def draw(self, n_lists: int, n: int, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Labels and both scores of lists, each of shape (n_lists, n); the documents of a list are from one query."""
         query = random.integers(0, self.queries.n_queries, size=(n_lists, 1))
         rows = random.integers(0, self.queries.sizes[query], size=(n_lists, n)) + self.queries.starts[query]
-        return Lists(self.relevance[rows], self.first[rows], self.second[rows])
+        return self.relevance[rows], self.first[rows], self.second[rows]
 
     def better_ranker(self, gain: Gain = "exp2") -> int:
         """1 or -1 for the ranker with the larger mean of standard NDCG over queries, or 0."""
@@ -169,20 +159,14 @@ def distinguishability(
         stop = min(start + at_once, n_lists)
         lists = population.draw(stop - start, int(lengths[-1]), random)
         for row, length in zip(differences, lengths, strict=True):
-            row[:, start:stop] = _differences(lists, int(length), dcg, chosen)
+            relevance, first, second = (np.ascontiguousarray(values[:, :length]).ravel() for values in lists)
+            queries = Segments.from_sizes(np.full(stop - start, length))
+            found = ndcg_differences(dcg.gains(relevance), first, second, queries, chosen)
+            row[:, start:stop] = np.nan_to_num(found)
     return _table(differences, lengths, chosen, truth)
 
 
-def _differences(lists: Lists, n: int, dcg: DCG, chosen: list[DiscountedCutoff]) -> Floats:
-    """Differences of NDCG on the first `n` documents of each list, shape (len(chosen), n_lists)."""
-    relevance, first, second = (np.ascontiguousarray(values[:, :n]).ravel() for values in lists)
-    queries = Segments.from_sizes(np.full(len(lists.relevance), n))
-    return np.nan_to_num(ndcg_differences(dcg.gains(relevance), first, second, queries, chosen))
-
-
 def _table(differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], truth: int) -> pd.DataFrame:
-    import pandas as pd
-
     winners = np.sign(differences)
     # Whether the ranker that wins at the greatest length wins at each length; false if no ranker wins there.
     same = (winners == winners[-1]) & (winners[-1] != 0)

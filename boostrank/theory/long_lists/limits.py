@@ -162,7 +162,7 @@ def pseudo_expectation(
 
     Examples
     --------
-    >>> random = ScoreCurve.constant([0, 1], [0.9, 0.1])
+    >>> random = ScoreCurve.steps([0, 1], [[0.9, 0.1]])
     >>> pseudo_expectation(random, [1_000, 100_000]).round(3).tolist()
     [0.588, 0.773]
     """

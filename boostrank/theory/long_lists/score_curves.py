@@ -88,13 +88,8 @@ class ScoreCurve:
         return cls([0.0, 1.0], probabilities, breaks)
 
     @classmethod
-    def constant(cls, labels: ArrayLike, shares: ArrayLike) -> ScoreCurve:
-        """Make the curve of random scores, for which the probabilities of `labels` are `shares` at every score."""
-        return cls.steps(labels, np.atleast_2d(np.asarray(shares, dtype=np.float64)))
-
-    @classmethod
     def steps(cls, labels: ArrayLike, table: ArrayLike) -> ScoreCurve:
-        """Make the curve of probabilities that are constant on intervals of equal length.
+        """Make the curve of probabilities that are constant on intervals of equal length; random scores have one.
 
         Parameters
         ----------

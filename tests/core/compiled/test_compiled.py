@@ -147,7 +147,7 @@ def test_without_the_library_functions_are_errors_and_numpy_is_used(monkeypatch)
     assert not compiled.is_available()
     queries, targets = Queries.from_sizes([3]), np.array([1.0, 0.5, 0.0])
     with pytest.raises(RuntimeError, match="installed without a C compiler"):
-        documents.pairwise_logistic(np.zeros(3), targets, queries)
+        documents.pair_derivatives("pairwise_logistic", np.zeros(3), targets, queries)
     gradient = get_surrogate("pairwise-logistic").gradient_hessian(np.zeros(3), targets, queries)[0]
     np.testing.assert_allclose(gradient, [-0.75, 0.0, 0.75])
 
@@ -159,7 +159,7 @@ def test_no_memory_is_an_error(monkeypatch):
 
     monkeypatch.setattr(compiled, "_library", Library)
     with pytest.raises(MemoryError, match="pairwise_logistic"):
-        documents.pairwise_logistic(np.zeros(3), np.zeros(3), Queries.from_sizes([3]))
+        documents.pair_derivatives("pairwise_logistic", np.zeros(3), np.zeros(3), Queries.from_sizes([3]))
 
 
 @needs_library

@@ -103,8 +103,8 @@ def test_near_ties_are_no_counterexamples(surrogate):
     near = []
     for gap in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
         # At probability 1/2 the expected normalized gains of two documents are equal.
-        near.append(LabelDistribution.of_two([2, 1, 0], [1, 2, 0], 0.5 + gap))
-        near.append(LabelDistribution.of_two([1, 0, 1], [0, 1, 1], 0.5 - gap))
+        near.append(LabelDistribution([[2, 1, 0], [1, 2, 0]], [0.5 + gap, 0.5 - gap]))
+        near.append(LabelDistribution([[1, 0, 1], [0, 1, 1]], [0.5 - gap, 0.5 + gap]))
     report = check_consistency(surrogate, n_distributions=1, distributions=near)
     assert report.consistent, report
 
@@ -206,7 +206,7 @@ class WrongForSix(Squared):
 
 def test_given_distributions_are_examined():
     # The loss is wrong only for six documents, and the search draws fewer.
-    mine = LabelDistribution.of_two([5, 0, 0, 0, 0, 0], [1, 2, 2, 2, 2, 2], 0.05)
+    mine = LabelDistribution([[5, 0, 0, 0, 0, 0], [1, 2, 2, 2, 2, 2]], [0.05, 0.95])
     report = check_consistency(WrongForSix(), n_distributions=1)
     assert report.consistent, report
     report = check_consistency(WrongForSix(), n_distributions=1, distributions=[SECTION_3_2_1, mine])

@@ -41,7 +41,7 @@ def test_resampled_lists_take_documents_of_one_query():
         found = [rows[pair] for pair in zip(one, other, strict=True)]
         assert len({query for _, query in found}) == 1
         assert [label for label, _ in found] == labels.tolist()
-    assert len({labels.tobytes() for labels in lists.first}) > 50
+    assert len({labels.tobytes() for labels in lists[1]}) > 50
 
 
 # The order of two rankers by their NDCG on lists of each length.

@@ -18,7 +18,7 @@ GRADED = ScoreCurve(
     [0, 1, 2],
     lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1),
 )
-RANDOM = ScoreCurve.constant([0, 1], [0.9, 0.1])
+RANDOM = ScoreCurve.steps([0, 1], [[0.9, 0.1]])
 
 
 def random_curve(seed, n_labels=4, n_parts=7):
@@ -163,4 +163,4 @@ def test_pseudo_expectations_of_what_has_none_are_refused():
     with pytest.raises(ValueError, match="whole numbers"):
         theory.pseudo_expectation(RANDOM, [10.5])
     with pytest.raises(ValueError, match="no label with a positive gain"):
-        theory.ndcg_limit(ScoreCurve.constant([0, 1], [1.0, 0.0]))
+        theory.ndcg_limit(ScoreCurve.steps([0, 1], [[1.0, 0.0]]))

@@ -55,7 +55,7 @@ def test_invalid_curves_are_refused():
     with pytest.raises(ValueError, match="sum to 1; at s = 0"):
         ScoreCurve([0, 1], lambda s: np.stack([s, s], axis=1))
     with pytest.raises(ValueError, match="strictly increasing"):
-        ScoreCurve.constant([1, 0], [0.5, 0.5])
+        ScoreCurve.steps([1, 0], [[0.5, 0.5]])
     with pytest.raises(ValueError, match=r"s must be .* in \[0, 1\]"):
         GRADED.at([1.2])
     with pytest.raises(ValueError, match="at least two different labels"):
