@@ -73,8 +73,8 @@ sessions and 0.005 with 100,000 on one of the data sets. Therefore it is the def
 The loss after weak rankers comes from these predictions, which the log cannot check. On a fold of MWMBL with 100,000
 sessions, their correlation with the relevance was 0.26, and their mean 0.34 instead of 0.23. With the true relevance of
 the documents that were never shown, and the shrunk one of the others, the training lost 0.001 instead of 0.024. But
-smaller predictions are no remedy: three quarters of them lost 0.030, and on all weak lists that were tried, of three
-data sets, smaller predictions lost more.
+smaller predictions are no remedy: three quarters of them lost 0.030, and in nine of nine trials on weak lists of three
+data sets, a quarter, half or three quarters of them lost more than all.
 
 References: Robbins, "An empirical Bayes approach to statistics", 1956. Buehlmann and Straub, "Glaubwuerdigkeit fuer
 Schadensaetze", 1970. Oosterhuis, "Doubly robust estimation for correcting position bias in click feedback for
