@@ -14,9 +14,10 @@ Second table: a TREC file of a run with 1,000 documents a query is read into the
 pandas reads it as CSV with one blank between the fields: with the types that it chooses, where ids of queries become
 integers, and with ids as texts. It does not check the lines.
 
-Third table: NDCG@10 of a run with 1,000 documents a query, in processor seconds: of our tables and pytrec_eval's
-dictionaries that were read before, and of both files with their reading. Of each query 50 retrieved documents and 50
-others are judged. Ids of documents are those of one query only, or drawn from 200,000 or from 20,000.
+Third table: NDCG@10 of runs with 10, 100 and 1,000 documents a query, in processor seconds: of our tables and
+pytrec_eval's dictionaries that were read before, and of both files with their reading. Of each query a twentieth of the
+retrieved documents, at least one, and as many others are judged. Ids of documents are those of one query only, short or
+UUIDs, or drawn from 20,000.
 
 Fourth table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
 The share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and
@@ -27,7 +28,9 @@ import tempfile
 import time
 import warnings
 from functools import partial
+from itertools import product
 from pathlib import Path
+from uuid import NAMESPACE_OID, uuid5
 
 import ir_measures
 import lightgbm as lgb
@@ -55,6 +58,8 @@ SEVERAL = ("ndcg", "precision", "map", "mrr", "err")
 TREC_SEVERAL = (("ndcg_cut.{}", "ndcg"), ("P.{}", "P"), ("map_cut.{}", "map"), ("recip_rank", "recip_rank"))
 RANX_SEVERAL = ("ndcg", "precision", "map", "mrr")
 N_RUN_DOCUMENTS = 1000
+#: Of the third table: documents a query, and how many ids of documents there are.
+RUN_SIZES, ID_KINDS = (10, 100, 1000), ("of one query", "UUIDs of one query", "20,000")
 
 
 def make_data(n_queries, n_documents):
@@ -194,18 +199,22 @@ def reading_table(n_lines, turns):
     return table.rename_axis("reader").reset_index()
 
 
-def run_tables(n_lines, n_ids):
-    """Judgments and a run as DataFrames; with `n_ids` None, no document is in two queries."""
-    random, n_queries = np.random.default_rng(0), max(1, n_lines // N_RUN_DOCUMENTS)
-    if n_ids is None:
-        numbers = random.permutation(10 * n_queries * N_RUN_DOCUMENTS)[: n_queries * N_RUN_DOCUMENTS]
+def run_tables(n_lines, n_documents, kind):
+    """Judgments and a run with so many documents a query as DataFrames; `kind` is one of ID_KINDS."""
+    random, n_queries = np.random.default_rng(0), max(1, n_lines // n_documents)
+    if kind == "20,000":
+        numbers = np.concatenate([random.choice(20_000, n_documents, replace=False) for _ in range(n_queries)])
     else:
-        numbers = np.concatenate([random.choice(n_ids, N_RUN_DOCUMENTS, replace=False) for _ in range(n_queries)])
-    run = pd.DataFrame({"query_id": np.repeat(np.arange(n_queries), N_RUN_DOCUMENTS).astype(str)})
-    run["doc_id"] = [f"clueweb-en{number:010d}" for number in numbers.tolist()]
-    run["score"] = np.tile(np.linspace(9, 1, N_RUN_DOCUMENTS), n_queries)
-    found = run[["query_id", "doc_id"]].sample(frac=0.05, random_state=0)
-    qrels = pd.concat([found, found.assign(doc_id="x" + found["doc_id"])], ignore_index=True)
+        numbers = random.permutation(10 * n_queries * n_documents)[: n_queries * n_documents]
+    run = pd.DataFrame({"query_id": np.repeat(np.arange(n_queries), n_documents).astype(str)})
+    is_uuid = kind == "UUIDs of one query"
+    run["doc_id"] = [
+        str(uuid5(NAMESPACE_OID, str(number))) if is_uuid else f"clueweb-en{number:010d}" for number in numbers.tolist()
+    ]
+    run["score"] = np.tile(np.linspace(9, 1, n_documents), n_queries)
+    judged = random.random((n_queries, n_documents)).argsort(axis=1) < max(1, n_documents // 20)
+    found = run.loc[judged.ravel(), ["query_id", "doc_id"]]
+    qrels = pd.concat([found, found.assign(doc_id="x" + found["doc_id"])]).sort_index(kind="stable")
     return qrels.assign(relevance=random.integers(0, 3, len(qrels))), run
 
 
@@ -225,10 +234,10 @@ def pytrec_eval_files(qrels, run):
 
 
 def joining_table(n_lines, turns):
-    """A row for each kind of ids: milliseconds of both libraries, and ratios to pytrec_eval's."""
+    """A row for each size of queries and kind of ids: milliseconds of both libraries, and ratios to pytrec_eval's."""
     rows = []
-    for kind, n_ids in (("of one query", None), ("200,000", 200_000), ("20,000", 20_000)):
-        qrels, run = run_tables(n_lines, n_ids)
+    for n_documents, kind in product(RUN_SIZES, ID_KINDS):
+        qrels, run = run_tables(n_lines, n_documents, kind)
         evaluator = pytrec_eval.RelevanceEvaluator(as_dicts(qrels, "relevance"), {"ndcg_cut.10"})
         dicts = as_dicts(run, "score")
         with tempfile.TemporaryDirectory() as folder:
@@ -246,7 +255,7 @@ def joining_table(n_lines, turns):
                 ),
             }
             seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time)
-        row = {"ids of documents": kind, **(1e3 * seconds.median()).add_suffix("_ms")}
+        row = {"documents a query": n_documents, "ids of documents": kind, **(1e3 * seconds.median()).add_suffix("_ms")}
         row["times_pytrec_eval"] = median_ratios(seconds, "pytrec_eval")["evaluate_run"]
         row["files_times_pytrec_eval"] = median_ratios(seconds, "files_pytrec_eval")["files_boostrank"]
         rows.append(row)

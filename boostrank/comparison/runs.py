@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from boostrank.comparison.comparison import Comparison, summarize, summarize_groups, versions
-from boostrank.datasets.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run
+from boostrank.datasets.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, named_measures
 from boostrank.metrics.runs import evaluate_run
-from boostrank.metrics.runs.evaluation import QUERIES, differing_queries, groups_by_id, ids_of, weights_by_id
+from boostrank.metrics.runs.evaluation import QUERIES, differing_queries, groups_by_id, weights_by_id
 
 
 def compare_runs(
@@ -142,16 +142,17 @@ def compare_runs(
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
     """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
-    judged = ids_of(judgments)
-    in_runs = {name: ids_of(table) for name, table in tables.items()}
+    ids, numbers, (are_judged, *are_in_runs) = number_queries(judgments, *tables.values())
     if queries == "common":
-        common = np.all([judged.isin(each) for each in in_runs.values()], axis=0)
+        common = np.all([are_judged, *are_in_runs], axis=0)
         if not common.any():
             raise ValueError(f"no query of qrels is in all of the runs {', '.join(tables)}")
-        return judgments[judgments[QUERY].isin(judged[common])]
+        return judgments[common[numbers[: len(judgments)]]]
     if queries is None:
         faults = [
-            fault for name, each in in_runs.items() for fault in differing_queries(judged, each, f"the run {name}")
+            fault
+            for name, are_in_run in zip(tables, are_in_runs, strict=True)
+            for fault in differing_queries(ids, are_judged, are_in_run, f"the run {name}")
         ]
         if faults:
             warn(

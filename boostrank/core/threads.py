@@ -74,7 +74,7 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
         The first exception in the sequence of `items`, whatever the number of threads. Exceptions that are no
         ``Exception``, such as KeyboardInterrupt, come before others.
     """
-    if len(items) < 2 or n_threads() == 1:
+    if len(items) < 2 or _n_threads.get() == 1:
         for item in items:
             function(item)
         return

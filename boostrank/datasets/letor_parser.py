@@ -228,8 +228,10 @@ def _parsed_blocks(blocks: Iterator[bytes], options: ReadOptions) -> Iterator[tu
     if not is_available():
         yield from ((text, None) for text in blocks)
         return
-    n_blocks = BLOCKS_PER_THREAD * n_threads()
-    texts = list(itertools.islice(blocks, n_blocks))
+    texts = list(itertools.islice(blocks, 2))
+    # To find the number of processors takes longer than to read one block.
+    n_blocks = 2 if len(texts) < 2 else BLOCKS_PER_THREAD * n_threads()
+    texts += itertools.islice(blocks, n_blocks - len(texts))
     while texts:
         parsed, following = _parse_and_read(texts, blocks, n_blocks, options)
         yield from zip(texts, parsed, strict=True)

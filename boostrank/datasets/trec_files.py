@@ -150,7 +150,7 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     if not isinstance(tag, str):
         raise ValueError(f"tag must be a text; got {tag!r}")
     table = as_run(run)
-    check_unique(table, "run", pd.factorize(table[DOCUMENT])[0])
+    check_unique(table, "run")
     for name, texts in (("tag", pd.Series([tag], dtype=str)), (QUERY, table[QUERY]), (DOCUMENT, table[DOCUMENT])):
         blank = texts.str.contains(r"\s", regex=True) | (texts == "")
         if blank.any():
@@ -158,9 +158,8 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
                 f"a field of a TREC file must not be empty and must not have blanks; got the {name} "
                 f"{texts[blank].iloc[0]!r}"
             )
-    queries = pd.Series(pd.factorize(table[QUERY])[0])
-    ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), queries))]
-    ranks = ranked.groupby(QUERY, sort=False, observed=True).cumcount() + 1
+    ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), pd.factorize(table[QUERY])[0]))]
+    ranks = ranked.groupby(QUERY, sort=False).cumcount() + 1
     rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)
     write_lines(path, (f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows))
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Ints
+from boostrank.core.compiled import is_available
+from boostrank.core.compiled.lines import TextNumbers, text_numbers
+from boostrank.inputs.arrays import Bools, Ints
 
 QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = "query_id", "doc_id", "relevance", "score", "iteration"
 
@@ -34,20 +37,20 @@ def as_run(run: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id" (categorical, of str), "doc_id" (texts) and "score" (float64). Ids that are integers
-        become their decimal text, as in TREC files. All categories are used, in the sequence of their first rows.
+        With the columns "query_id", "doc_id" (texts) and "score" (float64). Ids that are integers become their decimal
+        text, as in TREC files.
 
     Raises
     ------
     ValueError
         If a column is missing, an id is missing, or a score is not a finite number. Whether a document occurs twice in
-        a query is checked by :func:`check_unique`, for which the documents have to be numbered.
+        a query is checked by :func:`check_unique`.
     TypeError
         If `run` has none of these forms.
     """
     table = _table(run, "run", SCORE)
     scores = _numbers(table, SCORE, "run")
-    return pd.DataFrame({QUERY: _ids(table, QUERY, "run"), DOCUMENT: _texts(table, DOCUMENT, "run"), SCORE: scores})
+    return pd.DataFrame({QUERY: _texts(table, QUERY, "run"), DOCUMENT: _texts(table, DOCUMENT, "run"), SCORE: scores})
 
 
 def as_qrels(qrels: Any) -> pd.DataFrame:
@@ -62,8 +65,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id" (as those of runs), "iteration" (categorical, of str; "0" if there are
-        none) and "relevance" (float64).
+        With the columns "query_id", "doc_id", "iteration" (texts; "0" if there are none) and "relevance"
+        (float64).
 
     Raises
     ------
@@ -73,8 +76,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     table = _table(qrels, "qrels", RELEVANCE)
     relevance = _numbers(table, RELEVANCE, "qrels")
     one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
-    iterations = _ids(table, ITERATION, "qrels") if ITERATION in table else one
-    ids = {QUERY: _ids(table, QUERY, "qrels"), DOCUMENT: _texts(table, DOCUMENT, "qrels")}
+    iterations = _texts(table, ITERATION, "qrels") if ITERATION in table else one
+    ids = {column: _texts(table, column, "qrels") for column in (QUERY, DOCUMENT)}
     return pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
 
 
@@ -131,11 +134,6 @@ def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFram
     return pd.DataFrame(columns)
 
 
-def _ids(table: pd.DataFrame, column: str, name: str) -> pd.Categorical:
-    """A column of ids as texts; each different text is stored once."""
-    return pd.Categorical.from_codes(*pd.factorize(_texts(table, column, name)))
-
-
 def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
     """A column of ids as an array of texts."""
     ids = table[column]
@@ -168,16 +166,69 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
     return numbers
 
 
-def check_unique(table: pd.DataFrame, name: str, documents: Ints) -> None:
+class NumberedQueries(NamedTuple):
+    """The queries of tables, numbered by first appearance.
+
+    Attributes
+    ----------
+    ids : ndarray of object, shape (n_queries,)
+    numbers : ndarray of int64, shape (n_rows,)
+        The query of each row, those of one table after those of the other.
+    are_in : ndarray of bool, shape (n_tables, n_queries)
+        Which queries each table has.
+    """
+
+    ids: NDArray[Any]
+    numbers: Ints
+    are_in: Bools
+
+
+def number_queries(*tables: pd.DataFrame) -> NumberedQueries:
+    """Number the queries of tables that :func:`as_qrels` or :func:`as_run` has made."""
+    texts = pd.concat([table[QUERY] for table in tables], ignore_index=True).array
+    found = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
+    are_in = np.zeros((len(tables), len(found.firsts)), dtype=bool)
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    for each, own in zip(are_in, np.split(found.numbers, ends), strict=True):
+        each[own] = True
+    return NumberedQueries(np.asarray(texts.take(found.firsts), dtype=object), found.numbers, are_in)
+
+
+def number_documents(queries: NumberedQueries, *tables: pd.DataFrame) -> tuple[Any, TextNumbers]:
+    """The ids of the documents of all rows, an array of pandas, and their numbers, which are others in each query."""
+    texts = pd.concat([table[DOCUMENT] for table in tables], ignore_index=True).array
+    return texts, _number_texts(texts, queries.numbers, len(queries.ids))
+
+
+def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
+    """Number the texts of each query; see :func:`boostrank.core.compiled.lines.text_numbers`."""
+    # The compiled library reads texts only as PyArrow stores them.
+    if getattr(texts.dtype, "storage", None) == "pyarrow" and is_available():
+        import pyarrow as pa
+
+        given = pa.array(texts)
+        array = (given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given).cast(pa.large_string())
+        _, places, content = array.buffers()
+        own = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
+        return text_numbers(np.frombuffer(content or b" ", np.uint8), own, query, n_queries)
+    rows, numbers = np.argsort(query, kind="stable"), np.empty(len(query), dtype=np.int64)
+    numbers[rows], different = pd.factorize((query * len(query) + pd.factorize(texts)[0])[rows])
+    firsts = np.empty(len(different), dtype=np.int64)
+    firsts[numbers[rows][::-1]] = rows[::-1]
+    return TextNumbers(rows, numbers, firsts, np.bincount(query[firsts], minlength=n_queries))
+
+
+def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None) -> None:
     """Raise ValueError if a query of judgments or of a run has a document twice, judgments for the same iteration.
 
-    `documents` are numbers of the documents: they are compared several times faster than texts.
+    `documents` are the numbers of the documents, if they are known; see :func:`number_documents`.
     """
-    numbers = documents
-    for ids in (table[key].cat for key in (QUERY, ITERATION) if key in table):
-        numbers = numbers * len(ids.categories) + ids.codes.to_numpy()
-    # NumPy sorts numbers faster than pandas finds the same ones.
-    ordered = np.sort(numbers)
-    if (ordered[1:] == ordered[:-1]).any():
-        row = table.iloc[int(np.argmax(pd.Series(numbers).duplicated().to_numpy()))]
+    if documents is None:
+        documents = number_documents(number_queries(table), table)[1].numbers
+    if np.bincount(documents).max() == 1:
+        return
+    keys = {DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})}
+    repeated = pd.DataFrame(keys).duplicated().to_numpy()
+    if repeated.any():
+        row = table[repeated].iloc[0]
         raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from boostrank.core import compiled
 from boostrank.datasets import read_qrels, read_run
 from boostrank.datasets.trec_files import COLUMNS, parse_compiled
+from boostrank.datasets.trec_tables import number_documents, number_queries
 
 needs_library = pytest.mark.skipif(
     not compiled.is_available(),
@@ -100,3 +101,29 @@ def test_duplicates_are_found_in_queries_of_all_sizes(n_documents):
     for place in (0, n_documents // 2, n_documents - 1):
         changed = (content + lines[n_documents + place]).encode()
         assert parse_compiled(as_bytes(changed), "run") is None
+
+
+@needs_library
+@given(
+    rows=st.lists(st.tuples(st.sampled_from(IDS[:5]), st.sampled_from([*IDS, ""])), min_size=2, max_size=60),
+    start=st.integers(0, 5),
+    end=st.integers(1, 60),
+)
+def test_numbers_of_texts_are_those_of_pandas(rows, start, end):
+    """The table is a part of another one, and the other one has more rows than the first space for keys."""
+    part = pd.DataFrame(rows, columns=["query_id", "doc_id"])
+    many = pd.DataFrame({"query_id": "q", "doc_id": [f"{number}{'-' * (number % 9)}" for number in range(1300)]})
+    for tables in ([part.iloc[min(start, len(part) - 1) :]], [part.iloc[:end], part], [part, many, part]):
+        results = []
+        with pytest.MonkeyPatch.context() as patch:
+            for value in ("1", "0"):
+                patch.setenv("BOOSTRANK_COMPILED", value)
+                numbered = number_queries(*tables)
+                results.append([*numbered, *number_documents(numbered, *tables)[1]])
+        for ours, expected in zip(*results, strict=True):
+            np.testing.assert_array_equal(ours, expected)
+        *_, numbers, firsts, sizes = results[0]
+        both = pd.concat(tables)
+        pairs = list(zip(both["query_id"], both["doc_id"], strict=True))
+        assert [pairs[firsts[number]] for number in numbers] == pairs
+        assert len(set(pairs)) == len(firsts) == sizes.sum()

@@ -22,7 +22,7 @@ import numpy as np
 from boostrank.inputs.warnings import warn
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 3
+INTERFACE = 4
 
 
 _FLOATS, _FLOAT32S, _INTS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)
@@ -39,6 +39,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "elementary": [_FLOATS, _COUNT, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "text_numbers": [_UINT8, _INTS, _COUNT, _INTS, _COUNT, _INTS, _INTS, _INTS, _INTS],
     "trec_lines": [
         *(_UINT8, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
         *(_UINT8, _INTS, _FLOATS, _INTS, _INTS, _INTS, _INTS),

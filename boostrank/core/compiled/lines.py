@@ -89,3 +89,43 @@ def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines |
         (data[column * size : column * size + int(own[n_rows])], own[: n_rows + 1]) for column, own in enumerate(places)
     ]
     return TrecLines(texts, scores[:n_rows], integers[:n_rows], runs[:n_runs], slow[:n_slow])
+
+
+class TextNumbers(NamedTuple):
+    """Numbers of texts: within a query, equal texts have one number.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_texts,)
+        The rows of the texts, sorted by query; those of a query are in their sequence.
+    numbers : ndarray of int64, shape (n_texts,)
+        Number of each text. Those of a query follow those of the query before it, by first appearance.
+    firsts : ndarray of int64, shape (n_numbers,)
+        Row of the first text of each number.
+    sizes : ndarray of int64, shape (n_queries,)
+        How many numbers each query has.
+    """
+
+    rows: Ints
+    numbers: Ints
+    firsts: Ints
+    sizes: Ints
+
+
+def text_numbers(content: NDArray[np.uint8], places: Ints, query: Ints, n_queries: int) -> TextNumbers:
+    """Number the texts of each query.
+
+    Parameters
+    ----------
+    content : ndarray of uint8
+        The bytes of all texts, one after the other.
+    places : ndarray of int64, shape (n_texts + 1,)
+        Text i starts at ``places[i]`` and ends before ``places[i + 1]``.
+    query : ndarray of int64, shape (n_texts,)
+        Query of each text, from 0 to ``n_queries - 1``. Other numbers would be written to foreign memory.
+    n_queries : int
+    """
+    rows, numbers, firsts = (np.empty(len(query), np.int64) for _ in range(3))
+    sizes = np.empty(n_queries, np.int64)
+    call("text_numbers", content, places, len(query), query, n_queries, rows, numbers, firsts, sizes)
+    return TextNumbers(rows, numbers, firsts[: int(sizes.sum())], sizes)

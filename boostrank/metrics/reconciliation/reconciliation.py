@@ -266,7 +266,7 @@ def reconcile_run(
     assert judged.ranking is not None
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores
-    names = judged.documents[judged.document]
+    names = judged.texts.take(judged.row)
     data = ReconciledValues(kind, judged.labels, scores, judged.queries.qid, names, judged)
     of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "judged" if chosen.judged_only else "all"}
     if ties == TREC_EVAL:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,19 @@ from boostrank.core.queries import Queries
 from boostrank.core.rankings import RankedBlock
 from boostrank.core.segments import Segments
 from boostrank.core.weights import align, by_id, query_weights, refuse_unknown, shown
-from boostrank.datasets.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
+from boostrank.datasets.trec_tables import (
+    DOCUMENT,
+    ITERATION,
+    QUERY,
+    RELEVANCE,
+    SCORE,
+    NumberedQueries,
+    as_qrels,
+    as_run,
+    check_unique,
+    number_documents,
+    number_queries,
+)
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
@@ -31,8 +42,6 @@ from boostrank.metrics.runs.novelty import SubtopicJudgments
 TREC_EVAL = "trec_eval"
 #: How documents are treated that were retrieved, but not judged.
 UNJUDGED = ("zero", "remove")
-#: Documents are numbered for about so many rows at a time.
-_ROWS_TOGETHER = 2**14
 #: What measures that need one judgment for each document do with judgments for subtopics.
 SUBTOPICS = ("refuse", "max")
 
@@ -217,18 +226,18 @@ class JudgedRun:
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
     subtopics : SubtopicJudgments or None
         Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
-    documents : Index
-        Ids of documents, in which those of a query are each once.
-    document : ndarray of int64, shape (n_documents,)
-        Position of the id of each document in `documents`.
+    texts : array of pandas
+        Ids of the documents of the rows of both tables, those of the judgments first.
+    row : ndarray of int64, shape (n_documents,)
+        Position of the id of each document in `texts`.
     """
 
     queries: Queries
     judgments: Floats
     ranking: RankedBlock | None
     subtopics: SubtopicJudgments | None
-    documents: pd.Index
-    document: Ints
+    texts: Any
+    row: Ints
 
     @property
     def labels(self) -> Floats:
@@ -278,125 +287,67 @@ def join(
     """
     if queries is not None:
         check_choice("queries", queries, QUERIES)
-    documents, of_judgments, of_run = _documents(judgments, retrieved)
+    numbered, n_judgments = number_queries(judgments, retrieved), len(judgments)
+    is_evaluated, query, n_queries = _are_evaluated(numbered, queries), numbered.numbers, len(numbered.ids)
+    # A pair is a document of a query.
+    texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
+    check_unique(judgments, "qrels", pairs[:n_judgments])
+    check_unique(retrieved, "run", pairs[n_judgments:])
     if refuse_subtopics:
-        _refuse_subtopics(judgments, of_judgments)
+        _refuse_subtopics(judgments, pairs[:n_judgments])
     if with_subtopics and judgments[ITERATION].nunique() == 1:
         warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning)
-    ids = _ids_of_queries(judgments, retrieved, queries)
-    judgments, judged = _pairs(judgments, ids, of_judgments, len(documents))
-    retrieved, found = _pairs(retrieved, ids, of_run, len(documents))
-    labels = pd.Series(judgments[RELEVANCE].to_numpy(), index=judged)
-    if not refuse_subtopics:
-        labels = labels.groupby(level=0, sort=False).max()
-    pairs, relevance = _with_judged(found, labels)
-    score = np.append(retrieved[SCORE].to_numpy(dtype=np.float64), np.full(len(pairs) - len(found), np.nan))
+    relevance = np.full(len(first_rows), np.nan)
+    np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
+    n_rows, n_found = (np.bincount(each, minlength=n_queries) for each in (query, query[n_judgments:]))
+    of_run = by_query[(by_query >= n_judgments) & np.repeat(is_evaluated, n_rows)]
+    found, score, n_found = pairs[of_run], retrieved[SCORE].to_numpy()[of_run - n_judgments], n_found[is_evaluated]
     if trec_ties:
         with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
-    query, document = np.divmod(pairs, len(documents))
-    permutation = _ranked(query, score)
+    part = Segments.from_sizes(n_found[n_found > 0])
+    follows = score[1:] <= score[:-1]
+    follows[part.starts[1:] - 1] = True
+    if not follows.all():  # Runs are mostly sorted.
+        ranked = part.sort(score)
+        found, score = found[ranked], score[ranked]
     if trec_ties:
-        _sort_ties(permutation, query, score, document, documents)
-    grouped = Queries.from_sizes(np.bincount(query, minlength=len(ids)), ids.to_numpy(dtype=object))
-    was_retrieved = permutation < len(found)
-    ranks = -grouped.positions if trec_ties else score[permutation]
-    ranking = ranking_of(was_retrieved, ranks.astype(np.float64), grouped)
+        _sort_ties(found, part.runs(score), texts, first_rows)
+    grouped = Queries.from_sizes(n_pairs[is_evaluated], numbered.ids[is_evaluated])
+    # The documents of a query are sorted by rank, and those that were not retrieved come last.
+    was_retrieved = grouped.positions < grouped.repeat(n_found)
+    others = np.repeat(is_evaluated, n_pairs)
+    others[found] = False
+    own = np.empty(grouped.n_rows, dtype=np.int64)
+    own[was_retrieved], own[~was_retrieved] = found, np.flatnonzero(others)
+    ranks = -grouped.positions.astype(np.float64)
+    if not trec_ties:
+        ranks[was_retrieved] = score
     subtopics = None
     if with_subtopics:
+        row_of_pair, kept = np.empty(len(first_rows), dtype=np.int64), is_evaluated[query[:n_judgments]]
+        row_of_pair[own] = np.arange(grouped.n_rows)
         subtopics = SubtopicJudgments(
-            pd.Index(pairs[permutation]).get_indexer(pd.Index(judged)).astype(np.int64),
-            pd.factorize(judgments[ITERATION])[0].astype(np.int64),
-            judgments[RELEVANCE].to_numpy(dtype=np.float64),
-            _places(documents)[document[permutation]],
+            row_of_pair[pairs[:n_judgments][kept]],
+            pd.factorize(judgments[ITERATION])[0].astype(np.int64)[kept],
+            judgments[RELEVANCE].to_numpy()[kept],
+            _places(texts.take(first_rows[own])),
         )
-    return JudgedRun(grouped, relevance[permutation], ranking, subtopics, documents, document[permutation])
+    ranking = ranking_of(was_retrieved, ranks, grouped)
+    return JudgedRun(grouped, relevance[own], ranking, subtopics, texts, first_rows[own])
 
 
-def _documents(judgments: pd.DataFrame, retrieved: pd.DataFrame) -> tuple[pd.Index, Ints, Ints]:
-    """Ids of the documents of both tables, and the positions in them of the rows of each table.
-
-    Within a query each id has one position. Ids are numbered for some queries at a time: a table of all ids of a large
-    run does not fit into the processor's cache, and a look-up in it takes several times longer.
-
-    Raises ValueError if a query has a document twice.
-    """
-    tables = judgments, retrieved
-    names = [table[QUERY].cat.categories for table in tables]
-    numbers = np.split(pd.factorize(names[0].append(names[1]))[0], [len(names[0])])
-    query = np.concatenate([of_table[table[QUERY].cat.codes] for of_table, table in zip(numbers, tables, strict=True)])
-    by_query = _by_query(query)
-    texts = pd.concat([table[DOCUMENT] for table in tables], ignore_index=True).take(by_query)
-    first = np.append(0, np.cumsum(np.bincount(query))[:-1])
-    starts = first[np.diff(first // _ROWS_TOGETHER, prepend=-1) > 0]
-    codes, ids, n_ids = np.empty(len(texts), dtype=np.int64), [], 0
-    for start, end in pairwise([*starts.tolist(), len(texts)]):
-        own_codes, own_ids = pd.factorize(texts.iloc[start:end])
-        codes[by_query[start:end]] = own_codes + n_ids
-        ids.append(pd.Index(own_ids))
-        n_ids += len(own_ids)
-    of_judgments, of_run = np.split(codes, [len(judgments)])
-    check_unique(judgments, "qrels", of_judgments)
-    check_unique(retrieved, "run", of_run)
-    return ids[0].append(ids[1:]), of_judgments, of_run
-
-
-def _pairs(table: pd.DataFrame, ids: pd.Index, document: Ints, n_documents: int) -> tuple[pd.DataFrame, Ints]:
-    """The rows of the queries with these ids, and a number for the query and the document of each.
-
-    Numbers are compared several times faster than texts.
-    """
-    query = ids.get_indexer(table[QUERY].cat.categories).astype(np.int64)[table[QUERY].cat.codes]
-    pairs, kept = query * n_documents + document, query >= 0
-    return (table, pairs) if kept.all() else (table[kept], pairs[kept])
-
-
-def _with_judged(found: Ints, labels: pd.Series) -> tuple[Ints, Floats]:
-    """The pairs of the run in its sequence, and then those that were judged, but not retrieved; and their relevance.
-
-    `labels` is the relevance by pair. It is NaN for pairs that were not judged.
-    """
-    judged = labels.to_numpy(dtype=np.float64)
-    places = labels.index.get_indexer(pd.Index(found))
-    not_found = np.ones(len(judged), dtype=bool)
-    not_found[places[places >= 0]] = False
-    relevance = np.where(places >= 0, judged[places], np.nan)
-    return np.append(found, labels.index[not_found]), np.append(relevance, judged[not_found])
-
-
-def _ranked(query: Ints, score: Floats) -> Ints:
-    """The permutation that sorts documents by query, and those of a query by decreasing score.
-
-    Documents that were not retrieved have a missing score. They come last, here and in the result.
-    """
-    n_found = len(score) - np.count_nonzero(np.isnan(score))
-    query_of_run, follows = query[:n_found], score[1:n_found] <= score[: n_found - 1]
-    changes = query_of_run[1:] != query_of_run[:-1]
-    is_grouped = np.count_nonzero(changes) < np.count_nonzero(np.bincount(query_of_run))
-    # Runs are mostly sorted, and queries alone are sorted ten times faster.
-    return _by_query(query) if is_grouped and (changes | follows).all() else np.lexsort((-score, query))
-
-
-def _by_query(query: Ints) -> Ints:
-    """The permutation that sorts rows by the number of their query; those of a query keep their sequence."""
-    # NumPy sorts small integer types in linear time.
-    return np.argsort(query.astype(np.min_scalar_type(query.max())), kind="stable")
-
-
-def _sort_ties(permutation: Ints, query: Ints, score: Floats, document: Ints, documents: pd.Index) -> None:
-    """Sort documents of a query with equal scores by decreasing id, in place; only their ids are compared as texts."""
-    query, score = query[permutation], score[permutation]
-    equals_next = np.append((query[1:] == query[:-1]) & (score[1:] == score[:-1]), False)
-    equals_previous = np.append(False, equals_next[:-1])
-    is_tied = equals_next | equals_previous
+def _sort_ties(found: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
+    """Sort tied pairs by decreasing id of their document, in place; only their ids are compared as texts."""
+    is_tied = tied.repeat(tied.sizes > 1)
     if not is_tied.any():
         return
-    rows, ties = permutation[is_tied], np.cumsum(~equals_previous)[is_tied]
-    codes, tied = pd.factorize(document[rows])
-    permutation[is_tied] = rows[np.lexsort((-_places(documents[tied])[codes], ties))]
+    rows, runs = found[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
+    codes, different = pd.factorize(texts.take(first_rows[rows]))
+    found[is_tied] = rows[np.argsort(runs * len(different) - _places(different)[codes])]
 
 
-def _places(ids: pd.Index) -> Ints:
+def _places(ids: Any) -> Ints:
     """The place of each id among the sorted ids."""
     places = np.empty(len(ids), dtype=np.int64)
     places[ids.argsort()] = np.arange(len(ids))
@@ -412,11 +363,9 @@ def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedB
     return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
 
 
-def _refuse_subtopics(judgments: pd.DataFrame, documents: Ints) -> None:
-    pairs = pd.DataFrame({QUERY: judgments[QUERY].cat.codes.to_numpy(), DOCUMENT: documents})
-    repeated = pairs.duplicated().to_numpy()
-    if repeated.any():
-        row = judgments[repeated].iloc[0]
+def _refuse_subtopics(judgments: pd.DataFrame, pairs: Ints) -> None:
+    if np.bincount(pairs).max() > 1:
+        row = judgments[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
         raise ValueError(
             f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
             f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; pass subtopics='max' to "
@@ -424,41 +373,37 @@ def _refuse_subtopics(judgments: pd.DataFrame, documents: Ints) -> None:
         )
 
 
-def _ids_of_queries(judgments: pd.DataFrame, retrieved: pd.DataFrame, queries: str | None) -> pd.Index:
-    """Ids of the queries to evaluate; a warning names queries that only one of the two tables has."""
-    judged, in_run = ids_of(judgments), ids_of(retrieved)
-    is_found = judged.isin(in_run)
-    if not is_found.any():
+def _are_evaluated(numbered: NumberedQueries, queries: str | None) -> Bools:
+    """Which queries to evaluate; a warning names queries that only one of the two tables has."""
+    ids, (are_judged, are_in_run) = numbered.ids, numbered.are_in
+    are_in_both = are_judged & are_in_run
+    if not are_in_both.any():
         raise ValueError(
-            f"the run has none of the queries of qrels: {shown(in_run)} in the run, {shown(judged)} in qrels"
+            f"the run has none of the queries of qrels: {shown(ids[are_in_run])} in the run, {shown(ids[are_judged])} "
+            "in qrels"
         )
-    faults = differing_queries(judged, in_run, "the run")
+    faults = differing_queries(ids, are_judged, are_in_run, "the run")
     if faults and queries is None:
         warn(
             "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
             "queries='common' to evaluate only queries that both have, as trec_eval does",
             UserWarning,
         )
-    return judged[is_found] if queries == "common" else judged
+    return are_in_both if queries == "common" else are_judged
 
 
-def ids_of(table: pd.DataFrame) -> pd.Index:
-    """The ids of the queries of a table, in the sequence in which they first appear."""
-    # Of objects: for its own texts pandas makes a PyArrow scalar of each in `isin`, which takes longer.
-    return pd.Index(np.asarray(table[QUERY].unique(), dtype=object), dtype=object)
-
-
-def differing_queries(judged: pd.Index, in_run: pd.Index, run: str) -> list[str]:
+def differing_queries(ids: NDArray[Any], are_judged: Bools, are_in_run: Bools, run: str) -> list[str]:
     """The parts of a warning that name queries which only the judgments or only `run` has."""
-    missing, unknown = judged[~judged.isin(in_run)], in_run[~in_run.isin(judged)]
+    missing, unknown = ids[are_judged & ~are_in_run], ids[are_in_run & ~are_judged]
     faults = []
     if len(missing):
         faults.append(
-            f"{len(missing)} of {len(judged)} queries of qrels are not in {run} and count as 0 ({shown(missing)})"
+            f"{len(missing)} of {are_judged.sum()} queries of qrels are not in {run} and count as 0 ({shown(missing)})"
         )
     if len(unknown):
         faults.append(
-            f"{len(unknown)} of {len(in_run)} queries of {run} have no judgments and are left out ({shown(unknown)})"
+            f"{len(unknown)} of {are_in_run.sum()} queries of {run} have no judgments and are left out "
+            f"({shown(unknown)})"
         )
     return faults
 
@@ -501,6 +446,6 @@ def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> QueryGrou
     """
     groups = by_id(by, "by", ids_are_text=True)
     if not groups.index.isin(ids).all():
-        known = [np.asarray(table[QUERY].cat.categories, dtype=object) for table in tables]
+        known = [np.asarray(table[QUERY].unique(), dtype=object) for table in tables]
         refuse_unknown(groups, np.concatenate(known), "by")
     return QueryGroups.from_values(align(groups, ids, "by"))

@@ -218,8 +218,8 @@ def _pool(runs: Any, qid: ArrayLike | None) -> _Pool:
     tables = []
     for name, run in named.items():
         table = as_run(run)
-        check_unique(table, f"run {name}", pd.factorize(table[DOCUMENT])[0].astype(np.int64))
-        tables.append(table.astype({QUERY: str}).set_index([QUERY, DOCUMENT])[SCORE].rename(name))
+        check_unique(table, f"run {name}")
+        tables.append(table.set_index([QUERY, DOCUMENT])[SCORE].rename(name))
     pairs = pd.concat([table.index.to_frame(index=False) for table in tables]).drop_duplicates(ignore_index=True)
     index = pd.MultiIndex.from_frame(pairs)
     scores = pd.DataFrame({table.name: table.reindex(index).to_numpy() for table in tables})
@@ -257,6 +257,6 @@ def _checked_weights(weights: Any, names: Sequence[str], method: str) -> Floats:
 def _relevance(qrels: Any, pool: _Pool) -> Floats:
     """The relevance of each document of the pool, 0 without a judgment; the largest of several subtopics."""
     judgments = as_qrels(qrels)
-    by_pair = judgments.astype({QUERY: str}).groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
+    by_pair = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
     found = by_pair.reindex(pd.MultiIndex.from_arrays([pool.query, pool.document])).to_numpy()
     return np.fmax(found, 0.0)
