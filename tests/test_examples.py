@@ -72,7 +72,8 @@ def with_few_rounds(fit):
     @wraps(fit)
     def short_fit(self, *arguments, **settings):
         asked = self.n_estimators
-        self.n_estimators = min(asked, MAX_ROUNDS) if isinstance(asked, int) else asked
+        # None is the default of a library or of a loss, which may be hundreds.
+        self.n_estimators = asked if asked == "auto" else min(asked or MAX_ROUNDS, MAX_ROUNDS)
         try:
             return fit(self, *arguments, **settings)
         finally:

@@ -106,7 +106,6 @@ def test_first_uses_import_only_what_they_need():
         "for statement in json.loads(sys.argv[1]):\n"
         "    exec(statement)\n"
         "    print(json.dumps(list(sys.modules)))\n"
-        "assert boostrank.dask.__name__ == 'boostrank.dask'\n"
     )
     command = [sys.executable, "-c", code, json.dumps(list(FIRST_USES))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ def test_the_exit_code_says_whether_a_loss_is_consistent(run):
 
 
 def test_lambdamart_is_not_consistent(run):
-    out = run("check", "lambdarank", "--distributions", 20, code=1)
+    out = run("check", "lambdarank", "--distributions", 5, code=1)
     assert out.startswith("LambdaMART(truncation=30, divide_by_distance=True, normalize=True)")
     assert "not consistent with NDCG: regret" in out
 

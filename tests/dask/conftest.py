@@ -19,7 +19,7 @@ from boostrank.core.queries import Queries
 # Worker processes are forked from a process that has imported these libraries, so that they start in less than a
 # second. The list must be set after the first call of `get_mp_context`, which sets a list of its own.
 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
-get_mp_context().set_forkserver_preload(["distributed", "dask.dataframe", "lightgbm", "xgboost"])
+get_mp_context().set_forkserver_preload(["distributed", "dask.dataframe", "lightgbm", "xgboost", "boostrank.dask"])
 
 # Where Dask moves or copies partitions on its own, both may get to one worker, which then trains alone.
 dask.config.set(
@@ -88,7 +88,7 @@ def small():
 
     def make(ranker_class, objective="softmax", **parameters):
         exact = EXACT if issubclass(ranker_class, (br.LightGBMRanker, bd.LightGBMRanker)) else {}
-        settings = {"n_estimators": 8, "random_state": 0, "n_jobs": 1, **PLAIN, **exact}
+        settings = {"n_estimators": 4, "random_state": 0, "n_jobs": 1, **PLAIN, **exact}
         return ranker_class(objective, **settings | parameters)
 
     return make

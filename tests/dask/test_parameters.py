@@ -52,7 +52,8 @@ def test_categories_of_lightgbm_by_index(rows, small):
 
 
 def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes, small):
-    ranker = small(bd.LightGBMRanker, **MONOTONE, learning_rate=0.5, num_leaves=31).fit(*rows).to_local()
+    ranker = small(bd.LightGBMRanker, **MONOTONE, n_estimators=8, learning_rate=0.5, num_leaves=31)
+    ranker = ranker.fit(*rows).to_local()
     assert "[tree_learner: data]" in ranker.booster_.model_to_string()
     for feature, direction in ((0, 1), (1, -1)):
         X = np.repeat(with_holes[0][:100], 9, axis=0)

@@ -192,7 +192,11 @@ def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client
 # Weights
 
 
-@pytest.mark.parametrize("kind", ["array", "collection", "different"])
+WEIGHTED = [("array", bd.LightGBMRanker), ("collection", bd.XGBoostRanker)]
+WEIGHTED += [("different", bd.LightGBMRanker), ("different", bd.XGBoostRanker)]
+
+
+@pytest.mark.parametrize(("kind", "ranker_class"), WEIGHTED)
 def test_weights(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
     X, y, qid = interleaved
     queries = Queries.from_qid(qid)

@@ -137,9 +137,10 @@ def processes(client):
     return dict(sorted(client.run(os.getpid).items()))
 
 
+# LightGBM's is the lost worker of the next test.
 @pytest.mark.slow
 def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
-    own_client, place_on, data, aligned_sizes, small, ranker_class, monkeypatch
+    own_client, place_on, data, aligned_sizes, small, monkeypatch
 ):
     monkeypatch.setattr("boostrank.dask.workers.POLL_SECONDS", 0.2)
     (worker, process), _ = processes(own_client).items()
@@ -149,12 +150,12 @@ def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
         during_the_training(own_client, lambda: os.kill(process, signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
     ):
-        small(ranker_class, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
+        small(bd.XGBoostRanker, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
     # Results on a lost worker are an error as well: Dask would wait for that worker to compute them again.
     with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
         _result(own_client, result, worker)
     # The arrays were not all lost, and the others are computed again.
-    assert small(ranker_class, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
+    assert small(bd.XGBoostRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
 
 
 @pytest.mark.slow

@@ -126,16 +126,16 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "given",
+    ("given", "native"),
     [
-        {},
-        {"learning_rate": 0.3, "cv": 2},
-        {"n_estimators": "auto"},
-        {"n_estimators": "auto", "early_stopping_rounds": 4},
+        ({}, False),
+        ({"learning_rate": 0.3, "cv": 2}, True),
+        ({"n_estimators": "auto"}, True),
+        ({"n_estimators": "auto", "early_stopping_rounds": 4}, False),
     ],
     ids=str,
 )
-def test_the_objective_is_chosen_once_for_all_members(ranker_class, shuffled, monkeypatch, given):
+def test_the_objective_is_chosen_once_for_all_members(ranker_class, shuffled, monkeypatch, given, native):
     choose, choices = bagging.choose, []
 
     def choose_and_count(candidates, data, *others):
@@ -148,23 +148,22 @@ def test_the_objective_is_chosen_once_for_all_members(ranker_class, shuffled, mo
     monkeypatch.setattr(settings, "DEFAULT_PATIENCE", 4)
     monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", -1e9)
     monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
-    for parameters in ({"objective": "softmax", "reg_lambda": 1.0}, ranker_class._candidates[-1]):
-        choices.clear()
-        monkeypatch.setattr(ranker_class, "_candidates", ({}, parameters))
-        model = bagged(ranker_class, "auto", **given).fit(*shuffled)
-        assert len(choices) == 1
-        assert model.cv_results_ is choices[0].cv_results
-        assert parameters.items() <= model.best_params_.items()
-        assert {member.objective for member in model.estimators_} == {parameters["objective"]}
-        rounds, chosen = int(model.cv_results_["n_rounds"][1]), dict(model.best_params_)
-        if "n_estimators" in given:
-            chosen |= {"n_estimators": rounds, "learning_rate": settings.LOSS_LEARNING_RATE}
-            assert [member.best_iteration_ for member in model.estimators_] == [rounds] * N_MEMBERS
-        rest = {name: value for name, value in given.items() if name == "learning_rate"}
-        by_hand = SimpleNamespace(**vars(model) | {"ranker": small(ranker_class, **chosen, **rest)})
-        expected, out_of_bag = scores_by_hand(by_hand, shuffled)
-        np.testing.assert_allclose(model.predict(shuffled[0]), expected, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
+    parameters = ranker_class._candidates[-1] if native else {"objective": "softmax", "reg_lambda": 1.0}
+    monkeypatch.setattr(ranker_class, "_candidates", ({}, parameters))
+    model = bagged(ranker_class, "auto", **given).fit(*shuffled)
+    assert len(choices) == 1
+    assert model.cv_results_ is choices[0].cv_results
+    assert parameters.items() <= model.best_params_.items()
+    assert {member.objective for member in model.estimators_} == {parameters["objective"]}
+    rounds, chosen = int(model.cv_results_["n_rounds"][1]), dict(model.best_params_)
+    if "n_estimators" in given:
+        chosen |= {"n_estimators": rounds, "learning_rate": settings.LOSS_LEARNING_RATE}
+        assert [member.best_iteration_ for member in model.estimators_] == [rounds] * N_MEMBERS
+    rest = {name: value for name, value in given.items() if name == "learning_rate"}
+    by_hand = SimpleNamespace(**vars(model) | {"ranker": small(ranker_class, **chosen, **rest)})
+    expected, out_of_bag = scores_by_hand(by_hand, shuffled)
+    np.testing.assert_allclose(model.predict(shuffled[0]), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
 
 
 def test_a_query_that_is_drawn_twice_counts_as_two(ranker_class, data):
