@@ -66,7 +66,10 @@ class Queries(Segments):
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
         # pandas would merge numbers that are equal as float64.
         would_merge = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
-        codes, different = pd.factorize(ids[starts].astype(object) if would_merge else ids[starts])
+        try:
+            codes, different = pd.factorize(ids[starts].astype(object) if would_merge else ids[starts])
+        except TypeError as error:
+            raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
         if len(different) == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
         row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))

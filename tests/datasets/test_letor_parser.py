@@ -222,7 +222,7 @@ def test_gzip_that_is_damaged(tmp_path):
 
 def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1 << 13)
-    path = put(tmp_path, ("1 qid:1 " + " ".join(f"{i}:0.25" for i in range(1, 51)) + "\n") * 800)
+    path = put(tmp_path, ("1 qid:1 " + " ".join(f"{i}:0.25" for i in range(1, 51)) + "\n") * 2000)
     read_letor(path)
     for sparse in (False, True):
         tracemalloc.start()
