@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from collections import defaultdict
 from typing import Any, NamedTuple
 
@@ -21,6 +22,9 @@ from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.rankers.features import check_features
 from boostrank.rankers.fit_arguments import as_sizes
+
+#: How long to wait for Dask to compute a lost block again, before its workers are asked for it once more.
+SECONDS_TO_LOOK_AGAIN = 0.05
 
 
 class Partition(NamedTuple):
@@ -231,12 +235,18 @@ def submit(client: Client, worker: str, task: Any, *arguments: Any) -> Future:
 
 
 def _holders(client: Client, futures: list[Future]) -> list[str]:
-    """The worker that holds each future; if several do, the choice is deterministic."""
-    who_has = client.who_has(futures)
-    holders = [min(who_has.get(future.key) or [""]) for future in futures]
-    if "" in holders:
-        raise RuntimeError("a worker was lost while the data were computed. Fit again: Dask computes them again")
-    return holders
+    """The worker that holds each future; if several do, the choice is deterministic.
+
+    A future may be finished without a holder. Dask then computes it again: its worker was lost, or its key was released
+    by an earlier call and is wanted again, as where a validation set is the training data.
+    """
+    while True:
+        who_has = client.who_has(futures)
+        if all(who_has.get(future.key) for future in futures):
+            return [min(who_has[future.key]) for future in futures]
+        if any(future.status in ("cancelled", "error", "lost") for future in futures):
+            raise RuntimeError("a worker was lost with data that Dask cannot compute again: distribute them again")
+        time.sleep(SECONDS_TO_LOOK_AGAIN)
 
 
 def _move(client: Client, parts: list[list[Future]], workers: list[str], found: Colocation) -> dict[int, Future]:

@@ -268,8 +268,7 @@ def _train(cluster: ClusterSpecification, read: Callable[[], list[list[Selection
             f"{'all rows' if sum(known) else 'no row, or validation_fraction is too small'}"
         )
     check_n_documents(cluster.backend, sum(n_rows))
-    # Without any rows, one worker finds that there are no queries.
-    active, number = np.flatnonzero(n_rows).tolist() or [0], context.partitionId()
+    active, number = np.flatnonzero(n_rows).tolist(), context.partitionId()
     if number not in active:
         # All workers must take part in the exchange.
         context.allGather("")

@@ -1,5 +1,7 @@
 """Partitions of whole queries: which rows move to which worker."""
 
+from types import SimpleNamespace
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from distributed import get_worker
 
 import boostrank.dask as bd
-from boostrank.dask.partitions import colocate_queries, find_lazy_qid
+from boostrank.dask.partitions import _holders, colocate_queries, find_lazy_qid
 from boostrank.distributed.rows import as_rows
 
 
@@ -97,3 +99,14 @@ def test_query_ids_are_found_in_frames_without_computing():
     assert find_lazy_qid(frame[["a"]], None)[1] is None
     array = da.zeros((2, 1))
     assert find_lazy_qid(array, None) == (array, None)
+
+
+def test_blocks_that_dask_computes_again_are_waited_for():
+    # Where a validation set is the training data, a finished future may have no holder for a moment.
+    futures = [SimpleNamespace(key="a", status="finished"), SimpleNamespace(key="b", status="finished")]
+    answers = iter([{"a": ["w2"]}, {"a": ["w2"], "b": []}, {"a": ["w2"], "b": ["w3", "w1"]}])
+    client = SimpleNamespace(who_has=lambda futures: next(answers))
+    assert _holders(client, futures) == ["w2", "w1"]
+    futures[1].status = "lost"
+    with pytest.raises(RuntimeError, match="a worker was lost with data that Dask cannot compute again"):
+        _holders(SimpleNamespace(who_has=lambda futures: {"a": ["w2"]}), futures)

@@ -52,6 +52,8 @@ def spark():
             "spark.driver.host": "127.0.0.1",
             "spark.sql.shuffle.partitions": "2",
             "spark.log.level": "OFF",
+            # Workers get several batches.
+            "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
             "spark.python.daemon.module": "warm_daemon",
             "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
         }
@@ -163,9 +165,7 @@ class NeedsFiles(br.surrogates.Power):
     [(bs.LightGBMRanker, NAMES, "*/2.npy"), (bs.XGBoostRanker, "features", "*/*/bins*")],
     ids=["columns", "array"],
 )
-def test_features_in_files_give_the_same_model(spark, rows, frame, ranker_class, features, files, tmp_path):
-    # Several files for each worker.
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+def test_features_in_files_give_the_same_model(rows, frame, ranker_class, features, files, tmp_path):
     settings = {"features_col": features, "validation_indicator_col": "held_out", "n_estimators": 3, "num_workers": 2}
     in_files = make(ranker_class, NeedsFiles(str(tmp_path), files), cache=str(tmp_path), **settings).fit(rows)
     in_memory = make(ranker_class, br.surrogates.Power(), **settings).fit(rows)
