@@ -13,6 +13,7 @@ from . import surrogates as surrogates
 from . import theory as theory
 from .backends.lightgbm.callables import lightgbm_metric as lightgbm_metric
 from .backends.lightgbm.callables import lightgbm_objective as lightgbm_objective
+from .backends.objectives.losses import LossEnsemble as LossEnsemble
 from .backends.xgboost.callables import xgboost_metric as xgboost_metric
 from .backends.xgboost.callables import xgboost_objective as xgboost_objective
 from .clicks import ClickLabels as ClickLabels

@@ -18,7 +18,14 @@ from boostrank.backends.custom_functions import BoundMetric, CustomMetric, Custo
 from boostrank.backends.features import FeatureParameter
 from boostrank.backends.objectives.labels import Labels
 from boostrank.backends.objectives.losses import Loss
-from boostrank.backends.objectives.objective import BoostingFunction, BoundLoss, QuerySample, bind, with_reused_buffers
+from boostrank.backends.objectives.objective import (
+    BoostingFunction,
+    BoundLoss,
+    EnsembleObjective,
+    QuerySample,
+    bind,
+    with_reused_buffers,
+)
 from boostrank.core.dcg import DCG
 from boostrank.core.interrupts import interruptible
 from boostrank.core.queries import Queries
@@ -105,7 +112,7 @@ class TrainingSpecification:
 
     Attributes
     ----------
-    loss : Surrogate, EdgeLoss, CustomObjective or str
+    loss : Surrogate, EdgeLoss, LossEnsemble, CustomObjective or str
         A loss of boostrank, the objective of a user, or the name of a ranking objective that the boosting library has
         itself.
     dcg : DCG
@@ -156,7 +163,7 @@ class TrainingSpecification:
         callbacks = backend.without_validation(self.callbacks)
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None, callbacks=callbacks)
 
-    def bind(self, data: GroupedData) -> BoundLoss | CustomObjective | None:
+    def bind(self, data: GroupedData) -> BoundLoss | EnsembleObjective | CustomObjective | None:
         """Bind the loss to the data to train on; returns None for an objective of the boosting library.
 
         Raises
@@ -197,7 +204,7 @@ class Training:
     specification : TrainingSpecification
     data : GroupedData
         Data to train on.
-    objective : BoostingObjective or None
+    objective : BoostingObjective, EnsembleObjective or None
         The loss bound to `data`; None if an objective of the boosting library is trained.
     validation : list of ValidationSet
         Its last element that is not the training data decides on early stopping.
@@ -205,7 +212,7 @@ class Training:
 
     specification: TrainingSpecification
     data: GroupedData
-    objective: BoostingObjective | None
+    objective: BoostingObjective | EnsembleObjective | None
     validation: list[ValidationSet] = field(default_factory=list)
 
     @property
@@ -228,13 +235,15 @@ class Training:
 
     def boosting_function(self) -> BoostingFunction:
         """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
-        assert self.objective is not None
-        boost: BoostingFunction = self.objective.gradient_hessian
-        if isinstance(self.objective, BoundLoss):
-            boost = with_reused_buffers(self.objective)
+        objective, parameters = self.objective, self.specification.parameters
+        assert objective is not None
+        if isinstance(objective, EnsembleObjective):
+            boost = objective.boosting_function("dart" in (parameters.get("boosting"), parameters.get("booster")))
+        else:
+            boost = with_reused_buffers(objective) if isinstance(objective, BoundLoss) else objective.gradient_hessian
         share, seed = self.specification.query_share, self.specification.seed
         # The library calls it while signals wait.
-        return partial(interruptible, boost if share == 1 else QuerySample(self.objective, share, seed, boost))
+        return partial(interruptible, boost if share == 1 else QuerySample(objective, share, seed, boost))
 
 
 class Trained(NamedTuple):

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from boostrank.backends.objectives.labels import as_labels
-from boostrank.backends.objectives.losses import Loss, get_loss
-from boostrank.backends.objectives.objective import BoostingFunction, bind, with_reused_buffers
+from boostrank.backends.objectives.losses import Loss, get_single_loss
+from boostrank.backends.objectives.objective import BoostingFunction, bind_single, with_reused_buffers
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import NORMALIZATIONS, Normalize
@@ -80,7 +80,7 @@ class NativeObjective:
 
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
         check_choice("normalize", normalize, NORMALIZATIONS)
-        self.loss, self.dcg, self.normalize = get_loss(objective), dcg, normalize
+        self.loss, self.dcg, self.normalize = get_single_loss(objective), dcg, normalize
         self._functions: PerDataset[BoostingFunction] = PerDataset()
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class NativeObjective:
         return self._functions.get(fields, self._bind)
 
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
-        return with_reused_buffers(bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights))
+        return with_reused_buffers(bind_single(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights))
 
 
 class NativeMetric:

@@ -25,7 +25,14 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.custom_functions import BoundMetric
 from boostrank.backends.objectives.labels import Relevance, as_labels
-from boostrank.backends.objectives.objective import BoostingFunction, BoundLoss, EdgeObjective, Float32s
+from boostrank.backends.objectives.objective import (
+    BoostingFunction,
+    BoundLoss,
+    EdgeObjective,
+    EnsembleObjective,
+    Float32s,
+    single_objectives,
+)
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.core.queries import Queries
 from boostrank.core.threads import use_threads
@@ -147,8 +154,8 @@ class Worker:
         connected = collective.communicator(addresses[0][1], self._rank)
         endpoints = [endpoint for endpoint, _ in addresses]
         with use_threads(local[threads]), connected, self._endpoint.connect(endpoints) as network:
-            if self.objective is not None:
-                collective.use_global_start(self.objective)
+            for one in single_objectives(self.objective):
+                collective.use_global_start(one)
             specification = replace(self._cluster.training, parameters={**local, **network})
             trained = self._cluster.backend.train(
                 WorkerTraining(specification, self.data, self.objective, self.validation, is_cancelled=is_cancelled)
@@ -217,7 +224,7 @@ def train_together(
         worker.wait()
 
 
-def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
+def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | EnsembleObjective | None:
     specification = cluster.training
     if specification.native_objective is not None:
         specification.bind(data)
@@ -232,14 +239,14 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | None:
     # Weights are relative to those of all workers, and all weights of one worker may be 0. So the loss is bound without
     # weights, and `use_global_start` makes them relative.
     objective: Any = specification.bind(replace(data, weights=None))
-    if data.weights is None:
-        return objective
-    if isinstance(objective, EdgeObjective) or not objective.takes_document_weights:
-        require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
-    if isinstance(objective, EdgeObjective):
-        objective.graph = objective.graph.reweighted(data.weights)
-    else:
-        objective.use_weights(data.weights)
+    if data.weights is not None:
+        for one in single_objectives(objective):
+            if isinstance(one, EdgeObjective) or not one.takes_document_weights:
+                require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
+            if isinstance(one, EdgeObjective):
+                one.graph = one.graph.reweighted(data.weights)
+            else:
+                one.use_weights(data.weights)
     return objective
 
 

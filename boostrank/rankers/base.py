@@ -35,10 +35,13 @@ class BoostedRanker(TrainedModel):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss, callable or None, default "consistent-lambdarank"
-        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss of
-        :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own objectives: LightGBM's "lambdarank"
-        or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". These have their own targets: `gain` is
+    objective : str, Surrogate, EdgeLoss, LossEnsemble, callable or None, default "ensemble"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; several of them,
+        :class:`boostrank.LossEnsemble`, which train a model each, in turns, and whose mean is the ranker; for labels
+        that are preferences a loss of :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own
+        objectives: LightGBM's "lambdarank" or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". The
+        default is the ensemble of "consistent-lambdarank" and "softmax".
+        The library's own objectives have their own targets: `gain` is
         passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and `discount` and `k` are
         only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``
         gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies
@@ -65,15 +68,15 @@ class BoostedRanker(TrainedModel):
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
     n_estimators : int or "auto", optional
-        Number of boosting rounds, by default 300 for the losses of boostrank, and 100 for objectives of the library and
+        Number of boosting rounds, by default 400 for the losses of boostrank, and 100 for objectives of the library and
         functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
         metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this mean has not
         improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A validation set is then
         only evaluated.
     learning_rate : float, optional
-        For the losses of boostrank by default 0.05, or such that rounds times rate are 15 if `n_estimators` is given,
-        at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.05. For objectives of
-        the library and functions it is 0.1.
+        For the losses of boostrank by default 0.0375, or such that rounds times rate are 15 if `n_estimators` is given,
+        at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.0375. For objectives
+        of the library and functions it is 0.1.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
         0.5 for the losses of boostrank, and 1 for functions. The library's own objectives have `subsample` in its

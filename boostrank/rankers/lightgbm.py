@@ -25,7 +25,7 @@ class LightGBMRanker(BoostedRanker):
         As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, and LightGBM's own default, 31, for
         its objectives and for functions.
     reg_lambda : float, optional
-        As in ``lightgbm.LGBMRanker``. By default 100 for the losses of boostrank, where it is about a number of
+        As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, where it is about a number of
         documents that a round draws, and LightGBM's own default, 0, for its objectives and for functions.
     max_depth, min_child_samples, min_child_weight, subsample, reg_alpha
         As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that

@@ -56,7 +56,7 @@ CANDIDATE_FOLDS, DEFAULT_FOLDS = 3, 5
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
 #: synthetic data (benchmarks/defaults.py).
-LOSS_ROUNDS, LOSS_LEARNING_RATE = 300, 0.05
+LOSS_ROUNDS, LOSS_LEARNING_RATE = 400, 0.0375
 #: With another number of rounds, rounds times learning rate are this number, if the rate is at most the largest one.
 TOTAL_STEP, MAX_LEARNING_RATE = LOSS_ROUNDS * LOSS_LEARNING_RATE, 0.1
 #: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
@@ -384,7 +384,7 @@ def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
     known = (*LOSSES, *own)
     if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
         raise ValueError(
-            f"objective must be a Surrogate, an EdgeLoss, a function, one of {', '.join(own)}, or a name in "
+            f"objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of {', '.join(own)}, or a name in "
             "boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
             f"{objective!r}{checks.did_you_mean(objective, known)}"
         )

@@ -39,7 +39,7 @@ class XGBoostRanker(BoostedRanker):
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
         As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
-        numbers of documents that a round draws. By default 10 and 100 for the losses of boostrank, and XGBoost's own
+        numbers of documents that a round draws. By default 10 and 20 for the losses of boostrank, and XGBoost's own
         defaults, 1 and 1, for its objectives and for functions.
     reg_alpha : float, default 0
         As in ``xgboost.XGBRanker``.

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import boostrank as br
+from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.rankers import automatic, settings
 
 # Small trees, by a parameter that both libraries have and that no candidate of LightGBM sets.
@@ -26,7 +27,7 @@ TABLES = {
 
 
 def settings_of(parameters):
-    return {"objective": "consistent-lambdarank", **COMMON, **parameters}
+    return {"objective": DEFAULT_LOSS, **COMMON, **parameters}
 
 
 def rankers_on_folds(ranker_class, parameters, data, n_rounds, n_folds=3, **fit):
@@ -119,7 +120,7 @@ def test_rounds_and_objective_come_from_the_same_trainings(ranker_class, auto, t
     ranker = auto(n_estimators="auto", early_stopping_rounds=3).fit(X, y, qid)
     results = pd.DataFrame(ranker.cv_results_)
     for i, row in results.iterrows():
-        parameters = {"objective": "consistent-lambdarank", **row["params"]}
+        parameters = {"objective": DEFAULT_LOSS, **row["params"]}
         curves = []
         for train, test in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=qid):
             one = ranker_class(**settings_of(parameters), n_estimators=row["rounds_trained"])
@@ -189,7 +190,7 @@ def test_the_table_says_why_a_candidate_was_chosen(ranker_class, auto, table, no
     ranker = auto(n_estimators=8).fit(*noisy, eval_metric="map", verbose=verbose)
     lines, results = capsys.readouterr().out.splitlines(), ranker.cv_results_
     first = next(i for i, line in enumerate(lines) if line.split() == TITLE)
-    names = ["default (consistent-lambdarank)", "min_child_weight=1000000000.0", "softmax, k=3", NATIVE[ranker_class]]
+    names = [f"default ({DEFAULT_LOSS})", "min_child_weight=1000000000.0", "softmax, k=3", NATIVE[ranker_class]]
     assert results["name"].tolist() == names
     assert results["dropped"].any()
     for i, name in enumerate(names):
@@ -210,12 +211,12 @@ def test_the_metric_of_fit_decides(ranker_class, auto, table, noisy):
         return "first", 1.0, True
 
     ranker = auto(n_estimators=8).fit(X, y, qid, eval_metric=[first, "map"], early_stopping_metric="map")
-    values = {name: [] for name in ("consistent-lambdarank", "softmax")}
+    values = {name: [] for name in (DEFAULT_LOSS, "softmax")}
     for name, found in values.items():
         for one, test in rankers_on_folds(ranker_class, {"objective": name}, noisy, 8):
             part = br.get_measure("map")(y[test], one.predict(X[test]), qid[test], per_query=True)
             found.append(part[np.unique(qid[test]) % 9 > 0])
-    expected = mean_and_error(np.concatenate(values["softmax"]) - np.concatenate(values["consistent-lambdarank"]))
+    expected = mean_and_error(np.concatenate(values["softmax"]) - np.concatenate(values[DEFAULT_LOSS]))
     results = ranker.cv_results_
     np.testing.assert_allclose([results["difference"][1], results["standard_error"][1]], expected, atol=1e-6)
     assert results["metric"].tolist() == ["map", "map"]
@@ -299,7 +300,7 @@ def test_candidates_of_the_tables_share_the_binned_data_of_a_fold(ranker_class, 
 
 def test_a_dropped_candidate_is_not_chosen(auto, table, noisy, monkeypatch):
     table({}, {"objective": "softmax"}, {"k": 2})
-    differences = {"softmax": (0.2, 0.1, False), "consistent-lambdarank": (0.9, 0.1, True)}
+    differences = {"softmax": (0.2, 0.1, False), DEFAULT_LOSS: (0.9, 0.1, True)}
 
     def train_all(candidates, relevant, n_folds):
         for one in candidates:

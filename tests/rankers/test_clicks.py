@@ -217,7 +217,7 @@ def test_objective_auto_leaves_out_objectives_of_the_library(ranker):
         warnings.simplefilter("error")
         fitted = clone(ranker).set_params(objective="auto", n_estimators=8).fit(X, clicks())
     results = fitted.cv_results_
-    own = {one.get("objective", "consistent-lambdarank") for one in ranker._candidates}
+    own = {one.get("objective", "ensemble") for one in ranker._candidates}
     assert set(results["objective"]) == own - {"lambdarank", "rank:ndcg"}
     assert set(results["metric"]) == {"click-dcg@10"}
     # Only queries with sessions are compared.

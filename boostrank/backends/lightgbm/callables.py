@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
 from boostrank.backends.lightgbm.parameters import known_parameters, samples_queries
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
+from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import Float32s
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.targets import Normalize
@@ -51,7 +51,7 @@ class LightGBMMetric(NativeMetric):
 
 
 def lightgbm_objective(
-    objective: str | Loss = DEFAULT_LOSS,
+    objective: str | Loss = "consistent-lambdarank",
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -62,7 +62,7 @@ def lightgbm_objective(
 
     The weights of the Dataset are applied here, because LightGBM does not apply them to custom gradients. Gradients are
     scaled so that the mean Hessian is 1 before the first round.
-    The default penalty of :class:`boostrank.LightGBMRanker` for such losses is not set here: give ``lambda_l2=50``.
+    The default penalty of :class:`boostrank.LightGBMRanker` for such losses is not set here: give ``lambda_l2=20``.
 
     Parameters
     ----------

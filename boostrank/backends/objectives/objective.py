@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.backends.objectives.labels import Labels
-from boostrank.backends.objectives.losses import Loss, get_loss
+from boostrank.backends.objectives.losses import Loss, LossEnsemble, get_loss, get_single_loss
 from boostrank.core import compiled
 from boostrank.core.compiled.documents import LossForm, write_derivatives
 from boostrank.core.dcg import DCG
@@ -34,6 +34,8 @@ UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
 # An array of float64 of this many rows takes 128 MB. Fewer rows would not keep a GPU busy, and more would take the
 # memory that XGBoost needs.
 DEVICE_BLOCK_ROWS = 2**24
+# What a round adds to scores is rounded to so many units of the last place of the largest score.
+ROUNDING_UNITS = 64
 
 
 class BoundLoss(ABC):
@@ -404,6 +406,60 @@ class EdgeObjective(BoundLoss):
         return gradient, hessian
 
 
+class EnsembleObjective:
+    """The losses of a :class:`~boostrank.backends.objectives.losses.LossEnsemble`, bound to one data set.
+
+    Parameters
+    ----------
+    members : list of BoundLoss
+    """
+
+    def __init__(self, members: list[BoundLoss]) -> None:
+        self.members = members
+
+    @property
+    def queries(self) -> Queries:
+        """The queries of the data set."""
+        return self.members[0].queries
+
+    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+        """Return the function that gives gradient and Hessian of the next loss in each round of one training.
+
+        Parameters
+        ----------
+        has_one_model : bool
+            Whether all losses are computed at the scores that boosting gives, since earlier trees change.
+        """
+        members, n = self.members, len(self.members)
+        buffers = np.empty(self.queries.n_documents, np.float32), np.empty(self.queries.n_documents, np.float32)
+        models: list[Floats] = []
+        before, n_rounds = np.empty(0), 0
+
+        def boost(scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
+            nonlocal before, n_rounds
+            turn = n_rounds % n
+            if not models:
+                models.extend(scores.astype(np.float64) for _ in members)
+            elif not has_one_model:
+                # What the last round added belongs to the model that was trained then. Documents of one leaf got the
+                # same, but the differences have rounding errors of the sums of all models, and losses of ranks treat
+                # documents with equal scores in another way.
+                unit = ROUNDING_UNITS * np.finfo(scores.dtype).eps * max(np.abs(scores).max(), 1e-30)
+                models[turn - 1] += n * unit * np.rint((scores.astype(np.float64) - before) / unit)
+            # LightGBM writes the scores of the next round to the same array.
+            before, n_rounds = scores.copy(), n_rounds + 1
+            return members[turn].gradient_hessian(scores if has_one_model else models[turn], buffers)
+
+        return boost
+
+
+def single_objectives(objective: BoundLoss | EnsembleObjective | None) -> list[BoundLoss]:
+    """The losses of an ensemble, or the only one; none for an objective of a boosting library."""
+    if isinstance(objective, EnsembleObjective):
+        return objective.members
+    return [] if objective is None else [objective]
+
+
 def bind(
     loss: str | Loss,
     labels: Labels,
@@ -411,14 +467,14 @@ def bind(
     dcg: DCG | None = None,
     normalize: Normalize = "dcg",
     weights: ArrayLike | None = None,
-) -> BoundLoss:
+) -> BoundLoss | EnsembleObjective:
     """Bind a loss to grouped labels: relevance, preferences or clicks.
 
     A loss of edges with relevance labels has an edge for each pair of documents of a query with different labels.
 
     Parameters
     ----------
-    loss : str, Surrogate or EdgeLoss
+    loss : str, Surrogate, EdgeLoss or LossEnsemble
     labels : Labels
         Grouped by query.
     queries : Queries
@@ -431,7 +487,7 @@ def bind(
 
     Returns
     -------
-    Objective or EdgeObjective
+    Objective, EdgeObjective or EnsembleObjective
 
     Raises
     ------
@@ -447,6 +503,21 @@ def bind(
     [-0.5, 0.5, 0.5, -0.5]
     """
     chosen = get_loss(loss)
+    if isinstance(chosen, LossEnsemble):
+        return EnsembleObjective([bind_single(one, labels, queries, dcg, normalize, weights) for one in chosen.losses])
+    return bind_single(chosen, labels, queries, dcg, normalize, weights)
+
+
+def bind_single(
+    loss: str | Surrogate | EdgeLoss,
+    labels: Labels,
+    queries: Queries,
+    dcg: DCG | None = None,
+    normalize: Normalize = "dcg",
+    weights: ArrayLike | None = None,
+) -> BoundLoss:
+    """Bind a loss that is no ensemble, as :func:`bind` does; the parameters are the same."""
+    chosen = get_single_loss(loss)
     if isinstance(chosen, EdgeLoss):
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")

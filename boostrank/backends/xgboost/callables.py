@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
+from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import Float32s
 from boostrank.core.dcg import DCG, Discount, Gain
 from boostrank.core.targets import Normalize
@@ -39,7 +39,7 @@ class XGBoostMetric(NativeMetric):
 
 
 def xgboost_objective(
-    objective: str | Loss = DEFAULT_LOSS,
+    objective: str | Loss = "consistent-lambdarank",
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",

@@ -40,7 +40,7 @@ PARAMETERS: Mapping[str, str] = {
 }
 #: Two numbers of documents. They were chosen by NDCG on held-out training queries (benchmarks/defaults.py), as was the
 #: shape of random trees.
-LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 100.0, "min_child_weight": 10.0}
+LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 20.0, "min_child_weight": 10.0}
 #: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 20 leaves.
 TREE_SHAPE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 20, "max_depth": 0}
 #: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
