@@ -114,8 +114,8 @@ THEIR_TREES = {
     "colsample_bynode": 1.0,
 }
 RANDOM_TREES = {
-    "n_estimators": 400,
-    "learning_rate": 0.0375,
+    "n_estimators": 375,
+    "learning_rate": 0.04,
     "subsample": 0.5,
     "colsample_bytree": 0.8,
     "colsample_bynode": 0.5,

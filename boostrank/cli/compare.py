@@ -50,8 +50,8 @@ EXPECTED = "expected ndcg"
 
 
 def all_objectives() -> str:
-    """Objectives of ``--objectives all``: native ones, surrogates, and inconsistent losses."""
-    return ",".join([*NATIVE, *(name for name in SURROGATES if name not in LEFT_OUT), *INCONSISTENT])
+    """Objectives of ``--objectives all``: native ones, the default, surrogates, and inconsistent losses."""
+    return ",".join([*NATIVE, DEFAULT_LOSS, *(name for name in SURROGATES if name not in LEFT_OUT), *INCONSISTENT])
 
 
 def default_jobs(n_folds: int) -> int:

@@ -35,14 +35,15 @@ def fit(
         option(
             TRAINING,
             "NAME",
-            "A surrogate (softmax), one with other targets (softmax/softmax), a loss of edges (edge-logistic), an "
-            "objective of the library (lambdarank), or auto, which chooses by cross-validation.",
+            "ensemble (two consistent losses), a surrogate (softmax), one with other targets (softmax/softmax), a loss "
+            "of edges (edge-logistic), an objective of the library (lambdarank), or auto, which chooses by "
+            "cross-validation.",
         ),
     ] = DEFAULT_LOSS,
     backend: Annotated[options.Library, option(TRAINING, "LIBRARY", "lightgbm or xgboost.")] = "lightgbm",
     learning_rate: Annotated[
         float | None,
-        option(TRAINING, "X", "By default 0.0375, more with few rounds; 0.1 for objectives of the library.", min=1e-6),
+        option(TRAINING, "X", "By default 0.04, more with few rounds; 0.1 for objectives of the library.", min=1e-6),
     ] = None,
     leaves: options.LeavesOption = None,
     rounds: Annotated[
@@ -50,7 +51,7 @@ def fit(
         option(
             ROUNDS,
             "N|auto",
-            "Maximum number; auto finds the best one by cross-validation. By default 400, and 100 for the library's "
+            "Maximum number; auto finds the best one by cross-validation. By default 375, and 100 for the library's "
             "objectives.",
         ),
     ] = None,

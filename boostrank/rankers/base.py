@@ -40,27 +40,27 @@ class BoostedRanker(TrainedModel):
         :class:`boostrank.LossEnsemble`, which train a model each, in turns, and whose mean is the ranker; for labels
         that are preferences a loss of :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own
         objectives: LightGBM's "lambdarank" or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". The
-        default is the ensemble of "consistent-lambdarank" and "softmax".
-        The library's own objectives have their own targets: `gain` is
-        passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and `discount` and `k` are
-        only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``
-        gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies
-        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping. None means what
-        it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for XGBoost.
+        default is the ensemble of "consistent-lambdarank" and "softmax". The library's own objectives have their own
+        targets: `gain` is passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and
+        `discount` and `k` are only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) ->
+        (gradient, hessian)`` gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped
+        by query. It applies the weights itself, and `gain`, `discount` and `k` are only used in `score` and early
+        stopping. None means what it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for
+        XGBoost.
 
         "auto" chooses by cross-validation over the training queries among a few candidates, those of
-        :mod:`boostrank.rankers.automatic`: the default, losses that look more at the top of the list, a fit without
-        samples and with a small penalty, and an objective of the library with the same random trees. The first one, the
-        default, is kept unless another one is better by more than one standard error of the difference, paired by
-        query: the difference of the deciding metric of `fit`, by default NDCG with the ranker's `gain`, `discount` and
-        `k`, 10 if `k` is None. Queries without a relevant document do not count. For clicks, the objective of the
-        library is left out. Candidates that are worse than the best one by more than two standard errors after a
-        quarter or half of the rounds are dropped. Parameters of the ranker that are not at their default take the place
-        of those of candidates. With 3 folds, all trainings together have at most 10 times the rounds times documents of
-        one training; with 4 or more folds, only the default and the best other candidate go on after a quarter of the
-        rounds. If the labels are pure noise, another candidate than the default is chosen in a quarter to a third of
-        the fits, which does no harm then. The scores in `cv_results_` are optimistic for the chosen candidate, because
-        it was chosen by them: evaluate the ranker on other queries.
+        :mod:`boostrank.rankers.automatic`: the default, a loss that looks less at the top of the list, two that fit
+        harder (a learning rate of 0.1 and a small penalty, with and without samples), and an objective of the library
+        with the same random trees. The first one, the default, is kept unless another one is better by more than one
+        standard error of the difference, paired by query: the difference of the deciding metric of `fit`, by default
+        NDCG with the ranker's `gain`, `discount` and `k`, 10 if `k` is None. Queries without a relevant document do not
+        count. For clicks, the objective of the library is left out. Candidates that are worse than the best one by more
+        than two standard errors after a quarter or half of the rounds are dropped. Parameters of the ranker that are
+        not at their default take the place of those of candidates. With 3 folds, all trainings together have at most 10
+        times the rounds times documents of one training; with 4 or more folds, only the default and the best other
+        candidate go on after a quarter of the rounds. If the labels are pure noise, another candidate than the default
+        is chosen in a quarter to a third of the fits, which does no harm then. The scores in `cv_results_` are
+        optimistic for the chosen candidate, because it was chosen by them: evaluate the ranker on other queries.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.DCG`.
@@ -68,14 +68,14 @@ class BoostedRanker(TrainedModel):
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
     n_estimators : int or "auto", optional
-        Number of boosting rounds, by default 400 for the losses of boostrank, and 100 for objectives of the library and
+        Number of boosting rounds, by default 375 for the losses of boostrank, and 100 for objectives of the library and
         functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
         metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this mean has not
         improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A validation set is then
         only evaluated.
     learning_rate : float, optional
-        For the losses of boostrank by default 0.0375, or such that rounds times rate are 15 if `n_estimators` is given,
-        at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.0375. For objectives
+        For the losses of boostrank by default 0.04, or such that rounds times rate are 15 if `n_estimators` is given,
+        at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.04. For objectives
         of the library and functions it is 0.1.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
@@ -239,11 +239,11 @@ class BoostedRanker(TrainedModel):
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
             query ids as index (an index 0, 1, ... needs a name if it has ids that appear in another sequence); or
-            weights of documents. Weights of documents may differ within a query for surrogates
-            that have a term for each document: "squared", "logistic", "poisson", where they multiply its loss, and
-            "softmax", "power", "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain.
-            Weights are relative: all of them times a constant give the same model, and they do not change the meaning
-            of `min_child_weight`. They are not weights of metrics: those of queries that are held out of the training
+            weights of documents. Weights of documents may differ within a query for surrogates that have a term for
+            each document: "squared", "logistic", "poisson", where they multiply its loss, and "softmax", "power",
+            "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain; and for ensembles of
+            these. Weights are relative: all of them times a constant give the same model, and they do not change the
+            meaning of `min_child_weight`. They are not weights of metrics: those of queries that are held out of the training
             queries, by `validation_fraction` or on folds, are means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
@@ -291,9 +291,9 @@ class BoostedRanker(TrainedModel):
             estimator of the library, or a model file. It should not know the training queries, if folds of these choose
             the objective or the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
             the same data, settings and a given `learning_rate`, 10 rounds and then 10 more give the model of 20 rounds,
-            unless `boosting` is "dart" or random numbers are used, as they are by default: set
-            ``subsample_queries=1, colsample_bynode=1``. Columns with a categorical type must have the categories of
-            that training.
+            unless `boosting` is "dart", the objective is an ensemble, whose models all start at the scores of this one,
+            or random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
+            with a categorical type must have the categories of that training.
             XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
             besides.
 

@@ -56,7 +56,7 @@ CANDIDATE_FOLDS, DEFAULT_FOLDS = 3, 5
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
 #: synthetic data (benchmarks/defaults.py).
-LOSS_ROUNDS, LOSS_LEARNING_RATE = 400, 0.0375
+LOSS_ROUNDS, LOSS_LEARNING_RATE = 375, 0.04
 #: With another number of rounds, rounds times learning rate are this number, if the rate is at most the largest one.
 TOTAL_STEP, MAX_LEARNING_RATE = LOSS_ROUNDS * LOSS_LEARNING_RATE, 0.1
 #: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
