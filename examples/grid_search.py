@@ -24,7 +24,7 @@ if arguments.output and not find_spec("matplotlib"):
 X, y, qid = br.make_ranking(n_queries=200, random_state=0)
 rest, test = br.split_queries(qid, 0.4, random_state=0)
 cosine = br.surrogates.Cosine()
-grid = {"objective": ["consistent-lambdarank", "softmax", cosine, "lambdarank"], "num_leaves": [7, 31]}
+grid = {"objective": ["ensemble", "softmax", cosine, "lambdarank"], "num_leaves": [7, 31]}
 NAMES = {cosine: "cosine", "lambdarank": "LambdaMART"}
 
 # Each fit stops early on a fifth of its own training queries, and so finds its number of rounds.

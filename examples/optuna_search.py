@@ -28,7 +28,7 @@ X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 rest, test = br.split_queries(qid, 0.4, random_state=0)
 train, held_out = br.split_queries(qid[rest], 0.25, random_state=0)
 train, held_out = rest[train], rest[held_out]
-OBJECTIVES = ["consistent-lambdarank", "softmax", "cosine", "lambdarank"]
+OBJECTIVES = ["ensemble", "softmax", "cosine", "lambdarank"]
 STOPPING = {"n_estimators": 300, "early_stopping_rounds": 15, "random_state": 0, "n_jobs": 1}
 
 

@@ -91,7 +91,8 @@ class NativeObjective:
         return self._functions.get(fields, self._bind)
 
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
-        return with_reused_buffers(bind_single(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights))
+        settings = self.dcg, self.normalize, weights
+        return with_reused_buffers(bind_single(self.loss, as_labels(labels), queries, *settings))
 
 
 class NativeMetric:

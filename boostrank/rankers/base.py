@@ -243,8 +243,8 @@ class BoostedRanker(TrainedModel):
             each document: "squared", "logistic", "poisson", where they multiply its loss, and "softmax", "power",
             "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain; and for ensembles of
             these. Weights are relative: all of them times a constant give the same model, and they do not change the
-            meaning of `min_child_weight`. They are not weights of metrics: those of queries that are held out of the training
-            queries, by `validation_fraction` or on folds, are means in which all queries count the same.
+            meaning of `min_child_weight`. They are not weights of metrics: those of queries that are held out of the
+            training queries, by `validation_fraction` or on folds, are means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.custom_functions import CustomObjective, Metric, as_list, as_metrics
 from boostrank.backends.features import Features, resolve_features
-from boostrank.backends.objectives.losses import LOSSES, Loss, get_loss
+from boostrank.backends.objectives.losses import DEFAULT_LOSS, LOSSES, Loss, get_loss
 from boostrank.backends.progress import BAR
 from boostrank.core.dcg import DCG
 from boostrank.inputs import checks
@@ -380,12 +380,12 @@ class Settings:
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    own, custom = (*backend.NATIVE_OBJECTIVES, AUTO), is_function(objective)
+    own, custom = (*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS, AUTO), is_function(objective)
     known = (*LOSSES, *own)
     if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
         raise ValueError(
-            f"objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of {', '.join(own)}, or a name in "
-            "boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
+            "objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "
+            f"{', '.join(own)}, or a name in boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
             f"{objective!r}{checks.did_you_mean(objective, known)}"
         )
     if (custom or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
