@@ -239,8 +239,9 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | Ensem
     # Weights are relative to those of all workers, and all weights of one worker may be 0. So the loss is bound without
     # weights, and `use_global_start` makes them relative.
     objective: Any = specification.bind(replace(data, weights=None))
+    members: list[Any] = single_objectives(objective)
     if data.weights is not None:
-        for one in single_objectives(objective):
+        for one in members:
             if isinstance(one, EdgeObjective) or not one.takes_document_weights:
                 require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
             if isinstance(one, EdgeObjective):

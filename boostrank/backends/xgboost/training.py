@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import BinnedData, BoostingObjective, Trained, Training, import_backend
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.objectives.losses import Loss
-from boostrank.backends.objectives.objective import Objective, copy_to_device
+from boostrank.backends.objectives.objective import EnsembleObjective, Objective, copy_to_device
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
 from boostrank.backends.xgboost import rounds
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
@@ -241,7 +241,9 @@ class CudaObjective:
                 array *= on_gpu
 
 
-def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:
+def on_device(
+    objective: BoostingObjective | EnsembleObjective, parameters: Mapping[str, Any]
+) -> BoostingObjective | EnsembleObjective:
     """Return the objective on the GPU on which XGBoost trains with these parameters.
 
     It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if CuPy is not installed
