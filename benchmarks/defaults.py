@@ -35,11 +35,12 @@ from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 HELD_OUT = 0.25
 #: Losses that have no name of their own, by their names in the table.
 LOSSES = {"consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False)}
-#: The trees of the defaults before 2026-11-23: every query, and all or most features.
+#: Trees without samples: every query, and all or most features.
 WITHOUT_SAMPLES = {"subsample_queries": 1.0, "colsample_bynode": 1.0}
 PLAIN = {**WITHOUT_SAMPLES, "n_estimators": 100, "learning_rate": 0.1}
 #: Candidates besides those of objective="auto", in which only what differs from the default is named.
 COMMON = [
+    {"objective": "consistent-lambdarank"},
     {"objective": "softmax"},
     {"objective": "power"},
     {"objective": "pairwise-exponential"},
@@ -55,8 +56,8 @@ COMMON = [
     {"n_estimators": 200},
     {"n_estimators": 600},
     {"n_estimators": 300, "learning_rate": 0.1},
-    {"reg_lambda": 20.0},
-    {"reg_lambda": 200.0},
+    {"reg_lambda": 5.0},
+    {"reg_lambda": 100.0},
 ]
 AUTO = {"lightgbm": LIGHTGBM_CANDIDATES, "xgboost": XGBOOST_CANDIDATES}
 OTHERS = {

@@ -99,8 +99,8 @@ class ContributionDisplay(Display):
             label = "score; dashed: the expected score\n(in brackets: value of the feature)"
         number = number_format([*differences, total])
         for row, (end, difference) in enumerate(zip(ends, differences, strict=True)):
-            _write_number(ax, end, row, number(difference, "+"), difference >= 0)
-        _write_number(ax, total, last, number(total, "+" if is_pair else ""), total >= 0)
+            _write_number(ax, end, row, number(difference, "+"))
+        _write_number(ax, total, last, number(total, "+" if is_pair else ""))
         points = [*ends, start, 0.0, total]
         margin = MARGIN * (np.ptp(points) or 1.0)
         ax.set_xlim(min(points) - margin, max(points) + margin)
@@ -122,8 +122,9 @@ def _feature_label(row: Any) -> str:
     return f"{name} ({texts})" if texts else name
 
 
-def _write_number(ax: Any, end: float, row: int, text: str, is_right: bool) -> None:
-    """Write a number at the end of its bar, on the side to which the bar goes."""
+def _write_number(ax: Any, end: float, row: int, text: str) -> None:
+    """Write a number at the end of its bar, on the side to which the bar goes; that of a bar without length, right."""
+    is_right = not text.startswith(("-", "\N{MINUS SIGN}"))
     ax.annotate(
         text,
         (end, row),

@@ -59,7 +59,7 @@ def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):
 def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, folder):
     out = run("compare", folder, "--rounds", 1, "--measures", "ndcg@5")
     names = [line.split("  ")[0] for line in out.splitlines()[3:11]]
-    losses = ("consistent-lambdarank", "softmax", "pairwise-exponential")
+    losses = ("ensemble", "softmax", "pairwise-exponential")
     both = [f"{library} {loss}" for loss in losses for library in ("lightgbm", "xgboost")]
     assert names == ["lightgbm lambdarank", "xgboost rank:ndcg", *both]
     n_all = len(make_rankers(importlib.import_module("boostrank.cli.compare").all_objectives(), "both", {}, 15))

@@ -6,6 +6,8 @@ from artists import overlapping_texts, tick_texts
 
 import boostrank as br
 from boostrank.displays import ContributionDisplay
+from boostrank.displays.contributions import MAX_VALUE
+from boostrank.displays.style import shortened
 from boostrank.rankers.explanations import explain
 
 
@@ -30,7 +32,8 @@ def test_bars_begin_where_the_one_above_ends_and_add_up(rankers, data):
         labels = tick_texts(ax.yaxis)
         assert labels[-2:] == [f"{len(found.table) - 4} other features", "difference of scores"]
         first = found.table.iloc[0]
-        assert labels[0] == f"feature {first['feature']} ({first['value_a']:.6g} | {first['value_b']:.6g})"
+        a, b = (shortened(f"{first[value]:.6g}", MAX_VALUE) for value in ("value_a", "value_b"))
+        assert labels[0] == f"feature {first['feature']} ({a} | {b})"
         assert ax.get_title() == "query 2: why rank 1 is above rank 5"
         assert ax.get_xlabel().startswith("score of rank 1 minus score of rank 5\n")
         # Bars to the left differ from those to the right also in grey.
