@@ -238,7 +238,8 @@ class Training:
         objective, parameters = self.objective, self.specification.parameters
         assert objective is not None
         if isinstance(objective, EnsembleObjective):
-            boost = objective.boosting_function("dart" in (parameters.get("boosting"), parameters.get("booster")))
+            kinds = [str(parameters.get(name)).lower() for name in ("boosting", "booster")]
+            boost = objective.boosting_function(has_one_model="dart" in kinds)
         else:
             boost = with_reused_buffers(objective) if isinstance(objective, BoundLoss) else objective.gradient_hessian
         share, seed = self.specification.query_share, self.specification.seed

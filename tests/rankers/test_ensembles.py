@@ -107,7 +107,7 @@ def test_ensembles_are_cloned_pickled_compared_and_searched(ranker_class, data):
 
 
 def test_errors():
-    for losses in ((), ("softmax",), "softmax"):
+    for losses in ((), ("softmax",), "softmax", br.surrogates.Power()):
         with pytest.raises(ValueError, match="losses must be a tuple of at least two losses"):
             br.LossEnsemble(losses)
     with pytest.raises(ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"):

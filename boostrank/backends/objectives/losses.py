@@ -48,7 +48,7 @@ class LossEnsemble:
     losses: tuple[str | Surrogate | EdgeLoss, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.losses, str) or len(self.losses) < 2:
+        if not isinstance(self.losses, (tuple, list)) or len(self.losses) < 2:
             raise ValueError(f"losses must be a tuple of at least two losses or names of losses; got {self.losses!r}")
         object.__setattr__(self, "losses", tuple(get_single_loss(loss) for loss in self.losses))
 
