@@ -14,7 +14,7 @@ import numpy as np
 
 from boostrank.backends.objectives.labels import as_labels
 from boostrank.backends.objectives.losses import Loss, get_single_loss
-from boostrank.backends.objectives.objective import BoostingFunction, bind_single, with_reused_buffers
+from boostrank.backends.objectives.objective import BoostingFunction, bind, with_reused_buffers
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.targets import NORMALIZATIONS, Normalize
@@ -91,8 +91,8 @@ class NativeObjective:
         return self._functions.get(fields, self._bind)
 
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
-        settings = self.dcg, self.normalize, weights
-        return with_reused_buffers(bind_single(self.loss, as_labels(labels), queries, *settings))
+        bound: Any = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
+        return with_reused_buffers(bound)
 
 
 class NativeMetric:

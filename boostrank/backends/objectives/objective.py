@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.backends.objectives.labels import Labels
-from boostrank.backends.objectives.losses import Loss, LossEnsemble, get_loss, get_single_loss
+from boostrank.backends.objectives.losses import Loss, LossEnsemble, get_loss
 from boostrank.core import compiled
 from boostrank.core.compiled.documents import LossForm, write_derivatives
 from boostrank.core.dcg import DCG
@@ -504,20 +504,8 @@ def bind(
     """
     chosen = get_loss(loss)
     if isinstance(chosen, LossEnsemble):
-        return EnsembleObjective([bind_single(one, labels, queries, dcg, normalize, weights) for one in chosen.losses])
-    return bind_single(chosen, labels, queries, dcg, normalize, weights)
-
-
-def bind_single(
-    loss: str | Surrogate | EdgeLoss,
-    labels: Labels,
-    queries: Queries,
-    dcg: DCG | None = None,
-    normalize: Normalize = "dcg",
-    weights: ArrayLike | None = None,
-) -> BoundLoss:
-    """Bind a loss that is no ensemble, as :func:`bind` does; the parameters are the same."""
-    chosen = get_single_loss(loss)
+        members: list[Any] = [bind(one, labels, queries, dcg, normalize, weights) for one in chosen.losses]
+        return EnsembleObjective(members)
     if isinstance(chosen, EdgeLoss):
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {chosen!r}")
