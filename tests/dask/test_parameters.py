@@ -25,7 +25,7 @@ CASES = [
     (bd.LightGBMRanker, {"feature_contri": {0: 0.0, 1: 0.5}, "max_bin_by_feature": {2: 3}}),
     (bd.XGBoostRanker, {**MONOTONE, "missing": -9, "interaction_constraints": [[0, 2], [1, 3, 4]]}),
     (bd.XGBoostRanker, {"feature_weights": [1, 0] * 5, "colsample_bytree": 0.4}),
-    (bd.XGBoostRanker, {"feature_types": {9: "c"}, "tree_method": "approx"}),
+    (bd.XGBoostRanker, {"feature_types": {3: "c"}, "tree_method": "approx"}),
 ]
 
 
