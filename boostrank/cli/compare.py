@@ -38,7 +38,7 @@ LEFT_OUT = ("pairwise-logistic", "pairwise-squared-hinge")
 # Losses of the literature that are not consistent: least squares on gains, ListNet and RankCosine.
 INCONSISTENT = ("squared/none", "softmax/softmax", "cosine/l2")
 SYNTHETIC_OBJECTIVES = (
-    "lambdarank,rank:ndcg,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
+    "lambdarank,rank:ndcg,ensemble,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
 )
 SYNTHETIC_QUERIES = 600
 DEFAULT_FOLDS = 5
