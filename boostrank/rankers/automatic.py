@@ -26,9 +26,9 @@ from boostrank.rankers.training import FoldTrainings, make_folds, train, train_o
 from boostrank.significance.differences import paired_differences
 
 # Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
-# trees fit, without which trees lose where features say much about the labels. The first one is the default, which has
-# no parameters of its own. The objective of the boosting library is among them, with the same random trees, so that the
-# choice is hardly ever worse than it.
+# trees fit. The first one is the default, which has no parameters of its own. The objective of the boosting library is
+# among them, with the same random trees, so that the choice is hardly ever worse than it.
+#: Trees that fit harder, which are better where features say much about the labels.
 _HARD: Mapping[str, Any] = {"learning_rate": 0.1, "reg_lambda": 1.0}
 _OF_BOTH: Sequence[Mapping[str, Any]] = (
     {},

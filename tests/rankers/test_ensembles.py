@@ -81,6 +81,16 @@ def test_each_training_starts_anew_and_reused_arrays_of_scores_do_no_harm():
             models[turn % 2] += 2 * step
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_that_are_not_finite_are_errors_in_the_same_round(bad, kind):
+    boost, _ = boosting_function(("consistent-lambdarank", "softmax"), np.array([0.0, 1.0, 2.0]), [1, 2])
+    boost(np.zeros(3, kind))
+    # The second round is that of the other loss.
+    with pytest.raises(FloatingPointError, match="document 2 of query '1'; its scores are not finite"):
+        boost(np.array([0.0, 1.0, bad], kind))
+
+
 def test_with_dart_all_losses_have_the_scores_of_the_mean(ranker_class, data):
     y, random = np.array([0.0, 2.0, 1.0]), np.random.default_rng(0)
     boost, members = boosting_function(("softmax", "squared"), y, [3], has_one_model=True)

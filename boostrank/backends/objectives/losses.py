@@ -20,9 +20,9 @@ class LossEnsemble:
     the K models is the sum of all trees, one ordinary model of the boosting library. Each model has a K-th of the
     rounds, and steps that are K times as long.
 
-    Errors of models that minimize different losses differ more than those of models that differ in random numbers only.
-    So their mean has smaller errors, at the cost of one training. If each loss is consistent with NDCG, so is the mean:
-    the scores that minimize the expected loss of each model sort like ``E[u]``, and so does their mean.
+    Models that minimize different losses make different errors, so that their mean has smaller ones, at the cost of one
+    training. If each loss is consistent with NDCG, so is the mean: the scores that minimize the expected loss of each
+    model sort like ``E[u]``, and so does their mean.
 
     With DART, which changes earlier trees, all losses have the scores of the mean.
 

@@ -438,6 +438,8 @@ class EnsembleObjective:
         def boost(scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
             nonlocal before, n_rounds
             turn = n_rounds % n
+            # They may be those of a model whose turn comes later.
+            members[turn].check_finite(scores, scores, slice(0, len(scores)))
             if not models:
                 models.extend(scores.astype(np.float64) for _ in members)
             elif not has_one_model:
