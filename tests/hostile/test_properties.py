@@ -71,7 +71,8 @@ def test_linear_ndcg_of_any_floats(rows):
 IDS = st.one_of(
     st.integers(),
     st.text(max_size=3),
-    st.binary(max_size=2),
+    # A list of texts and of bytes that are not ASCII is an error of NumPy, which qid names.
+    st.binary(max_size=2).filter(bytes.isascii),
     st.booleans(),
     NUMBERS,
     st.fractions(),
@@ -81,7 +82,11 @@ IDS = st.one_of(
 )
 
 
-@given(ids=st.lists(IDS, min_size=1, max_size=4) | st.sampled_from(list(DIFFERENT.values())), data=st.data())
+# A list of tuples is a matrix for NumPy, and so an error.
+LISTS = [list(values) for values in DIFFERENT.values() if not any(isinstance(value, tuple) for value in values)]
+
+
+@given(ids=st.lists(IDS, min_size=1, max_size=4) | st.sampled_from(LISTS), data=st.data())
 @settings(max_examples=40)
 def test_any_ids_mean_what_equality_says(ids, data):
     given_ids = data.draw(st.lists(st.sampled_from(ids), min_size=1, max_size=6))
