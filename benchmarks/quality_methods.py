@@ -74,7 +74,7 @@ class Method(NamedTuple):
 
 
 def bagged(make, **parameters):
-    """The mean of ten rankers on samples of the training queries, whose objective is chosen once."""
+    """The mean of ten rankers on 70% of the training queries each, whose objective is chosen once."""
     return br.BaggedRanker(make("auto", **parameters), n_estimators=10, random_state=parameters["random_state"])
 
 

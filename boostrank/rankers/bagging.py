@@ -13,18 +13,17 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import GroupedData, Trained
-from boostrank.backends.custom_functions import CustomObjective
 from boostrank.core.dcg import DCG
 from boostrank.core.queries import Queries
 from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
 from boostrank.metrics.scorers import remember_training_data
 from boostrank.rankers.automatic import choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.fit_arguments import training_data
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.settings import FitOptions, Settings, is_function
+from boostrank.rankers.settings import FitOptions, Settings
 
 
 class BaggedRanker(TrainedModel):
@@ -37,10 +36,7 @@ class BaggedRanker(TrainedModel):
     `predict`, `staged_predict`, `apply`, `save_model`, `load_model`, `to_onnx`, `export` and `get_feature_importances`
     are those of rankers, for this one model. After `load_model` there are no members and no out-of-bag scores.
 
-    Samples consist of whole queries. With replacement, a query that is drawn c times gets the weight c, times its
-    `sample_weight`: gradients and Hessians are those of c copies of the query, and a training reads only the 63% of
-    the queries that are different. Limits that count documents, such as `min_child_samples`, count each once; and as
-    weights are relative, `min_child_weight` and the regularization apply to as many documents as are different.
+    Samples consist of whole queries, and are drawn without replacement.
 
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
@@ -55,10 +51,8 @@ class BaggedRanker(TrainedModel):
         ``ranker__``. Its `random_state` is replaced by another number for each member.
     n_estimators : int, default 10
         Number of members.
-    max_samples : float, default 1.0
-        Number of queries to draw for each member, relative to that of all queries, in (0, 1].
-    bootstrap : bool, default True
-        Whether queries are drawn with replacement.
+    max_samples : float, default 0.7
+        Share of the queries that are drawn for each member, in (0, 1].
     n_jobs : int, optional
         Number of members that are trained at the same time, in threads; -1 means one for each processor, and None means
         1, unless a ``joblib.parallel_config`` says otherwise. If it is not 1 and the ranker has no `n_jobs`, the
@@ -73,7 +67,6 @@ class BaggedRanker(TrainedModel):
         The members.
     estimators_samples_ : list of ndarray of int
         The queries that were drawn for each member, as numbers in the sequence in which queries first appear in `qid`.
-        A query that was drawn several times is contained several times.
     booster_ : lightgbm.Booster or xgboost.Booster
         The mean of the members as one model. Its rounds are those of the first member, then those of the second, and so
         on.
@@ -102,7 +95,8 @@ class BaggedRanker(TrainedModel):
     References
     ----------
     Ganjisaffar, Caruana and Lopes, "Bagging gradient-boosted trees for high precision, low variance ranking models",
-    SIGIR 2011. Breiman, "Out-of-bag estimation", 1996.
+    SIGIR 2011. Friedman and Hall, "On bagging and nonlinear estimation", 2007 (samples without replacement). Breiman,
+    "Out-of-bag estimation", 1996.
 
     Examples
     --------
@@ -121,15 +115,13 @@ class BaggedRanker(TrainedModel):
         ranker: BoostedRanker,
         n_estimators: int = 10,
         *,
-        max_samples: float = 1.0,
-        bootstrap: bool = True,
+        max_samples: float = 0.7,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.ranker = ranker
         self.n_estimators = n_estimators
         self.max_samples = max_samples
-        self.bootstrap = bootstrap
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -183,9 +175,7 @@ class BaggedRanker(TrainedModel):
                 choice = choose(candidates, data, settings, random_state)
             ranker.set_params(**choice.parameters(settings))
             settings = ranker._settings()
-        samples = [
-            draw_sample(data.queries.n_queries, n_drawn, self.bootstrap, random_state) for _ in range(self.n_estimators)
-        ]
+        samples = [draw_sample(data.queries.n_queries, n_drawn, random_state) for _ in range(self.n_estimators)]
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
         if threads is not None:
             ranker.set_params(n_jobs=threads)
@@ -229,16 +219,7 @@ class BaggedRanker(TrainedModel):
             raise TypeError(f"ranker must be an instance of LightGBMRanker or XGBoostRanker; got {ranker!r:.200}")
         check_count("n_estimators", self.n_estimators)
         check_number("max_samples", self.max_samples, above=0, largest=1)
-        check_flag("bootstrap", self.bootstrap)
-        settings = ranker._settings()
-        objective = settings.values["objective"]
-        if self.bootstrap and is_function(objective) and not CustomObjective(objective).takes_weights:
-            raise ValueError(
-                "with bootstrap=True a query that is drawn several times has this number as weight, but the objective "
-                "is a function without weights: define it as (y, scores, weight), or set bootstrap=False and "
-                "max_samples below 1"
-            )
-        return settings
+        return ranker._settings()
 
     def _score_queries(self, data: GroupedData, scores: Floats) -> Floats:
         """The value of the measure of the ranker for each query; NaN for queries without scores.
@@ -264,27 +245,23 @@ class Sample(NamedTuple):
     ----------
     drawn : ndarray of int64, shape (n_drawn,)
         Numbers of queries, in the sequence in which they were drawn.
-    counts : ndarray of int64, shape (n_queries,)
-        How often each query was drawn.
+    is_out_of_bag : ndarray of bool, shape (n_queries,)
+        Mask of the queries that were not drawn.
     seed : int
         The `random_state` of the member.
     """
 
     drawn: Ints
-    counts: Ints
+    is_out_of_bag: Bools
     seed: int
 
-    @property
-    def is_out_of_bag(self) -> Bools:
-        """Mask of the queries that were not drawn, shape (n_queries,)."""
-        return self.counts == 0
 
-
-def draw_sample(n_queries: int, n_drawn: int, bootstrap: bool, random_state: np.random.RandomState) -> Sample:
-    """Draw the queries of a member, with replacement if `bootstrap` is True, and its seed."""
-    drawn = random_state.choice(n_queries, n_drawn, replace=bootstrap)
-    counts = np.bincount(drawn, minlength=n_queries)
-    return Sample(drawn, counts, int(random_state.randint(2**31 - 1)))
+def draw_sample(n_queries: int, n_drawn: int, random_state: np.random.RandomState) -> Sample:
+    """Draw the queries of a member without replacement, and its seed."""
+    drawn = random_state.choice(n_queries, n_drawn, replace=False)
+    is_out_of_bag = np.ones(n_queries, dtype=bool)
+    is_out_of_bag[drawn] = False
+    return Sample(drawn, is_out_of_bag, int(random_state.randint(2**31 - 1)))
 
 
 def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
@@ -319,30 +296,21 @@ def train_member(
     if stops_on_out_of_bag:
         if not has_out_of_bag:
             raise ValueError(
-                f"member {number} was trained on all {len(sample.counts)} queries, so that it has no out-of-bag "
+                f"member {number} was trained on all {len(sample.drawn)} queries, so that it has no out-of-bag "
                 "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
             )
         with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
             out_of_bag = data.take(sample.is_out_of_bag)
         options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
-    weights = _weights(part, sample.counts[~sample.is_out_of_bag])
     member = clone(ranker).set_params(random_state=sample.seed)
     with named_part(f"member {number} of the bag"):
         member.fit(
-            part.X, part.labels.values, part.queries.qid, sample_weight=weights, position=part.position, **options
+            part.X, part.labels.values, part.queries.qid, sample_weight=part.weights, position=part.position, **options
         )
     if not has_out_of_bag:
         return member, np.zeros(0)
     # Only the features: a log of clicks need not have impressions of these queries.
     return member, member.predict(_safe_indexing(data.X, np.flatnonzero(data.queries.repeat(sample.is_out_of_bag))))
-
-
-def _weights(part: GroupedData, counts: Ints) -> Floats | None:
-    """The weight of each document: that of the data times how often its query was drawn; None if all are equal."""
-    if part.weights is None and (counts == 1).all():
-        return None
-    repeated = part.queries.repeat(counts.astype(np.float64))
-    return repeated if part.weights is None else repeated * part.weights
 
 
 def mean_out_of_bag_scores(queries: Queries, samples: list[Sample], scores: list[Floats]) -> Floats:

@@ -78,7 +78,7 @@ def test_score_weighs_queries(ranker_class, data):
     expected = br.ndcg_score(y, ranker.predict(X), qid, sample_weight=weights)
     assert ranker.score(X, y, qid, sample_weight=weights) == pytest.approx(expected)
     assert ranker.score(X, y, qid) != pytest.approx(expected)
-    bag = br.BaggedRanker(ranker, 1, bootstrap=False, random_state=0).fit(X, y, qid)
+    bag = br.BaggedRanker(ranker, 1, random_state=0).fit(X, y, qid)
     assert bag.score(X, y, qid, sample_weight=weights) == pytest.approx(
         br.ndcg_score(y, bag.predict(X), qid, sample_weight=weights)
     )
