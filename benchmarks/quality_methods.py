@@ -20,9 +20,9 @@ from boostrank.backends.xgboost.parameters import TREE_SHAPE as XGBOOST_SHAPE
 from boostrank.model_selection.estimators import accept_qid
 
 #: Rounds and patience of the protocol "early-stopping", and the learning rate of the peers; CatBoost has its own.
-MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 50, 0.1
+MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 150, 0.1
 #: Rounds and patience of the protocol "tuned".
-MAX_ROUNDS_TUNED, PATIENCE_TUNED = 300, 30
+MAX_ROUNDS_TUNED, PATIENCE_TUNED = 300, 100
 #: The shared space of "tuned": draws are log-uniform between two floats of a tuple, uniform among the values of a list.
 TREES = {
     "learning_rate": (0.03, 0.2),
@@ -62,7 +62,8 @@ class Method(NamedTuple):
     own : mapping of str to list or tuple
         For "tuned": the hyperparameters that only this method has.
     validates_itself : bool
-        For "early-stopping": the ranker gets all training queries, and finds the number of rounds without further data.
+        For "early-stopping": the ranker gets all training queries, and finds the number of rounds without further data,
+        or has the default number.
     """
 
     name: str
@@ -146,13 +147,14 @@ UNTUNED = [
 
 
 def early_stopping_methods():
-    """The peers, and for each library the ways in which our rankers find the number of rounds."""
+    """The peers, and for each library the ways in which our rankers get the number of rounds."""
     yield from PEERS
     hold_out = {"validation_fraction": 0.2, "n_estimators": MAX_ROUNDS, "early_stopping_rounds": PATIENCE}
     for library, make in OURS.items():
         name = make.__name__
         yield Method(name, library, True, make)
         ways = {
+            "default rounds": {},
             "refit": {**hold_out, "refit": True},
             "rounds auto": {"n_estimators": "auto"},
             "auto, rounds auto": {"objective": "auto", "n_estimators": "auto"},

@@ -71,7 +71,7 @@ class BoostedRanker(TrainedModel):
         Number of boosting rounds, by default 375 for the losses of boostrank, and 100 for objectives of the library and
         functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
         metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this mean has not
-        improved for `early_stopping_rounds` rounds, 50 if that is None, and after 2000 rounds. A validation set is then
+        improved for `early_stopping_rounds` rounds, 150 if that is None, and after 2000 rounds. A validation set is then
         only evaluated.
     learning_rate : float, optional
         For the losses of boostrank by default 0.04, or such that rounds times rate are 15 if `n_estimators` is given,
@@ -91,8 +91,10 @@ class BoostedRanker(TrainedModel):
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
-        the rounds up to the best one. With `objective="auto"`, candidates are judged at the best round of their mean
-        over folds, instead of after all rounds.
+        the rounds up to the best one. For the losses of boostrank, whose rate is small, take 150 or more: with fewer
+        rounds, the chance of a few hundred queries ends the training. The default number of rounds needs no early
+        stopping. With `objective="auto"`, candidates are judged at the best round of their mean over folds, instead of
+        after all rounds.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
         decide on the objective.
