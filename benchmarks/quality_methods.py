@@ -74,9 +74,9 @@ class Method(NamedTuple):
     validates_itself: bool = False
 
 
-def bagged(make, **parameters):
-    """The mean of ten rankers on 70% of the training queries each, whose objective is chosen once."""
-    return br.BaggedRanker(make("auto", **parameters), n_estimators=10, random_state=parameters["random_state"])
+def bagged(make, *objective, **parameters):
+    """The mean of ten rankers on 70% of the training queries each; "auto" is chosen once."""
+    return br.BaggedRanker(make(*objective, **parameters), random_state=parameters["random_state"])
 
 
 def power(make, exponent, **parameters):
@@ -141,8 +141,10 @@ UNTUNED = [
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
     Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
-    Method("BaggedRanker of LightGBMRanker auto", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
-    Method("BaggedRanker of XGBoostRanker auto", "xgboost", True, partial(bagged, br.XGBoostRanker)),
+    Method("BaggedRanker of LightGBMRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
+    Method("BaggedRanker of XGBoostRanker", "xgboost", True, partial(bagged, br.XGBoostRanker)),
+    Method("BaggedRanker of LightGBMRanker auto", "lightgbm", True, partial(bagged, br.LightGBMRanker, "auto")),
+    Method("BaggedRanker of XGBoostRanker auto", "xgboost", True, partial(bagged, br.XGBoostRanker, "auto")),
 ]
 
 

@@ -113,7 +113,7 @@ def compare(
         ),
     ] = None,
     rounds: options.RoundsOption = 500,
-    patience: Annotated[int, option(TRAINING, "N", "Stop after N rounds without gain.", min=1)] = 30,
+    patience: Annotated[int, option(TRAINING, "N", "Stop after N rounds without gain.", min=1)] = 100,
     learning_rate: options.RateOption = 0.1,
     leaves: options.LeavesOption = 15,
     measures: Annotated[
