@@ -285,7 +285,11 @@ def main():
         title = "Mean differences of NDCG@10 to LightGBM's LambdaMART, all with default parameters"
         untuned = of_protocol(runs, "untuned")
         seconds = untuned.groupby(["data", "method"])["seconds"].mean()
-        publish(summary(tables["untuned"], seconds), "quality", arguments.output, title=title, formats=formats, **about)
+        table = summary(tables["untuned"], seconds)
+        if arguments.keep:
+            kept = table["method"].map(read("quality").set_index("method")["times_lgbmranker"])
+            table["times_lgbmranker"] = table["times_lgbmranker"].fillna(kept)
+        publish(table, "quality", arguments.output, title=title, formats=formats, **about)
         plot(tables["untuned"], heads, picture_path("quality", arguments.output))
 
 
