@@ -71,8 +71,8 @@ class BoostedRanker(TrainedModel):
         Number of boosting rounds, by default 375 for the losses of boostrank, and 100 for objectives of the library and
         functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
         metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this mean has not
-        improved for `early_stopping_rounds` rounds, 150 if that is None, and after 2000 rounds. A validation set is then
-        only evaluated.
+        improved for `early_stopping_rounds` rounds, 150 if that is None, and after 2000 rounds. A validation set is
+        then only evaluated.
     learning_rate : float, optional
         For the losses of boostrank by default 0.04, or such that rounds times rate are 15 if `n_estimators` is given,
         at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.04. For objectives

@@ -47,8 +47,8 @@ SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 AUTO = "auto"
 #: Largest number of rounds with ``n_estimators="auto"``.
 MAX_ROUNDS = 2000
-#: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None. At the rate 0.04, the mean curve of a few hundred
-#: queries often has no better value for 50 rounds by chance, long before its end.
+#: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None. At the rate 0.04, the mean curve of a few
+#: hundred queries often has no better value for 50 rounds by chance, long before its end.
 DEFAULT_PATIENCE = 150
 #: Number of folds, if `cv` is None: with ``objective="auto"``, and without it. With three folds, four candidates cost
 #: at most nine times as much as one training. With five folds, models of folds have more of the training queries.
