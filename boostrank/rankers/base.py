@@ -91,8 +91,8 @@ class BoostedRanker(TrainedModel):
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
-        the rounds up to the best one. For the losses of boostrank, whose rate is small, take 150 or more: with fewer
-        rounds, the chance of a few hundred queries ends the training. The default number of rounds needs no early
+        the rounds up to the best one. For the losses of boostrank, whose rate is small, take 150 or more: with a few
+        hundred queries, fewer rounds without improvement are chance. The default number of rounds needs no early
         stopping. With `objective="auto"`, candidates are judged at the best round of their mean over folds, instead of
         after all rounds.
     validation_fraction : float in (0, 1), optional
