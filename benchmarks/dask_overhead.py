@@ -25,7 +25,7 @@ from reporting import PACKAGES, make_parser, publish
 from timing import run_in_fresh_process
 from workloads import LAMBDAMART, N_DOCUMENTS, N_FEATURES, leaf_parameters
 
-import boostrank.dask as bd
+import boostrank.clusters.dask as bd
 from boostrank.surrogates import Power
 
 ONE_PROCESS = """

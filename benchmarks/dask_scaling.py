@@ -34,7 +34,7 @@ from distributed import Client, LocalCluster, get_worker
 from reporting import PACKAGES, make_parser, publish
 from workloads import N_DOCUMENTS, N_FEATURES
 
-import boostrank.dask as bd
+import boostrank.clusters.dask as bd
 from boostrank.surrogates import Power
 
 #: XGBoost's trees that grow by levels; their depth is then 6, its default.
@@ -112,7 +112,7 @@ def tcp_bytes(without_ports):
 
 def record_allreduces(without_ports, dask_worker):
     """Let this worker record its state whenever boostrank calls the collective: once a round, and at the start."""
-    from boostrank.distributed import collective
+    from boostrank.clusters import collective
 
     original = getattr(collective, "_unrecorded", collective._allreduce)
     collective._unrecorded = original

@@ -24,8 +24,8 @@ from sklearn.datasets import load_svmlight_file
 from timing import seconds_in_turns
 
 from boostrank import Queries
-from boostrank.core.threads import n_threads
 from boostrank.datasets import read_letor
+from boostrank.queries.threads import n_threads
 
 MIN_TURNS = 5
 

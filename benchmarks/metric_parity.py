@@ -18,7 +18,7 @@ import pandas as pd
 from reporting import PACKAGES, make_parser, publish
 
 import boostrank as br
-from boostrank.metrics import CONVENTIONS
+from boostrank.runs import CONVENTIONS
 
 #: Number of documents of the longest query, and whether scores are tied.
 KINDS = {

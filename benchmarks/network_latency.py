@@ -35,8 +35,8 @@ from reporting import make_parser, publish
 from workloads import N_DOCUMENTS
 
 import boostrank as br
-from boostrank.distributed.fitting import checked_settings, specify
-from boostrank.distributed.training import train_together
+from boostrank.clusters.fitting import checked_settings, specify
+from boostrank.clusters.training import train_together
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import FitOptions
 from boostrank.surrogates import Power

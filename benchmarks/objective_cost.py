@@ -22,7 +22,7 @@ from workloads import ragged_sizes
 
 import boostrank as br
 from boostrank import use_threads
-from boostrank.core import compiled
+from boostrank.queries import compiled
 from boostrank.surrogates import SURROGATES, ConsistentLambdaRank
 
 PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1, "force_col_wise": True}

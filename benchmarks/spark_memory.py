@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from reporting import PACKAGES, make_parser, publish
 from workloads import N_DOCUMENTS, N_FEATURES
 
-from boostrank.spark import LightGBMRanker, XGBoostRanker
+from boostrank.clusters.spark import LightGBMRanker, XGBoostRanker
 from boostrank.surrogates import Power
 
 RANKERS = {"lightgbm": LightGBMRanker, "xgboost": XGBoostRanker}

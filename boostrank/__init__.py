@@ -17,22 +17,23 @@ Modules and packages, from the lowest layer to the highest. Each imports only fr
 that share a line do not import each other. A test reads this list and checks it.
 
     inputs                   arrays, DataFrames, settings, random states and files that users give
-    core                     segments, queries, rankings, gains, discounts, targets, threads, compiled code, tables
+    tables                   tables as text and HTML
+    queries                  segments, queries, rankings, gains, discounts, targets, threads, compiled code
     surrogates               surrogate losses of NDCG
     preferences              labels that are preferences between documents, and losses of their edges
-    datasets                 data sets, LETOR and TREC files, features in files, and synthetic data
+    datasets                 data sets, LETOR files, features in files, and synthetic data
     clicks                   click logs, click models, and what clicks say about relevance
-    metrics                  measures of rankings and runs, scorers, and the conventions of other libraries
+    metrics                  measures of rankings, and scorers
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
     theory                   consistency of losses, and NDCG on long lists
     backends                 losses bound to data, and LightGBM and XGBoost: the only modules that import these
     serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
-    distributed              training on several workers, whatever engine starts them
     displays                 pictures with matplotlib
-    dask, ray, spark         rankers on the workers of clusters
-    comparison               comparison of rankers and of runs by paired tests over queries
+    comparison               comparison of rankers by paired tests over queries
+    runs                     TREC files, measures of runs, conventions of other libraries, fusion, comparison of runs
+    clusters                 training on the workers of Dask, Ray and Spark
     cli                      the command line
 """
 

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import track
 
 from boostrank import Queries, make_targets, theory
-from boostrank.core.targets import NORMALIZATIONS
 from boostrank.displays import style
+from boostrank.queries.targets import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES
 
 try:

@@ -20,7 +20,7 @@ try:
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    from boostrank.dask import LightGBMRanker
+    from boostrank.clusters.dask import LightGBMRanker
 except ImportError as error:
     raise SystemExit(f"This example needs Dask ({error}): pip install 'dask[array,dataframe,distributed]'") from None
 

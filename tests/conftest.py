@@ -21,8 +21,8 @@ import boostrank as br
 # Hypothesis draws constants of the modules that are imported. If a test imported one of these modules while it runs,
 # its data would change.
 from boostrank import cli  # noqa: F401
-from boostrank.core import compiled
 from boostrank.datasets import letor_parser, letor_reader, letor_writer  # noqa: F401
+from boostrank.queries import compiled
 
 settings.register_profile(
     "boostrank",

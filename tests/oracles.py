@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import Separable
 
 GAINS = {

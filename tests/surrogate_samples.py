@@ -3,7 +3,7 @@
 import numpy as np
 from oracles import Arc, numeric_hessians, slices
 
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled
 
 OWN = [Arc(), Profiled(Arc())]

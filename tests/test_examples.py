@@ -140,7 +140,9 @@ EXTRAS = ("dask", "distributed", "matplotlib", "mlflow", "onnxmltools", "onnxrun
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_says_in_one_line_at_the_start_which_packages_are_missing(path, monkeypatch, capsys, tmp_path):
-    for name in [name for name in sys.modules if name.split(".")[0] in EXTRAS or name.startswith("boostrank.dask")]:
+    for name in [
+        name for name in sys.modules if name.split(".")[0] in EXTRAS or name.startswith("boostrank.clusters.dask")
+    ]:
         monkeypatch.delitem(sys.modules, name)
     for name in EXTRAS:
         monkeypatch.setitem(sys.modules, name, None)

@@ -47,7 +47,7 @@ def test_measures_are_listed_under_their_own_names():
 # In the sequence of the first uses in one process: the largest number of modules of boostrank that are imported then,
 # and modules that the name and those before it do not need. A module is about half a millisecond.
 FIRST_USES = {
-    "import boostrank": (0, ["core", "inputs"]),
+    "import boostrank": (0, ["queries", "inputs"]),
     "boostrank.ndcg_score([1, 0], [0.5, 0.2], [1, 1])": (
         34,
         [
@@ -57,7 +57,7 @@ FIRST_USES = {
             "objectives",
             "surrogates",
             "metrics.registry",
-            "metrics.reconciliation",
+            "runs.reconciliation",
             "clicks.simulation",
         ],
     ),
@@ -68,9 +68,9 @@ FIRST_USES = {
             "scipy.special",
             "scipy.sparse",
             "objectives",
-            "metrics.reconciliation",
-            "metrics.runs.novelty",
-            "metrics.runs.user_models",
+            "runs.reconciliation",
+            "runs.novelty",
+            "runs.user_models",
             "significance",
         ],
     ),
@@ -82,7 +82,7 @@ FIRST_USES = {
             "clicks.simulation",
             "clicks.regression_em",
             "datasets.letor_reader",
-            "metrics.runs.novelty",
+            "runs.novelty",
             "model_selection.cross_validation",
             "preferences.tables",
             "significance.power",
@@ -90,7 +90,7 @@ FIRST_USES = {
         ],
     ),
     "boostrank.XGBoostRanker()": (98, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
-    "boostrank.compare": (108, ["cli", "displays", "theory", "metrics.runs.novelty", "clicks.simulation"]),
+    "boostrank.compare": (108, ["cli", "displays", "theory", "runs.novelty", "clicks.simulation"]),
     "boostrank.displays.NDCGCurveDisplay": (112, ["cli", "dask"]),
     "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (140, ["cli", "dask"]),
 }

@@ -165,7 +165,7 @@ def test_public_names_exist_and_are_documented():
 
 def test_a_missing_dask_is_an_error_that_says_what_to_install(monkeypatch):
     for name in list(sys.modules):
-        if name == "boostrank.dask" or name.startswith("boostrank.dask."):
+        if name == "boostrank.clusters.dask" or name.startswith("boostrank.clusters.dask."):
             monkeypatch.delitem(sys.modules, name)
     # delattr would import the module, to restore it.
     monkeypatch.delitem(vars(br), "dask", raising=False)

@@ -26,13 +26,13 @@ from boostrank.backends.objectives.objective import (
     bind,
     with_reused_buffers,
 )
-from boostrank.core.dcg import DCG
-from boostrank.core.interrupts import interruptible
-from boostrank.core.queries import Queries
-from boostrank.core.targets import Normalize
-from boostrank.core.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import did_you_mean
+from boostrank.queries.dcg import DCG
+from boostrank.queries.interrupts import interruptible
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import Normalize
+from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 
 #: Binned data to train on and binned validation data, by the parameters on which they depend.
 BinnedData = dict[str, tuple[Any, list[Any]]]

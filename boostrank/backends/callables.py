@@ -15,12 +15,12 @@ import numpy as np
 from boostrank.backends.objectives.labels import as_labels
 from boostrank.backends.objectives.losses import Loss, get_single_loss
 from boostrank.backends.objectives.objective import BoostingFunction, bind, with_reused_buffers
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.targets import NORMALIZATIONS, Normalize
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import NORMALIZATIONS, Normalize
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.objectives.objective import Float32s
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import BoundMeasure, Measure, get_measure
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4

@@ -7,7 +7,7 @@ import traceback
 import warnings
 from typing import Any
 
-from boostrank.core import compiled
+from boostrank.queries import compiled
 
 #: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal.
 INTERRUPTED = 130

@@ -10,11 +10,11 @@ import typer
 from boostrank.cli.options import MEASURING, RUNNING, GainOption, SeedOption, console, given, option, refuse_unused
 from boostrank.cli.python_files import load_surrogate
 from boostrank.cli.tables import open_table
-from boostrank.core.dcg import DCG
-from boostrank.core.tables.text import text_lines
-from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import check_choice, did_you_mean
+from boostrank.queries.dcg import DCG
+from boostrank.queries.targets import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
+from boostrank.tables.text import text_lines
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
 LAMBDAMART = "lambdarank"

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from boostrank.cli import tables
 from boostrank.cli.options import refuse_unused
 from boostrank.cli.tables import ColumnOptions
-from boostrank.core.weights import ID_COLUMNS, by_id
 from boostrank.datasets import Dataset, Fold, read_letor, read_letor_folds
 from boostrank.datasets.letor_reader import LETOR_ENDINGS, find_folds
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_finite_text, named_part
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
+from boostrank.queries.weights import ID_COLUMNS, by_id
 
 #: Columns of a table of scores.
 QID, SCORE = "qid", "score"

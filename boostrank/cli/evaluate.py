@@ -34,17 +34,24 @@ from boostrank.cli.options import (
 )
 from boostrank.cli.reports import OutputFiles, counted
 from boostrank.cli.tables import ColumnOptions
-from boostrank.comparison import compare_runs
-from boostrank.core.queries import Queries
-from boostrank.datasets import read_qrels, read_run
-from boostrank.datasets.trec_tables import QUERY
 from boostrank.displays import PrecisionRecallDisplay
-from boostrank.metrics import CONVENTIONS, Measure, Reconciliation, reconcile, reconcile_run
+from boostrank.metrics import Measure
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import GROUP
-from boostrank.metrics.runs import evaluate_run
-from boostrank.metrics.runs.evaluation import TREC_EVAL
+from boostrank.queries.queries import Queries
+from boostrank.runs import (
+    CONVENTIONS,
+    Reconciliation,
+    compare_runs,
+    evaluate_run,
+    read_qrels,
+    read_run,
+    reconcile,
+    reconcile_run,
+)
+from boostrank.runs.evaluation import TREC_EVAL
+from boostrank.runs.trec_tables import QUERY
 
 RUN_MEASURES = "nDCG@10,AP,RR"
 RUNS = "TREC runs"

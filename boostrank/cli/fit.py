@@ -15,8 +15,8 @@ from boostrank.cli.documents import read_documents
 from boostrank.cli.options import MEASURING, ROUNDS, RUNNING, TRAINING, console, error_console, given, option
 from boostrank.cli.reports import counted
 from boostrank.cli.tables import ColumnOptions
-from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset
+from boostrank.queries.queries import Queries
 from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
 
 

@@ -13,10 +13,10 @@ import typer
 from rich.console import Console
 
 from boostrank.cli.tables import LABEL_NAMES, QID_NAMES, looks_like_table
-from boostrank.core.targets import NORMALIZATIONS
 from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import GROUPS, base_name, is_known, similar_name
+from boostrank.queries.targets import NORMALIZATIONS
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False, highlight=False)

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from boostrank.cli.options import console, require_folder_of
 from boostrank.comparison import Comparison
-from boostrank.core.tables.text import latex_table, markdown_table, text_lines
 from boostrank.displays.style import import_pyplot
 from boostrank.inputs.files import write_atomically
+from boostrank.tables.text import latex_table, markdown_table, text_lines
 
 # Endings of files of tables.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -25,7 +25,7 @@ MAX_TEXT_WIDTH = 80
 
 
 def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
-    """Print a table in the style of all commands; see :func:`boostrank.core.tables.text.text_lines`.
+    """Print a table in the style of all commands; see :func:`boostrank.tables.text.text_lines`.
 
     On a terminal long texts continue on the next line, and the head is bold. Elsewhere each row is one line, however
     long, so that other programs can read it.

@@ -15,10 +15,10 @@ from typing import IO, NamedTuple
 
 import pandas as pd
 
-from boostrank.core.weights import ID_COLUMNS
 from boostrank.datasets.feature_files import PARQUET_MARK
 from boostrank.inputs.checks import did_you_mean, is_finite_text
 from boostrank.inputs.files import open_decompressed
+from boostrank.queries.weights import ID_COLUMNS
 
 #: Endings of the names of files, without that of gzip, which are tables.
 CSV_SUFFIXES, PARQUET_SUFFIXES = (".csv", ".tsv", ".tab"), (".parquet", ".pq")

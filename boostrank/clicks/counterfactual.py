@@ -77,10 +77,10 @@ from boostrank.clicks.relevance import (
     estimate_relevance,
 )
 from boostrank.clicks.targets import session_targets, sessions_of_queries
-from boostrank.core.dcg import DCG, Discount
-from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_flag, check_number
+from boostrank.queries.dcg import DCG, Discount
+from boostrank.queries.queries import Queries
 
 Unit = Literal["queries", "sessions"]
 MIN_BOOTSTRAP = 20

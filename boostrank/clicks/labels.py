@@ -24,10 +24,10 @@ from boostrank.clicks.relevance import (
 )
 from boostrank.clicks.shrinkage import evidence, mean_positions, mean_relevance, predict_relevance, shrunk
 from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets, targets_of_relevance
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments, ranges
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments, ranges
 
 #: Integers up to this number are exact as float64.
 MAX_COUNT = 2**53

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from boostrank.clicks.log import ClickLog
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import check_choice, check_number, is_number
+from boostrank.queries.segments import Segments
 
 
 class ClickModel:

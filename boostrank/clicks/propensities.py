@@ -20,9 +20,9 @@ from scipy import special
 from boostrank.clicks.diagnosis import require_impressions_without_click, warn_of_cut_lists, warn_of_values_above_one
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_floats
 from boostrank.inputs.checks import check_count, check_number
+from boostrank.queries.segments import Segments
 
 if TYPE_CHECKING:
     import pandas as pd

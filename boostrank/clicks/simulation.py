@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import ClickModel, get_click_model
-from boostrank.core.dcg import DCG, check_relevance
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number, is_count, is_number
+from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
 
 RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | Callable[[Floats], ArrayLike]
 Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]

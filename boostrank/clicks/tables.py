@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks.log import ClickLog
-from boostrank.core.queries import other_type, rows_with_ids
 from boostrank.inputs.arrays import as_array
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.frames import as_frame
+from boostrank.queries.queries import other_type, rows_with_ids
 
 #: Names of the columns of a table.
 COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session", "context")

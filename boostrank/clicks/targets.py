@@ -143,11 +143,11 @@ import numpy as np
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import Cascade, get_click_model, require_absolute
 from boostrank.clicks.relevance import NOT_SHOWN, Method, NotShown, estimate_relevance
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
 
 ClickNormalize = Literal["none", "independent", "sessions"]
 CLICK_NORMALIZATIONS: tuple[str, ...] = get_args(ClickNormalize)

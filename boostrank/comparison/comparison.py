@@ -17,16 +17,16 @@ import numpy as np
 import pandas as pd
 
 from boostrank.comparison.marked_tables import LAYOUTS, marked_rows, table_note
-from boostrank.core.tables.html import html_table
-from boostrank.core.tables.text import escape_latex, latex_table, markdown_table, text_lines
-from boostrank.core.weights import weighted_means
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_atomically
 from boostrank.metrics.names import printed_name
 from boostrank.metrics.query_groups import ALL_QUERIES
+from boostrank.queries.weights import weighted_means
 from boostrank.significance import confidence_interval, effect_size, holm, permutation_test
 from boostrank.significance.paired_tests import LEVEL, shown_p
+from boostrank.tables.html import html_table
+from boostrank.tables.text import escape_latex, latex_table, markdown_table, text_lines
 
 if TYPE_CHECKING:
     from boostrank.displays import ComparisonDisplay, QueryDifferencesDisplay

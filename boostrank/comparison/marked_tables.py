@@ -5,9 +5,9 @@ from __future__ import annotations
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
-from boostrank.core.tables.text import Marked
 from boostrank.metrics.names import printed_name
 from boostrank.significance.paired_tests import LEVEL
+from boostrank.tables.text import Marked
 
 if TYPE_CHECKING:
     from boostrank.comparison.comparison import Comparison

@@ -18,7 +18,6 @@ from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison, summarize, versions
 from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
-from boostrank.core.queries import Queries
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
@@ -26,6 +25,7 @@ from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.cross_validation import make_folds
+from boostrank.queries.queries import Queries
 
 
 def compare(

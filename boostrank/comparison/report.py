@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from boostrank.core.tables.html import html_table
 from boostrank.displays import QueryGroupDisplay, TrainingCurveDisplay
 from boostrank.displays.base import Display
 from boostrank.displays.groups import GROUPINGS, MAX_GROUPS, ranges
 from boostrank.displays.style import import_pyplot, measure_name
 from boostrank.metrics.query_groups import GROUP, QueryGroups, group_means
+from boostrank.tables.html import html_table
 
 if TYPE_CHECKING:
     from boostrank.comparison.comparison import Comparison

@@ -5,6 +5,3 @@ from .letor_reader import read_letor as read_letor
 from .letor_reader import read_letor_folds as read_letor_folds
 from .letor_writer import write_letor as write_letor
 from .synthetic import make_ranking as make_ranking
-from .trec_files import read_qrels as read_qrels
-from .trec_files import read_run as read_run
-from .trec_files import write_run as write_run

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.core.queries import Queries
-from boostrank.core.tables.html import html_table, range_text
 from boostrank.inputs.arrays import Floats, as_array
+from boostrank.queries.queries import Queries
+from boostrank.tables.html import html_table, range_text
 
 if TYPE_CHECKING:
     from scipy import sparse as sp

@@ -16,11 +16,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.core.compiled import call, is_available
-from boostrank.core.compiled.lines import powers_of_five
-from boostrank.core.threads import for_each, n_threads
 from boostrank.inputs.checks import check_flag, is_count
 from boostrank.inputs.files import open_decompressed
+from boostrank.queries.compiled import call, is_available
+from boostrank.queries.compiled.lines import powers_of_five
+from boostrank.queries.threads import for_each, n_threads
 
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import Propensities, get_click_model
-from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights, weighted_means
 from boostrank.displays import style
 from boostrank.displays.base import Display, PredictionDisplay, named
 from boostrank.inputs.arrays import Floats, Ints
@@ -21,6 +19,8 @@ from boostrank.metrics import ndcg_curve
 from boostrank.metrics.labels import require_ids
 from boostrank.metrics.ndcg_analysis import check_ks
 from boostrank.metrics.query_groups import mean_margin
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights, weighted_means
 
 # Points of several rankers at one cutoff, and of several estimates at one position, are beside each other in this share
 # of the distance of two cutoffs or positions, so that their intervals do not cover each other.

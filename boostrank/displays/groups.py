@@ -10,9 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.dcg import check_relevance
-from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.displays import style
 from boostrank.displays.base import PredictionDisplay, named
 from boostrank.inputs.arrays import Floats
@@ -21,6 +18,9 @@ from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.labels import refuse_other_labels, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
+from boostrank.queries.dcg import check_relevance
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights
 
 #: Groupings that are computed from the labels, with the title of the groups in the plot.
 GROUPINGS = {

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
 from boostrank.displays import style
 from boostrank.displays.base import PredictionDisplay, named
 from boostrank.inputs.arrays import Floats
@@ -19,7 +17,9 @@ from boostrank.metrics import Measure, evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.correlation import count_reversed_pairs
 from boostrank.metrics.labels import labels_scores_queries
-from boostrank.metrics.runs import evaluate_run
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
+from boostrank.runs import evaluate_run
 
 # More labels cannot be read.
 MAX_LABELS = 10

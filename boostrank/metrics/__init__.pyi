@@ -11,10 +11,6 @@ from .ndcg_analysis import dcg_breakdown as dcg_breakdown
 from .ndcg_analysis import expected_ndcg as expected_ndcg
 from .ndcg_analysis import ndcg_curve as ndcg_curve
 from .ndcg_analysis import tie_range as tie_range
-from .reconciliation.conventions import CONVENTIONS as CONVENTIONS
-from .reconciliation.reconciliation import Reconciliation as Reconciliation
-from .reconciliation.reconciliation import reconcile as reconcile
-from .reconciliation.reconciliation import reconcile_run as reconcile_run
 from .registry import evaluate as evaluate
 from .registry import get_measure as get_measure
 from .registry import named_measures as named_measures

@@ -7,13 +7,13 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from boostrank.core.dcg import DCG
-from boostrank.core.rankings import RankedBlock
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics.base import RankedDocuments, sum_over_ranks
 from boostrank.metrics.binary import BinaryMeasure
+from boostrank.queries.dcg import DCG
+from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.segments import Segments
 
 Denominator = Literal["all", "possible"]
 

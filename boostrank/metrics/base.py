@@ -10,18 +10,18 @@ from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.compiled import is_available
-from boostrank.core.compiled.documents import RankedMeasure
-from boostrank.core.dcg import DCG, TIES, Ties, break_ties, check_relevance, compiled_measure
-from boostrank.core.queries import Queries
-from boostrank.core.rankings import RankedBlock, for_each_ranked
-from boostrank.core.segments import Segments
-from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries, refuse_other_labels
 from boostrank.metrics.names import measure_name
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.compiled import is_available
+from boostrank.queries.compiled.documents import RankedMeasure
+from boostrank.queries.dcg import DCG, TIES, Ties, break_ties, check_relevance, compiled_measure
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import RankedBlock, for_each_ranked
+from boostrank.queries.segments import Segments
+from boostrank.queries.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
 #: How the values of queries become one value.

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.core.dcg import DCG, Ties, check_cutoff
-from boostrank.core.rankings import RankedBlock
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, ranked_documents, sum_over_ranks
 from boostrank.metrics.labels import GroupedLabels
+from boostrank.queries.dcg import DCG, Ties, check_cutoff
+from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.segments import Segments
 
 
 class RelevantDocuments(QueryMeasure):

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.clicks.counterfactual import discounts_of_documents, require_support
-from boostrank.core.dcg import DCG, Discount
-from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
+from boostrank.queries.dcg import DCG, Discount
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights
 
 
 @dataclass(frozen=True, repr=False)

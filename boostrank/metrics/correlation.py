@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Ties, tiebreak
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, Empty, Prepared, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels, check_scores
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.dcg import DCG, Ties, tiebreak
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
 
 
 def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.core.dcg import DCG, Gain, Ties, check_cutoff
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, as_value, sum_over_ranks
 from boostrank.metrics.labels import GroupedLabels
+from boostrank.queries.dcg import DCG, Gain, Ties, check_cutoff
 
 # If a user reads on with a probability below this, the documents after it do not change a result in float64.
 NEGLIGIBLE = 1e-18

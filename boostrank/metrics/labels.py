@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.core.dcg import DCG, LevelCounts, check_relevance, count_levels
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, as_array, check_lengths, real_array_as_floats
 from boostrank.inputs.frames import require_qid
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.dcg import DCG, LevelCounts, check_relevance, count_levels
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
 
 
 def labels_scores_queries(
@@ -125,7 +125,7 @@ class GroupedLabels:
         return self.once(("binary", threshold), compute)
 
     def relative_gains(self, dcg: DCG) -> Floats:
-        """Gain of each document, as :meth:`boostrank.core.dcg.DCG.relative_gains_of`."""
+        """Gain of each document, as :meth:`boostrank.queries.dcg.DCG.relative_gains_of`."""
         return self.once(("gains", dcg.gain), lambda: dcg.relative_gains_of(self.values, self.queries))
 
     def ideal(self, dcg: DCG) -> Floats:

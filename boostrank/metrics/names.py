@@ -23,16 +23,16 @@ from boostrank.inputs.checks import check_choice, check_number, did_you_mean, is
 # The names of the measures of each module, which is imported when one of its measures is looked up. Most programs need
 # few of the measures, and importing all of them takes a third of the time that the first use of a ranker takes.
 _NAMES = {
-    "ndcg": "ndcg dcg",
-    "average_precision": "map",
-    "binary": "precision recall f mrr success rprec iprec bpref",
-    "graded": "err rbp",
-    "correlation": "kendall_tau spearman auc agreement",
+    "metrics.ndcg": "ndcg dcg",
+    "metrics.average_precision": "map",
+    "metrics.binary": "precision recall f mrr success rprec iprec bpref",
+    "metrics.graded": "err rbp",
+    "metrics.correlation": "kendall_tau spearman auc agreement",
     "runs.measures": "judged infap accuracy setp setr setf setap numq numrel numret compat unj rbp_resid g "
     "gm_map gm_bpref",
     "runs.user_models": "inst insq bpm sdcg nerr8 nerr9 nerr10 nerr11",
     "runs.novelty": "alpha_dcg alpha_ndcg err_ia nerr_ia nrbp nnrbp subtopic_recall precision_ia map_ia",
-    "click_dcg": "click-dcg",
+    "metrics.click_dcg": "click-dcg",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -41,7 +41,7 @@ class _Classes(UserDict[str, Any]):
     """Classes of measures by name, made from the names of their modules, which are imported on use."""
 
     def __getitem__(self, name: str) -> Any:
-        module = importlib.import_module(f"boostrank.metrics.{self.data[name]}")
+        module = importlib.import_module(f"boostrank.{self.data[name]}")
         return next(each for each in vars(module).values() if getattr(each, "__dict__", {}).get("name") == name)
 
 

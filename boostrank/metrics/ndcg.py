@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Discount, Gain, Ties, normalize
-from boostrank.core.rankings import RankedBlock
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.labels import GroupedLabels
+from boostrank.queries.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.queries.rankings import RankedBlock
 
 
 class DiscountedCumulativeGain(QueryMeasure):
@@ -62,7 +62,7 @@ class NDCG(DiscountedCumulativeGain):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.queries import Queries
+    >>> from boostrank.queries.queries import Queries
     >>> bound = NDCG(k=1, empty="skip").bind([1, 0, 0], Queries.from_sizes([2, 1]))
     >>> bound.per_query(np.array([0.1, 0.2, 0.0])).tolist()
     [0.0, nan]

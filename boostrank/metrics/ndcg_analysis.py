@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Discount, Gain, Ties, check_relevance, check_ties, tiebreak
-from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import is_count
 from boostrank.metrics.base import Empty, evaluate_together
 from boostrank.metrics.labels import check_scores, labels_scores_queries, require_ids
 from boostrank.metrics.ndcg import NDCG
+from boostrank.queries.dcg import DCG, Discount, Gain, Ties, check_relevance, check_ties, tiebreak
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights
 
 
 def ndcg_curve(

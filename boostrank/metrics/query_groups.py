@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from boostrank.core.queries import Queries
-from boostrank.core.weights import align, by_id, index_has_ids, is_by_id, refuse_unknown, weighted_means
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.metrics.base import MIN_GEOMETRIC, Summary
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import align, by_id, index_has_ids, is_by_id, refuse_unknown, weighted_means
 
 #: Name of the group of all queries in a table of means.
 ALL_QUERIES = "all queries"

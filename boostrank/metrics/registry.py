@@ -12,8 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.queries import Queries
-from boostrank.core.weights import query_weights
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, did_you_mean
 from boostrank.inputs.frames import find_qid
@@ -23,6 +21,8 @@ from boostrank.metrics.labels import labels_scores_queries, require_ids
 from boostrank.metrics.names import ALL_MEASURES, GROUPS, base_name, parse_name, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights
 
 
 def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
@@ -120,7 +120,7 @@ def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -
 
 def _of_library(library: str, measure: Any) -> Measure:
     """A measure with the conventions that LightGBM or XGBoost has for it."""
-    from boostrank.metrics.reconciliation.conventions import CONVENTIONS
+    from boostrank.runs.reconciliation.conventions import CONVENTIONS
 
     found = [one for one in CONVENTIONS.get(measure.name, ()) if one.library.lower() == library and not one.depth]
     if not found:

@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from boostrank.clicks import ClickLabels
-from boostrank.core.queries import Queries
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.inputs.warnings import warn
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.registry import get_measure
+from boostrank.queries.queries import Queries
 
 
 @dataclass(frozen=True, repr=False)

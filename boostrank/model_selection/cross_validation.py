@@ -17,10 +17,6 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 
 from boostrank.backends.objectives.labels import as_labels
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.tables.html import html_table
-from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import find_qid, require_qid
@@ -29,6 +25,10 @@ from boostrank.metrics.scorers import RankingScorer
 from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds, unwrap
 from boostrank.model_selection.splits import QueryKFold
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import document_weights
+from boostrank.tables.html import html_table
 
 
 class Folds(list[tuple[Ints, Ints]]):

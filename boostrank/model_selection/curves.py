@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.core.queries import Queries
 from boostrank.inputs.checks import as_random_state, is_count, is_number
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.model_selection.cross_validation import cross_validate, make_folds
+from boostrank.queries.queries import Queries
 
 
 def learning_curve(

@@ -21,11 +21,11 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.objectives.labels import as_labels
-from boostrank.core.queries import Queries, positions_by_id
-from boostrank.core.weights import document_weights, require_equal_weights
 from boostrank.datasets import Dataset
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.queries.queries import Queries, positions_by_id
+from boostrank.queries.weights import document_weights, require_equal_weights
 
 # Parameters that make a ranker of LightGBM, XGBoost or CatBoost choose its number of rounds by validation data.
 EARLY_STOPPING = (

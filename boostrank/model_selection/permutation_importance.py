@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse as sp
 from sklearn.utils import _safe_indexing
 
-from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import as_random_state, check_count
 from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.model_selection.cross_validation import cross_validate
+from boostrank.queries.queries import Queries
 
 
 def feature_importance(

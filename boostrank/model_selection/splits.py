@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import _num_samples
 
-from boostrank.core.dcg import check_relevance
-from boostrank.core.queries import Queries, positions_by_id
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.queries.dcg import check_relevance
+from boostrank.queries.queries import Queries, positions_by_id
 
 
 class QueryKFold(GroupKFold):

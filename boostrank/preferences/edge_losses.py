@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from boostrank.core.convex_functions import MARGINS, get_margin
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import PreferenceGraph
+from boostrank.queries.convex_functions import MARGINS, get_margin
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.dcg import Ties, check_relevance, check_ties
-from boostrank.core.queries import Queries, rows_with_ids
-from boostrank.core.segments import ranges
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.frames import as_frame
+from boostrank.queries.dcg import Ties, check_relevance, check_ties
+from boostrank.queries.queries import Queries, rows_with_ids
+from boostrank.queries.segments import ranges
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.

@@ -15,7 +15,6 @@ from boostrank.backends.base import Backend, BinnedData, GroupedData, Trained, T
 from boostrank.backends.objectives.labels import Clicks, Labels, Relevance
 from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.progress import BAR, ProgressBar, metric_text
-from boostrank.core.tables.text import text_lines
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.warnings import warn
@@ -24,6 +23,7 @@ from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.settings import AUTO, FitOptions, Settings, fold_name
 from boostrank.rankers.training import FoldTrainings, make_folds, train, train_on_kept, with_prior
 from boostrank.significance.differences import paired_differences
+from boostrank.tables.text import text_lines
 
 # Candidates differ in what decides between data sets: how much a loss looks at the top of the list, and how hard the
 # trees fit. The first one is the default, which has no parameters of its own. The objective of the boosting library is

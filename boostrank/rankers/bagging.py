@@ -13,12 +13,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import GroupedData, Trained
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.threads import n_threads, use_threads
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
 from boostrank.metrics.scorers import remember_training_data
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.threads import n_threads, use_threads
 from boostrank.rankers.automatic import choose, make_candidates
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.fit_arguments import training_data

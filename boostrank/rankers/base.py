@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification
 from boostrank.backends.models import warn_without_splits
-from boostrank.core.threads import use_threads
 from boostrank.metrics.scorers import remember_training_data
+from boostrank.queries.threads import use_threads
 from boostrank.rankers.automatic import choose_and_train, make_candidates
 from boostrank.rankers.features import TrainingFeatures
 from boostrank.rankers.fit_arguments import EvalSet, eval_parts, takes_other_names, training_data

@@ -15,12 +15,12 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.backends.objectives.labels import Labels, as_labels
-from boostrank.core.queries import Queries
-from boostrank.core.weights import document_weights
 from boostrank.datasets import FeatureFiles
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import did_you_mean, named_part
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, QID, find_qid, require_qid, without_column
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import document_weights
 from boostrank.rankers.features import TrainingFeatures, check_features
 
 #: Default name of a validation set that is the training data.

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from boostrank.backends.base import Backend
 from boostrank.backends.lightgbm import backend as lightgbm_backend
 from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
-from boostrank.core.dcg import Discount, Gain
-from boostrank.core.targets import Normalize
+from boostrank.queries.dcg import Discount, Gain
+from boostrank.queries.targets import Normalize
 from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES
 from boostrank.rankers.base import BoostedRanker, with_common_entries
 from boostrank.rankers.settings import RULES, Rule, integer, one_of

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
 from boostrank.backends.objectives.labels import as_labels
-from boostrank.core.dcg import DCG
 from boostrank.inputs.checks import check_count, check_flag, is_count
 from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
 from boostrank.metrics.scorers import warn_of_training_data
+from boostrank.queries.dcg import DCG
 from boostrank.rankers.features import TrainingFeatures, check_features
 from boostrank.rankers.fit_arguments import takes_other_names
 

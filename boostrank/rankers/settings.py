@@ -16,9 +16,9 @@ from boostrank.backends.custom_functions import CustomObjective, Metric, as_list
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.objectives.losses import DEFAULT_LOSS, LOSSES, Loss, get_loss
 from boostrank.backends.progress import BAR
-from boostrank.core.dcg import DCG
 from boostrank.inputs import checks
 from boostrank.model_selection import split_queries
+from boostrank.queries.dcg import DCG
 from boostrank.rankers.features import TrainingFeatures
 
 #: A function of the name and the value of a parameter, which raises ValueError for a value without a meaning.

@@ -23,13 +23,13 @@ from boostrank.backends.objectives.losses import get_loss
 from boostrank.backends.progress import History
 from boostrank.clicks import ClickLabels
 from boostrank.clicks.shrinkage import MAX_LOG
-from boostrank.core.dcg import DCG
-from boostrank.core.interrupts import defer_interrupts
-from boostrank.core.queries import Queries
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
+from boostrank.queries.dcg import DCG
+from boostrank.queries.interrupts import defer_interrupts
+from boostrank.queries.queries import Queries
 
 #: Parts of the queries whose relevance is predicted by trainings on the others, the largest number of rounds of these,
 #: and the rounds without an improvement after which they end.

@@ -10,8 +10,8 @@ from boostrank.backends.base import Backend
 from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
-from boostrank.core.dcg import Discount, Gain
-from boostrank.core.targets import Normalize
+from boostrank.queries.dcg import Discount, Gain
+from boostrank.queries.targets import Normalize
 from boostrank.rankers.automatic import XGBOOST_CANDIDATES
 from boostrank.rankers.base import BoostedRanker, with_common_entries
 from boostrank.rankers.fit_arguments import TRAINING

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from boostrank.core.weights import check_weights
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import check_number
+from boostrank.queries.weights import check_weights
 
 # Differences below this share of the largest value are rounding errors, and count as 0.
 ROUNDING = 1e-12

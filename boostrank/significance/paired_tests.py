@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.core.tables.html import html_table
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, check_number
 from boostrank.significance.differences import (
@@ -17,6 +16,7 @@ from boostrank.significance.differences import (
     mean_difference,
     paired_differences,
 )
+from boostrank.tables.html import html_table
 
 # Differences with an adjusted p-value below this are called significant.
 LEVEL = 0.05

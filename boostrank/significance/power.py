@@ -9,8 +9,12 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Gain, check_relevance, normalize
-from boostrank.core.discounts import (
+from boostrank.inputs.arrays import Floats, as_floats, check_lengths
+from boostrank.inputs.checks import check_choice, check_number
+from boostrank.metrics import Empty, check_scores
+from boostrank.metrics.base import EMPTY
+from boostrank.queries.dcg import DCG, Gain, check_relevance, normalize
+from boostrank.queries.discounts import (
     CUTOFFS,
     DISCOUNTS,
     Cutoff,
@@ -19,13 +23,9 @@ from boostrank.core.discounts import (
     discounted_cutoffs,
     ranks_kept,
 )
-from boostrank.core.queries import Queries
-from boostrank.core.rankings import RankedBlock, for_each_ranked
-from boostrank.core.segments import Segments
-from boostrank.inputs.arrays import Floats, as_floats, check_lengths
-from boostrank.inputs.checks import check_choice, check_number
-from boostrank.metrics import Empty, check_scores
-from boostrank.metrics.base import EMPTY
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import RankedBlock, for_each_ranked
+from boostrank.queries.segments import Segments
 from boostrank.significance.differences import ROUNDING, standardized
 
 # The formula for the number of queries is checked below the first number, and raised by at most the second one.

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats
+from boostrank.queries.segments import Segments
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
@@ -22,9 +22,9 @@ class Surrogate(ABC):
 
     A surrogate is immutable and holds its settings, but no data. Threads call its methods at the same time, for
     different queries. Surrogates with equal settings compare equal, and ``repr`` is the expression that makes the
-    surrogate. A surrogate never sees relevance, only targets (:mod:`boostrank.core.targets`). It consists of NumPy
-    formulas over grouped arrays and of the reductions of :class:`~boostrank.core.segments.Segments`, and, where NumPy
-    is too slow, of functions of :mod:`boostrank.core.compiled`.
+    surrogate. A surrogate never sees relevance, only targets (:mod:`boostrank.queries.targets`). It consists of NumPy
+    formulas over grouped arrays and of the reductions of :class:`~boostrank.queries.segments.Segments`, and, where
+    NumPy is too slow, of functions of :mod:`boostrank.queries.compiled`.
 
     A new surrogate is a subclass of this class, or of a family that needs less code,
     :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score). ``Profiled(surrogate)`` makes a
@@ -81,7 +81,7 @@ class Surrogate(ABC):
     def takes_device_arrays(self) -> bool:
         """Whether `gradient_hessian` takes arrays of a GPU; a subclass may set it as an attribute.
 
-        The queries are then :class:`~boostrank.core.device_segments.DeviceSegments`, which have only some of the
+        The queries are then :class:`~boostrank.queries.device_segments.DeviceSegments`, which have only some of the
         reductions. NumPy's functions take arrays of CuPy, and functions of SciPy do not. Arrays that `gradient_hessian`
         makes must be made like an argument, for instance by `numpy.full_like`, because arrays of NumPy cannot be
         combined with those of a GPU. Objectives of surrogates that do not take them are computed by the CPU.

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Bools, Floats
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 
 # Largest number of Newton steps, and of halvings of one step.

@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_count, check_flag
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import HessianKind, Surrogate
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank, WeightedPairs
 

@@ -7,9 +7,9 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from scipy.special import expit
 
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_generator
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate, closed_form
 from boostrank.surrogates.expected_losses import Distributions, ExpectedLoss, minimize
 from boostrank.surrogates.separable import Separable

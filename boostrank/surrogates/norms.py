@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, is_number
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 
 
@@ -69,7 +69,7 @@ class PNorm(_QNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> PNorm(q=4).gradient_hessian(np.array([1.0, 0.0]), np.array([1.0, 0.5]), Segments.from_sizes([2]))
     (array([ 0. , -0.5]), array([3., 3.]))
     """
@@ -136,7 +136,7 @@ class NormalizedPNorm(_QNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> NormalizedPNorm(q=3).gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), Segments.from_sizes([2]))
     (array([-1.,  0.]), array([4., 4.]))
     """
@@ -219,7 +219,7 @@ class Cosine(NormalizedPNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> Cosine().loss(np.array([3e8, 4e8]), np.array([1.0, 0.5]), Segments.from_sizes([2])).round(6).tolist()
     [-1.0]
     """

@@ -2,8 +2,8 @@
 
     loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
-The sums are over the documents of a query, and ``phi`` is a convex function of :mod:`boostrank.core.convex_functions`.
-RankNet gives all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target
+The sums are over the documents of a query, and ``phi`` is a convex function of
+:mod:`boostrank.queries.convex_functions`. RankNet gives all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target
 of its first document, which is its normalized gain.
 
 **Consistency.** Since the loss is linear in the targets, its expectation is the loss at ``v = E[u]``.
@@ -45,11 +45,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.core import compiled
-from boostrank.core.compiled.documents import pair_derivatives
-from boostrank.core.convex_functions import get_margin
-from boostrank.core.segments import Segments, parts, ranges
 from boostrank.inputs.arrays import Floats, Ints
+from boostrank.queries import compiled
+from boostrank.queries.compiled.documents import pair_derivatives
+from boostrank.queries.convex_functions import get_margin
+from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import Surrogate
 
 # Largest number of pairs in memory at a time. The pairs of one document are never divided.
@@ -67,7 +67,7 @@ class GainWeightedPairs(Surrogate):
     ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice the exact diagonal is a majorant. That is the
     Hessian returned.
 
-    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.core.convex_functions.MARGINS`. Unless it has a
+    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.queries.convex_functions.MARGINS`. Unless it has a
     faster formula, pairs are computed in blocks. The number of pairs of a query is its number of documents with a
     positive target times its number of documents.
 

@@ -74,7 +74,7 @@ where they are less, so that by the same two inequalities no step is longer. For
 gives ``D = B (p + q)``.
 
 **Distant scores.** Beyond ``a log x = 50``, ``x^a`` is replaced by its continuation of
-:mod:`boostrank.core.convex_functions` as a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i
+:mod:`boostrank.queries.convex_functions` as a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i
 phi(log x_i)`` with a convex ``phi`` and ``phi' > 0``. That it is convex follows as above. It is still consistent: let
 ``v_1 > v_2``. If ``s_1 < s_2``, exchanging the two scores changes the loss by ``(v_1 - v_2) (phi(log x_2) - phi(log
 x_1)) < 0``. If ``s_1 = s_2``, raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-(v_1 - v_2) phi'(log x_1)
@@ -93,10 +93,10 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from boostrank.core import convex_functions
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number
+from boostrank.queries import convex_functions
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.separable import Separable
 

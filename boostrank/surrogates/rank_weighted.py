@@ -218,12 +218,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostrank.core import compiled
-from boostrank.core.compiled.documents import pair_derivatives
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments, ranges
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag
+from boostrank.queries import compiled
+from boostrank.queries.compiled.documents import pair_derivatives
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments, ranges
 from boostrank.surrogates.base import HessianKind, Surrogate
 from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups
 

@@ -31,9 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments, parts, ranges
 from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments, parts, ranges
 
 # Largest number of pairs that are computed together, unless one group has more. Then the arrays of a block stay in the
 # second-level cache.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from boostrank.core.compiled.documents import LossForm, LossName
-from boostrank.core.targets import CONSISTENT_NORMALIZATION
 from boostrank.inputs.checks import did_you_mean
+from boostrank.queries.compiled.documents import LossForm, LossName
+from boostrank.queries.targets import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
 from boostrank.surrogates.pairs import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge

@@ -18,9 +18,9 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from boostrank.core import convex_functions
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
+from boostrank.queries import convex_functions
+from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
 # Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not NaN, times 0.
@@ -47,7 +47,7 @@ class Separable(Surrogate):
     The potential ``w(s) = sqrt(1 + s^2)``, whose slopes are between -1 and 1:
 
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> class Hyperbola(Separable):
     ...     target_bounds = (-1.0, 1.0)
     ...     def potential(self, scores):
@@ -151,7 +151,7 @@ class Squared(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> Squared().gradient_hessian(np.array([0.5, 0.0]), np.array([1.0, 0.0]), Segments.from_sizes([2]))
     (array([-0.5,  0. ]), array([1., 1.]))
     """
@@ -183,13 +183,13 @@ class Poisson(Separable):
     of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
     For scores above 50, the exponential function is replaced by its second-order Taylor polynomial at 50, which does
-    not overflow (:mod:`boostrank.core.convex_functions`). The potential is still strictly convex, and the surrogate
+    not overflow (:mod:`boostrank.queries.convex_functions`). The potential is still strictly convex, and the surrogate
     consistent.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> Poisson().loss(np.log([0.5, 0.25]), np.array([0.5, 0.5]), Segments.from_sizes([2])).round(4).tolist()
     [0.0966]
     """
@@ -228,7 +228,7 @@ class Logistic(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.core.segments import Segments
+    >>> from boostrank.queries.segments import Segments
     >>> Logistic().gradient_hessian(np.zeros(2), np.array([1.0, 0.25]), Segments.from_sizes([2]))
     (array([-0.5 ,  0.25]), array([0.25, 0.25]))
     """

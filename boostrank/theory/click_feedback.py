@@ -111,11 +111,11 @@ import numpy as np
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import Cascade, ClickModel, get_click_model
 from boostrank.clicks.targets import session_targets
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments
-from boostrank.core.targets import make_targets
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_choice
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments
+from boostrank.queries.targets import make_targets
 from boostrank.surrogates import Surrogate
 from boostrank.surrogates.expected_losses import Distributions
 from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution

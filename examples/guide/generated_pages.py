@@ -55,10 +55,12 @@ def public_names():
             full = f"{package}.{name}"
             names[package][name] = next((s for s, value in short.items() if value is getattr(module, name)), full)
             short.setdefault(full, getattr(module, name))
-    names["boostrank.dask"] = {name: f"boostrank.dask.{name}" for name in ("LightGBMRanker", "XGBoostRanker")}
-    names["boostrank.ray"] = {"train": "boostrank.ray.train"}
+    names["boostrank.clusters.dask"] = {
+        name: f"boostrank.clusters.dask.{name}" for name in ("LightGBMRanker", "XGBoostRanker")
+    }
+    names["boostrank.clusters.ray"] = {"train": "boostrank.clusters.ray.train"}
     public = ("LightGBMRanker", "LightGBMRankerModel", "MeasureEvaluator", "XGBoostRanker", "XGBoostRankerModel")
-    names["boostrank.spark"] = {name: f"boostrank.spark.{name}" for name in public}
+    names["boostrank.clusters.spark"] = {name: f"boostrank.clusters.spark.{name}" for name in public}
     return names
 
 

@@ -5,8 +5,8 @@ import pytest
 from bound_losses import make_objective
 
 import boostrank as br
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
 
 
 @pytest.fixture(scope="session")

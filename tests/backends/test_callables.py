@@ -11,7 +11,7 @@ import xgboost as xgb
 from bound_losses import make_objective
 
 import boostrank as br
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import Power, is_consistent
 
 

@@ -8,7 +8,7 @@ from bound_losses import bind_loss
 
 import boostrank as br
 from boostrank.backends.xgboost.training import CudaObjective, on_device
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")

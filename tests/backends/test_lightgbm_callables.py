@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.core.threads import n_threads, use_threads
+from boostrank.queries.threads import n_threads, use_threads
 
 PARAMETERS = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "force_col_wise": True}
 

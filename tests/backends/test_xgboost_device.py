@@ -23,8 +23,8 @@ import boostrank as br
 from boostrank.backends.xgboost import backend as xgboost
 from boostrank.backends.xgboost import training as xgboost_training
 from boostrank.backends.xgboost.training import CudaObjective, device_of_training, on_device
-from boostrank.core.queries import Queries
-from boostrank.core.threads import use_threads
+from boostrank.queries.queries import Queries
+from boostrank.queries.threads import use_threads
 from boostrank.surrogates import SURROGATES, Squared
 
 pytestmark = pytest.mark.slow
@@ -66,7 +66,7 @@ def fit(data, loss, device, **settings):
 @pytest.mark.parametrize(("device", "ordinal"), [("cuda", 0), ("cuda:1", 1)])
 def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
     # Several threads would work on the blocks of this small data set.
-    monkeypatch.setattr("boostrank.core.threads.MIN_SECONDS", 0.0)
+    monkeypatch.setattr("boostrank.queries.threads.MIN_SECONDS", 0.0)
     monkeypatch.setattr("boostrank.backends.objectives.objective.DEVICE_BLOCK_ROWS", 4)
     on_host = objective("power")
     chosen = on_device(on_host, {"device": device})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.core.dcg import DCG
+from boostrank.queries.dcg import DCG
 
 
 def test_the_exit_code_says_whether_a_loss_is_consistent(run):

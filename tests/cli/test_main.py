@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from boostrank.cli import _show_warning
 from boostrank.cli.app import COMMANDS, load
-from boostrank.core import compiled
+from boostrank.queries import compiled
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from boostrank.clicks import (
     session_targets,
     simulate_clicks,
 )
-from boostrank.core.dcg import DCG
+from boostrank.queries.dcg import DCG
 
 MODEL = [0.9, 0.7, 0.5, 0.3]
 QID = np.array([1, 2, 2, 1, 2, 1, 1, 3, 3])

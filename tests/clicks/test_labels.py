@@ -7,7 +7,7 @@ import pytest
 
 import boostrank as br
 from boostrank.clicks import Cascade, ClickLog, TrustBias, click_targets
-from boostrank.core.dcg import DCG
+from boostrank.queries.dcg import DCG
 
 TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
 QID = np.array(["b", "a", "a", "b", "a", "c", "c", "d"])

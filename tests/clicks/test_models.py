@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from boostrank.clicks import Cascade, PositionBased, TrustBias, get_click_model
-from boostrank.core.segments import Segments
+from boostrank.queries.segments import Segments
 
 GAMMA = np.array([0.3, 0.9, 0.5, 0.2])
 N = 200_000

@@ -5,7 +5,7 @@ import pytest
 
 import boostrank as br
 from boostrank.clicks import PositionBased, simulate_clicks
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 
 Y = np.array([3.0, 0.0, 1.0, 2.0, 0.0, 1.0])
 SCORES = np.array([0.1, 0.6, 0.3, 0.9, 0.2, 0.4])

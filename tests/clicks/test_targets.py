@@ -29,9 +29,9 @@ from boostrank.clicks import (
     simulate_clicks,
 )
 from boostrank.clicks.targets import expect_without_each
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments
-from boostrank.core.targets import make_targets
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments
+from boostrank.queries.targets import make_targets
 
 P = np.array([0.9, 0.6, 0.3, 0.2])
 TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from letor_oracle import oracle, put, read, same
 
-from boostrank.core.compiled import is_available
-from boostrank.core.threads import use_threads
 from boostrank.datasets import letor_parser, read_letor
 from boostrank.datasets.letor_parser import ReadOptions, parse_compiled, parse_lines
+from boostrank.queries.compiled import is_available
+from boostrank.queries.threads import use_threads
 
 WORDS_TEXT = """\
 1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a

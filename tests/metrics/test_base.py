@@ -18,9 +18,9 @@ from measure_definitions import (
 )
 from oracles import orders_by
 
-from boostrank.core.queries import Queries
-from boostrank.core.rankings import COMPILED_BLOCK_ROWS
 from boostrank.metrics import get_measure
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
 
 SKIPPING = ["auc", "kendall_tau", "spearman", "agreement"]
 BINARY = [name for name in RANKED if name != "err"]

@@ -10,9 +10,9 @@ from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
-from boostrank.core.queries import Queries
 from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.queries import Queries
 
 Y, SCORES, QID = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.1, 0.2], ["a", "a", "a", "b", "b"]
 

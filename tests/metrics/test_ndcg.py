@@ -8,8 +8,8 @@ from measure_definitions import CHOOSE
 from oracles import dcg_of_order, orders_by
 
 import boostrank as br
-from boostrank.core import dcg
 from boostrank.metrics import base, labels
+from boostrank.queries import dcg
 
 
 def slow_ndcg(y, scores, k, ties):

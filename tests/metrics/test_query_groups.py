@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 import boostrank as br
-from boostrank.core.queries import Queries
-from boostrank.core.weights import weighted_means
 from boostrank.metrics.query_groups import ALL_QUERIES
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import weighted_means
 
 MEASURES = ["ndcg@3", "map", "kendall_tau"]
 

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
-from boostrank.core.queries import Queries
 from boostrank.model_selection import feature_importance
 from boostrank.model_selection.permutation_importance import permutation_within
+from boostrank.queries.queries import Queries
 
 RANKER = br.LightGBMRanker("softmax", n_estimators=6, min_child_samples=2, n_jobs=1, random_state=0)
 

@@ -9,9 +9,9 @@ from cases import for_each
 from scipy.optimize import minimize
 
 from boostrank.backends.objectives.objective import EdgeObjective
-from boostrank.core.convex_functions import MARGINS, get_margin
-from boostrank.core.queries import Queries
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
+from boostrank.queries.convex_functions import MARGINS, get_margin
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import Power
 
 PHI = {

@@ -197,7 +197,7 @@ def test_random_state_decides_and_n_jobs_does_not(ranker_class, data):
 @pytest.mark.slow
 def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
-    monkeypatch.setattr("boostrank.core.threads._n_processors", lambda: 8)
+    monkeypatch.setattr("boostrank.queries.threads._n_processors", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     X, y, qid = data
 

@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.clicks import Cascade
-from boostrank.core.dcg import DCG
 from boostrank.metrics import ClickDCG
+from boostrank.queries.dcg import DCG
 
 MODEL = ("power", 1.0)
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from cases import for_each
 
 import boostrank as br
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power
 
 NATIVE = {

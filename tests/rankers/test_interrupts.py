@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import boostrank as br
 from boostrank.backends.xgboost import features
-from boostrank.core.compiled import documents
+from boostrank.queries.compiled import documents
 
 y, qid = np.tile([0, 1, 2, 1, 0], 12), np.repeat(np.arange(12), 5)
 X = np.random.default_rng(0).normal(size=(60, 4)) + y[:, None]

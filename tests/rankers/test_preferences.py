@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 import boostrank as br
-from boostrank.core.convex_functions import MARGINS
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.convex_functions import MARGINS
 
 RANKERS = [
     br.LightGBMRanker("edge-logistic", n_estimators=6, num_leaves=7, random_state=0, n_jobs=1),

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 import boostrank as br
-from boostrank.core.dcg import DCG
-from boostrank.core.discounts import DISCOUNTS, discounted_cutoffs
-from boostrank.core.queries import Queries
+from boostrank.queries.dcg import DCG
+from boostrank.queries.discounts import DISCOUNTS, discounted_cutoffs
+from boostrank.queries.queries import Queries
 from boostrank.significance import effect_size, queries_needed, required_queries
 from boostrank.significance.power import ndcg_differences
 

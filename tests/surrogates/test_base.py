@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles import Arc, numeric_hessians, slices
 from surrogate_samples import ALL, SIZES, assert_finite, least_eigenvalue, ragged
 
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     Cosine,
     Logistic,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import LambdaMART, check
 from boostrank.theory import LabelDistribution, minimizer
 

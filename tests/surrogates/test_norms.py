@@ -8,7 +8,7 @@ from cases import for_each
 from oracles import slices
 from surrogate_samples import SIZES, assert_finite, assert_same, least_eigenvalue, ragged
 
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import Cosine, NormalizedPNorm, PNorm, Squared
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostrank.core.convex_functions import get_margin
-from boostrank.core.queries import Queries
+from boostrank.queries.convex_functions import get_margin
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
     PairwiseLogistic,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oracles import numeric_gradient, numeric_hessians, slices
 from surrogate_samples import ragged
 
-from boostrank.core import convex_functions
-from boostrank.core.queries import Queries
+from boostrank.queries import convex_functions
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
     NormalizedPNorm,

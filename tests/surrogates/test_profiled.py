@@ -9,8 +9,8 @@ from scipy.special import xlogy
 from surrogate_samples import ragged
 
 import boostrank as br
-from boostrank.core.convex_functions import MAX_EXPONENT
-from boostrank.core.queries import Queries
+from boostrank.queries.convex_functions import MAX_EXPONENT
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable
 
 

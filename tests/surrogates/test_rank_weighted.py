@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import orders_by, slices
 
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import ConsistentLambdaRank, PairwiseLogistic, check
 
 SETTINGS = [

@@ -8,7 +8,7 @@ from device_arrays import DeviceArray, copies_to_device, copies_to_host, to_host
 from oracles import Arc
 from surrogate_samples import ALL, SIZES, ragged
 
-from boostrank.core.device_segments import DeviceSegments
+from boostrank.queries.device_segments import DeviceSegments
 from boostrank.surrogates import SURROGATES, Profiled
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ from cases import for_each
 from clicks.enumeration import binary_vectors, cascade_clicks, independent_clicks, normalized
 
 from boostrank.clicks import Cascade, ClickLog, PositionBased, TrustBias, session_targets
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments
 from boostrank.surrogates import SURROGATES, get_surrogate
 from boostrank.theory import (
     ClickFeedback,

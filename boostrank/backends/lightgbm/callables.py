@@ -12,10 +12,10 @@ from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
 from boostrank.backends.lightgbm.parameters import known_parameters, samples_queries
 from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import Float32s
-from boostrank.core.dcg import DCG, Discount, Gain
-from boostrank.core.targets import Normalize
-from boostrank.core.threads import use_threads
 from boostrank.metrics import Measure
+from boostrank.queries.dcg import DCG, Discount, Gain
+from boostrank.queries.targets import Normalize
+from boostrank.queries.threads import use_threads
 
 
 class LightGBMObjective(NativeObjective):

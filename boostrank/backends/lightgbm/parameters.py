@@ -10,9 +10,9 @@ import numpy as np
 
 from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
-from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
+from boostrank.queries.dcg import DCG
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {

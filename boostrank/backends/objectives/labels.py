@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.core.dcg import DCG, check_relevance
-from boostrank.core.queries import Queries
-from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize, targets_of
-from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.metrics import ClickDCG, Measure
 from boostrank.metrics.correlation import Agreement
 from boostrank.metrics.ndcg import NDCG
 from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
+from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize, targets_of
+from boostrank.queries.weights import document_weights
 
 
 class Labels(ABC):

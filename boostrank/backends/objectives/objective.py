@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.backends.objectives.labels import Labels
 from boostrank.backends.objectives.losses import Loss, LossEnsemble, get_loss
-from boostrank.core import compiled
-from boostrank.core.compiled.documents import LossForm, write_derivatives
-from boostrank.core.dcg import DCG
-from boostrank.core.device_segments import DeviceSegments, Move
-from boostrank.core.queries import Queries
-from boostrank.core.rankings import COMPILED_BLOCK_ROWS
-from boostrank.core.segments import Block, Segments
-from boostrank.core.targets import CONSISTENT_NORMALIZATION, Normalize
-from boostrank.core.threads import for_each
-from boostrank.core.weights import document_weights
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences import EdgeLoss, PreferenceGraph
+from boostrank.queries import compiled
+from boostrank.queries.compiled.documents import LossForm, write_derivatives
+from boostrank.queries.dcg import DCG
+from boostrank.queries.device_segments import DeviceSegments, Move
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
+from boostrank.queries.segments import Block, Segments
+from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
+from boostrank.queries.threads import for_each
+from boostrank.queries.weights import document_weights
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.registry import compiled_form
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
 from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import Float32s
-from boostrank.core.dcg import DCG, Discount, Gain
-from boostrank.core.targets import Normalize
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
+from boostrank.queries.dcg import DCG, Discount, Gain
+from boostrank.queries.targets import Normalize
 
 
 class XGBoostObjective(NativeObjective):

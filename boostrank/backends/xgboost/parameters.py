@@ -11,9 +11,9 @@ import numpy as np
 
 from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
-from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
+from boostrank.queries.dcg import DCG
 
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}

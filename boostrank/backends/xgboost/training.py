@@ -25,8 +25,8 @@ from boostrank.backends.xgboost import rounds
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import PARAMETERS, native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
-from boostrank.core.threads import use_threads
 from boostrank.datasets.feature_files import FeatureFiles
+from boostrank.queries.threads import use_threads
 
 #: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
 TREE_PARAMETERS = {*PARAMETERS.values(), "ndcg_exp_gain", "objective", "seed_per_iteration"} - {

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, check_relevance
-from boostrank.core.segments import Segments
-from boostrank.core.targets import Normalize, make_targets
 from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import as_generator
+from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.queries.segments import Segments
+from boostrank.queries.targets import Normalize, make_targets
 from boostrank.surrogates.expected_losses import Distributions
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.

@@ -29,10 +29,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG
-from boostrank.core.targets import Normalize
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
+from boostrank.queries.dcg import DCG
+from boostrank.queries.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
 from boostrank.surrogates.expected_losses import (

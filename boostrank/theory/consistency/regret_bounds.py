@@ -85,10 +85,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_count, check_number
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments
 from boostrank.surrogates import (
     Cosine,
     Logistic,

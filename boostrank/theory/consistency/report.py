@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostrank.core.dcg import DCG
 from boostrank.inputs.arrays import Floats
+from boostrank.queries.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
 from boostrank.theory.consistency.distributions import LabelDistribution
 

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from boostrank.core.dcg import DCG
-from boostrank.core.segments import Segments
-from boostrank.core.targets import Normalize
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_generator, check_count
+from boostrank.queries.dcg import DCG
+from boostrank.queries.segments import Segments
+from boostrank.queries.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
 from boostrank.theory.consistency.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution

@@ -42,8 +42,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from boostrank.core.dcg import Discount
-from boostrank.core.discounts import (
+from boostrank.inputs.arrays import Ints, as_floats
+from boostrank.queries.dcg import Discount
+from boostrank.queries.discounts import (
     Cutoff,
     checked_discount,
     cutoff_name,
@@ -52,7 +53,6 @@ from boostrank.core.discounts import (
     share_kept,
     sums_over_ranks,
 )
-from boostrank.inputs.arrays import Ints, as_floats
 
 # Number of terms of a sum that are added. The remainder is integrated.
 MAX_SUMMED = 1_000_000
@@ -68,7 +68,7 @@ class Feasibility:
     Attributes
     ----------
     discount, k : str
-        Names by :func:`boostrank.core.discounts.discount_name` and :func:`boostrank.core.discounts.cutoff_name`.
+        Names by :func:`boostrank.queries.discounts.discount_name` and :func:`boostrank.queries.discounts.cutoff_name`.
     verdict : {"feasible", "boundary", "too fast"}
     reason : str
         Whole sentences that name theorems of the paper.

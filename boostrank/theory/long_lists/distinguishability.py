@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Gain, check_relevance
-from boostrank.core.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
-from boostrank.core.queries import Queries
-from boostrank.core.segments import Segments
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
+from boostrank.queries.dcg import DCG, Gain, check_relevance
+from boostrank.queries.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
 from boostrank.significance.power import ndcg_differences
 from boostrank.theory.long_lists.decay import lengths_of_lists
 

@@ -42,9 +42,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.core.dcg import DCG, Discount, Gain
-from boostrank.core.discounts import Cutoff, is_constant, ranks_kept, share_kept
 from boostrank.inputs.arrays import Floats
+from boostrank.queries.dcg import DCG, Discount, Gain
+from boostrank.queries.discounts import Cutoff, is_constant, ranks_kept, share_kept
 from boostrank.theory.long_lists.decay import bounded_sums, decay_power, lengths_of_lists
 from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
 

@@ -9,9 +9,9 @@ from cases import for_each
 from oracles import Arc, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.targets import NORMALIZATIONS
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import NORMALIZATIONS
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

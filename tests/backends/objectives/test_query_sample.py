@@ -13,7 +13,7 @@ import boostrank as br
 from boostrank.backends import base
 from boostrank.backends.lightgbm.parameters import samples_queries
 from boostrank.backends.objectives.objective import QuerySample
-from boostrank.core.queries import Queries
+from boostrank.queries.queries import Queries
 from boostrank.rankers.settings import QUERY_SHARE
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)

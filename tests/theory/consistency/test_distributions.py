@@ -6,7 +6,7 @@ import numpy as np
 import oracles
 import pytest
 
-from boostrank.core.dcg import DCG
+from boostrank.queries.dcg import DCG
 from boostrank.theory import SECTION_3_2_1, LabelDistribution
 from boostrank.theory.consistency.distributions import DistributionBatch
 

@@ -8,8 +8,8 @@ import pytest
 from broken_surrogates import variant
 from oracles import Arc
 
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

@@ -6,9 +6,9 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from scipy import optimize
 
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
-from boostrank.core.targets import NORMALIZATIONS, make_targets
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import NORMALIZATIONS, make_targets
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

@@ -8,7 +8,7 @@ from oracles import one_query
 
 import boostrank as br
 from boostrank import theory
-from boostrank.core import discounts
+from boostrank.queries import discounts
 from boostrank.theory import RankedData
 
 

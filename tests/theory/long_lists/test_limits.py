@@ -8,9 +8,9 @@ from cases import for_each
 from scipy import special
 
 from boostrank import theory
-from boostrank.core import discounts
-from boostrank.core.dcg import DCG
-from boostrank.core.queries import Queries
+from boostrank.queries import discounts
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
 from boostrank.theory import ScoreCurve
 
 POWERS = (0.1, 0.5, 0.9)

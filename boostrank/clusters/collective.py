@@ -1,0 +1,236 @@
+"""Communication between the workers of one training: sums over all workers, and the network of the boosting library.
+
+The sums go through XGBoost's collective, for LightGBM too, because LightGBM's own network has no public function for
+them.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from xgboost import collective
+from xgboost.core import XGBoostError
+from xgboost.tracker import RabitTracker
+
+from boostrank.backends.base import import_backend
+from boostrank.backends.objectives.objective import BoundLoss, EdgeObjective, Objective, unit_scale
+from boostrank.inputs.arrays import Floats, rescale_extreme
+from boostrank.metrics import BoundMeasure, Measure
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
+
+#: Seconds that workers wait for each other at the start and at the end.
+TIMEOUT_SECONDS = 300
+#: Seconds that the tracker waits for the last worker to disconnect, where no client keeps it alive until then.
+CLOSING_SECONDS = 60
+#: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
+#: enough, and an error shows without a delay.
+RETRIES = 1
+#: Minutes that LightGBM's workers wait for each other at the start, unless the parameter `time_out` says otherwise.
+TIMEOUT_MINUTES = 5
+#: Once a worker has failed, the others get this many seconds to raise their own errors.
+ERROR_SECONDS = 15.0
+#: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
+CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
+
+
+class Tracker:
+    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this object lives."""
+
+    def __init__(self, host: str, n_workers: int) -> None:
+        self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT_SECONDS)
+        self._tracker.start()
+        self.address = self._tracker.worker_args()
+
+    def wait(self) -> None:
+        """Wait until all workers have disconnected, which they do through the tracker."""
+        with suppress(XGBoostError, ValueError):
+            self._tracker.wait_for(CLOSING_SECONDS)
+
+    def __del__(self) -> None:
+        # Where a worker was lost, the tracker still waits for it, and raises an error when it is stopped.
+        with suppress(XGBoostError):
+            self._tracker.free()
+
+
+def communicator(address: dict[str, Any] | None, rank: int) -> AbstractContextManager[Any]:
+    """Connect to the other workers as worker `rank` while the context lasts; without an address there are no others."""
+    # The tracker sorts workers by these ids as strings.
+    settings = {"dmlc_task_id": f"{rank:08d}", "dmlc_timeout": TIMEOUT_SECONDS, "dmlc_retry": RETRIES}
+    return nullcontext() if address is None else collective.CommunicatorContext(**address, **settings)
+
+
+class Endpoint:
+    """The address at which the backend's own network reaches a worker; a subclass opens that network.
+
+    XGBoost needs none: its network is the collective.
+
+    Attributes
+    ----------
+    address : str
+    """
+
+    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
+        self.address = host
+
+    @contextmanager
+    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect to the workers at these addresses, this one among them; gives parameters that the backend needs."""
+        yield {}
+
+
+class PortEndpoint(Endpoint):
+    """A port for LightGBM's network, bound from the start so that no other process takes it before LightGBM listens."""
+
+    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.bind(("", parameters.get("local_listen_port", 0)))
+        self._port = self._socket.getsockname()[1]
+        self._parameters = {"time_out": TIMEOUT_MINUTES, "tree_learner": "data", **parameters}
+        super().__init__(f"{host}:{self._port}", parameters)
+
+    @contextmanager
+    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """Connect LightGBM on this worker with LightGBM on the other workers while the context lasts."""
+        self._socket.close()
+        if len(addresses) == 1:
+            yield {}
+            return
+        lgb = import_backend("lightgbm")
+        # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
+        # before any Dataset is made, so that all workers have the same bins.
+        data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
+        handle = lgb.Booster({"verbosity": -1}, data)
+        handle.set_network(addresses, self._port, self._parameters["time_out"], len(addresses))
+        try:
+            yield {"num_machines": len(addresses), "tree_learner": self._parameters["tree_learner"]}
+        finally:
+            handle.free_network()
+
+
+def allreduce_sum(values: ArrayLike) -> Floats:
+    """Sum over all workers, which must all call it, with arrays of one shape."""
+    return _allreduce(values, collective.Op.SUM)
+
+
+def allreduce_max(value: float) -> float:
+    """Largest value of all workers, which must all call it."""
+    return float(_allreduce([value], collective.Op.MAX)[0])
+
+
+def _allreduce(values: ArrayLike, operation: collective.Op) -> Floats:
+    local = np.asarray(values, dtype=np.float64)
+    if not collective.is_distributed():
+        return local
+    return collective.allreduce(local, operation).reshape(local.shape)
+
+
+class StoppedError(RuntimeError):
+    """Another worker stopped with an error, or the training was cancelled."""
+
+
+def raise_on_all_workers(error: Exception | None) -> None:
+    """Raise an error on every worker if one of them has an error; all must call it.
+
+    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one. The
+    errors of the others are StoppedErrors that say what happened.
+    """
+    if (failed := int(allreduce_max(-1 if error is None else collective.get_rank()))) < 0:
+        return
+    text = collective.broadcast("" if error is None else f"{type(error).__name__}: {error}", failed)
+    raise StoppedError(f"worker {failed} stopped with {text}") if error is None else error
+
+
+class GlobalMeasure(BoundMeasure):
+    """A measure of validation data that lie on several workers: the mean over the queries of all.
+
+    Parameters
+    ----------
+    measure : Measure
+    queries : Queries
+    own : BoundMeasure or None
+        The measure bound to the validation data of this worker; None if this worker has none.
+    """
+
+    def __init__(self, measure: Measure, queries: Queries, own: BoundMeasure | None) -> None:
+        super().__init__(measure, queries)
+        self._own = own
+
+    def per_query(self, scores: NDArray[Any]) -> Floats:
+        """Value of each query of this worker."""
+        return np.empty(0) if self._own is None else self._own.per_query(scores)
+
+    def mean(self, scores: NDArray[Any]) -> float:
+        """Mean over the queries of all workers, which must all call it."""
+        values: Floats = np.empty(0)
+        error = None
+        try:
+            values = self.per_query(scores)
+        except ValueError as problem:
+            # The other workers wait for the sums of this one.
+            error = problem
+        raise_on_all_workers(error)
+        defined = values[~np.isnan(values)]
+        total, divisor = allreduce_sum([defined.sum(), len(defined)])
+        return float(total / divisor)
+
+
+def global_rescale(weights: Floats) -> Floats:
+    """Weights of this worker; if those of all workers are extreme, times the power of two that is best for all.
+
+    All workers must call it.
+    """
+    largest = allreduce_max(weights.max(initial=0.0))
+    if largest == 0.0:
+        raise ValueError("sample_weight is zero for all queries to train on")
+    return rescale_extreme(weights, largest)
+
+
+def global_unit_mean(weights: Floats) -> Floats:
+    """Weights of this worker, divided by the mean of those of all workers that are not 0. All workers must call it."""
+    weights = global_rescale(weights)
+    total, n_documents = allreduce_sum([weights.sum(), np.count_nonzero(weights)])
+    return weights * (n_documents / total)
+
+
+def use_global_start(objective: BoundLoss) -> None:
+    """Give the objective of each worker's data the offset and scale that an objective of all the data would have.
+
+    Both depend on the data, and so does the unit of extreme weights. Without this, each worker would boost another
+    loss. All workers must call it.
+    """
+    if isinstance(objective, Objective):
+        if objective.weights is not None:
+            objective.weights = global_rescale(objective.weights)
+        objective.offset = _best_constant(objective)
+    elif isinstance(objective, EdgeObjective) and objective.graph.weight is not None:
+        objective.graph = objective.graph.with_weight(global_rescale(objective.graph.weight))
+    objective.scale = 1.0
+    hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
+    n_documents, total = allreduce_sum([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])
+    objective.scale = float(unit_scale(n_documents, total))
+
+
+def _best_constant(objective: Objective) -> float:
+    """The surrogate's best constant score for the targets of all workers.
+
+    At a constant score ``c`` a query's loss is ``W(c) - c sum(u)`` plus terms that do not depend on ``c``, and ``W(c)``
+    depends on the number of its documents alone. So all queries of equal size may be replaced by one query with their
+    mean target and the sum of their weights; there are few sizes.
+    """
+    queries = objective.queries
+    sizes = queries.repeat(queries.sizes)
+    weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
+    n_sizes = int(allreduce_max(queries.sizes.max())) + 1
+    weight, mass = allreduce_sum(
+        [np.bincount(sizes, weights=part, minlength=n_sizes) for part in (weights, weights * objective.targets)]
+    )
+    present = np.flatnonzero(weight)
+    merged = Segments.from_sizes(present)
+    targets = merged.repeat(mass[present] / weight[present])
+    return objective.surrogate.best_constant(targets, merged, merged.repeat(weight[present] / present))

@@ -1,0 +1,20 @@
+"""The rankers on a Dask cluster.
+
+They have the same parameters, objectives and attributes as :class:`boostrank.LightGBMRanker` and
+:class:`boostrank.XGBoostRanker`; `fit`, `predict` and `score` take dask Arrays and DataFrames. Dask moves the rows of
+each query to one worker, the backends build the trees through their own networks, and each worker computes the
+gradients of its queries.
+"""
+
+try:
+    import dask.array
+    import dask.dataframe  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        f"boostrank.dask needs Dask ({error}): pip install 'dask[array,dataframe,distributed]'"
+    ) from error
+
+from boostrank.clusters.dask.rankers import LightGBMRanker, XGBoostRanker
+
+__all__ = ["LightGBMRanker", "XGBoostRanker"]

@@ -1,0 +1,18 @@
+"""Rankers on Apache Spark: estimators of ``pyspark.ml`` that train on DataFrames.
+
+They have the same parameters and objectives as :class:`boostrank.LightGBMRanker` and :class:`boostrank.XGBoostRanker`.
+Spark brings the rows of each query to one worker, the backends build the trees through their own networks, and each
+worker computes the gradients of its queries. :class:`MeasureEvaluator` lets ``CrossValidator`` choose by a measure of
+rankings.
+"""
+
+try:
+    import pyarrow  # noqa: F401
+    import pyspark  # noqa: F401
+except ImportError as error:
+    raise ImportError(f"boostrank.spark needs PySpark and PyArrow ({error}): pip install 'boostrank[spark]'") from error
+
+from boostrank.clusters.spark.estimators import LightGBMRanker, LightGBMRankerModel, XGBoostRanker, XGBoostRankerModel
+from boostrank.clusters.spark.evaluation import MeasureEvaluator
+
+__all__ = ["LightGBMRanker", "LightGBMRankerModel", "MeasureEvaluator", "XGBoostRanker", "XGBoostRankerModel"]

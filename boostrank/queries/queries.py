@@ -1,0 +1,225 @@
+"""Queries: the documents of each query as segments, with the query ids and the permutation that groups the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
+from boostrank.queries.segments import Segments
+
+
+@dataclass(frozen=True, eq=False)
+class Queries(Segments):
+    """The documents of each query as segments; queries are sorted by their first appearance.
+
+    Construct it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of
+    :class:`~boostrank.queries.segments.Segments` take *grouped* values: the values of the documents of a query are next
+    to each other. :meth:`group` permutes values of rows so that they are grouped, and keeps the sequence of the documents
+    of a query. :meth:`ungroup` reverses it.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_queries + 1,)
+        Query ``i`` has the grouped documents ``indptr[i]:indptr[i + 1]``, at least one.
+    ids : ndarray, shape (n_queries,)
+        Id of each query.
+    permutation : ndarray of int64, shape (n_documents,), or None
+        ``values[permutation]`` groups values of rows. None if the rows were grouped already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> queries = Queries.from_qid(["b", "a", "b"])
+    >>> queries.ids.tolist(), queries.sizes.tolist()
+    (['b', 'a'], [2, 1])
+    >>> grouped = queries.group(np.array([1.0, 5.0, 2.0]))
+    >>> queries.sum(grouped).tolist()
+    [3.0, 5.0]
+    >>> queries.ungroup(grouped).tolist()
+    [1.0, 5.0, 2.0]
+    """
+
+    ids: NDArray[Any]
+    permutation: Ints | None = None
+
+    @classmethod
+    def from_qid(cls, qid: ArrayLike) -> Self:
+        """Make queries from one query id per row.
+
+        Parameters
+        ----------
+        qid : array-like, shape (n_documents,)
+            Integers, strings or other hashable ids. Rows of one query need not be adjacent. Ids are only compared for
+            equality.
+
+        Raises
+        ------
+        ValueError
+            If `qid` is empty or not one-dimensional, or if an id is missing.
+        """
+        ids = _as_ids(qid)
+        starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+        # pandas would merge numbers that are equal as float64.
+        would_merge = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
+        try:
+            codes, different = pd.factorize(ids[starts].astype(object) if would_merge else ids[starts])
+        except TypeError as error:
+            raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
+        if len(different) == len(starts):
+            return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
+        row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(row_codes))]).astype(np.int64)
+        permutation = np.argsort(row_codes, kind="stable")
+        return cls(indptr, ids[permutation[indptr[:-1]]], permutation)
+
+    @classmethod
+    def from_sizes(cls, sizes: ArrayLike, ids: NDArray[Any] | None = None) -> Self:
+        """Make queries of grouped rows from the number of documents of each query.
+
+        Parameters
+        ----------
+        sizes : array-like of int, shape (n_queries,)
+            Number of documents of each query, at least 1.
+        ids : ndarray, shape (n_queries,), optional
+            Different query ids; by default 0, 1, ...
+
+        Raises
+        ------
+        ValueError
+            As :meth:`boostrank.queries.segments.Segments.from_sizes`.
+        """
+        segments = Segments.from_sizes(sizes)
+        return cls(segments.indptr, np.arange(segments.n_segments) if ids is None else ids)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.n_segments
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents over all queries."""
+        return self.n_rows
+
+    @property
+    def qid(self) -> NDArray[Any]:
+        """Query id of each original row, shape (n_documents,)."""
+        return self.ungroup(self.repeat(self.ids))
+
+    def group(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Group values of rows, shape (n_documents, ...); returns the same array if the rows are grouped already."""
+        return rows if self.permutation is None else rows[self.permutation]
+
+    def ungroup(self, grouped: NDArray[Any]) -> NDArray[Any]:
+        """Reverse :meth:`group`: from grouped values to values of the original rows, shape (n_documents, ...)."""
+        if self.permutation is None:
+            return grouped
+        rows = np.empty_like(grouped)
+        rows[self.permutation] = grouped
+        return rows
+
+    def check_qid(self, qid: ArrayLike, owner: str) -> None:
+        """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
+        given, own = _as_ids(qid), self.qid
+        if given.shape != own.shape:
+            raise ValueError(f"qid differs from the query ids of {owner}: it has shape {given.shape}. Leave qid out")
+        if given.dtype != own.dtype:
+            given, own = given.astype(object), own.astype(object)
+        differ = given != own
+        if np.any(differ):
+            row = int(np.argmax(differ))
+            raise ValueError(
+                f"qid differs from the query ids of {owner}: it is {str(given[row])!r} in row {row}, where these have "
+                f"{str(own[row])!r}{other_type(given[row], own[row])}. Leave qid out if the rows are in the same "
+                "sequence"
+            )
+
+    def take(self, chosen: NDArray[Any]) -> Ints:
+        """Increasing original row numbers of the queries in `chosen`, which are indices or a mask of queries."""
+        grouped = super().take(chosen)
+        return grouped if self.permutation is None else np.sort(self.permutation[grouped])
+
+
+def other_type(given: Any, expected: Any) -> str:
+    """The end of a message about two ids that differ, if one is a text and the other one is not; otherwise nothing.
+
+    Examples
+    --------
+    >>> other_type("7", 7)
+    ' (of the types str and int)'
+    >>> other_type(7.0, 8)
+    ''
+    """
+    if isinstance(given, str) == isinstance(expected, str):
+        return ""
+    types = [type(one.item() if isinstance(one, np.generic) else one).__name__ for one in (given, expected)]
+    return f" (of the types {types[0]} and {types[1]})"
+
+
+def positions_by_id(ids: NDArray[Any]) -> Ints:
+    """Position of each different id among the sorted ids; where ids cannot be compared, in the given sequence.
+
+    Examples
+    --------
+    >>> positions_by_id(Queries.from_qid(["b", "a", "b"]).ids).tolist()
+    [1, 0]
+    """
+    try:
+        return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        return np.arange(len(ids))
+
+
+def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
+    """The row of `X` that has the ids of each line of a table, shape (n_lines,).
+
+    Parameters
+    ----------
+    **ids : pair of array-like, of shapes (n_rows,) and (n_lines,)
+        Ids of each row and of each line, by their kind, such as query and document.
+
+    Raises
+    ------
+    ValueError
+        If several rows, or none, have the ids of a line. The message names the ids.
+
+    Examples
+    --------
+    >>> rows_with_ids(query=([7, 7, 8], [8, 7]), document=(["a", "b", "a"], ["a", "b"])).tolist()
+    [2, 1]
+    """
+    check_lengths(**{kind: len(own) for kind, (own, _) in ids.items()})
+    rows, lines = (pd.MultiIndex.from_arrays([as_array(both[i], kind) for kind, both in ids.items()]) for i in (0, 1))
+
+    def names(index: pd.MultiIndex, i: int) -> str:
+        return " and ".join(f"the {kind} {str(one)!r}" for kind, one in zip(ids, index[i], strict=True))
+
+    if not rows.is_unique:
+        advice = "" if "query" in ids else ": add a column qid with the query of each line"
+        raise ValueError(f"several rows of X have {names(rows, int(np.argmax(rows.duplicated())))}{advice}")
+    found: Ints = rows.get_indexer(lines)
+    if (found < 0).any():
+        line = int(np.argmin(found))
+        types = "".join(other_type(*pair) for pair in zip(lines[line], rows[0], strict=True))
+        raise ValueError(
+            f"no row of X has {names(lines, line)} of line {line} of the table{types}; this holds for "
+            f"{np.count_nonzero(found < 0)} of {len(found)} lines"
+        )
+    return found
+
+
+def _as_ids(qid: ArrayLike) -> NDArray[Any]:
+    ids = as_array(qid, "qid")
+    if ids.ndim != 1 or len(ids) == 0:
+        raise ValueError(
+            f"qid must have one query id per row: a non-empty one-dimensional array; got shape {ids.shape}"
+        )
+    missing = pd.isna(ids)
+    if np.any(missing):
+        raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
+    return ids

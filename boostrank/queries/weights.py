@@ -1,0 +1,357 @@
+"""Values of queries that users give: weights, and any values by query id, such as groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.inputs.arrays import Floats, Ints, as_floats, rescale_extreme
+from boostrank.inputs.checks import is_count
+from boostrank.inputs.frames import QID, is_pandas
+from boostrank.queries.queries import Queries
+
+#: Advice for losses and objectives that take only weights of queries.
+DOCUMENT_WEIGHTS = (
+    "Only surrogates with a term for each document, such as 'squared', 'softmax' and the default, can be trained with "
+    "weights of documents"
+)
+#: Names of the column of a DataFrame that has the query ids.
+ID_COLUMNS = ("query_id", "query", QID, "q_id")
+_N_SHOWN = 3
+
+
+def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True) -> Floats:
+    """Check weights of queries or documents, and return the weight of each grouped document.
+
+    Weights are relative: those whose largest is extreme are returned times a power of two.
+
+    Parameters
+    ----------
+    sample_weight : array-like, shape (n_queries,) or (n_documents,)
+        Weights of queries, or of documents. A pandas Series with the query ids as index is aligned by it; see
+        :func:`index_has_ids`.
+    queries : Queries
+    may_differ : bool
+        Whether the weights of documents may differ within a query, because the loss has a term for each document.
+    grouped : bool, default True
+        Whether weights of documents are grouped by query. False: they belong to the original rows.
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+
+    Raises
+    ------
+    ValueError
+        If there is neither one weight per query nor one per document, if a weight is negative or not finite, if all
+        weights are zero, if they differ within a query although `may_differ` is False, or if the index of a Series of
+        weights of queries is neither that of the query ids nor 0, 1, ..., or may be both with different meanings.
+
+    Examples
+    --------
+    >>> document_weights([2.0, 1.0], Queries.from_sizes([2, 1]), may_differ=False).tolist()
+    [2.0, 2.0, 1.0]
+    """
+    weights = as_floats(sample_weight, "sample_weight")
+    if is_pandas(sample_weight) and weights.shape == (queries.n_queries,):
+        weights = _aligned(weights, sample_weight, queries)
+    if weights.shape not in {(queries.n_queries,), (queries.n_documents,)}:
+        raise ValueError(
+            f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
+            f"({queries.n_documents}); got shape {weights.shape}"
+        )
+    weights = check_weights(weights)
+    if len(weights) == queries.n_queries:
+        return queries.repeat(weights)
+    if not grouped:
+        weights = queries.group(weights)
+    if not may_differ:
+        require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
+    return weights
+
+
+def check_weights(weights: Floats) -> Floats:
+    """Raise ValueError unless weights are finite, not negative and not all 0; return them, rescaled if extreme.
+
+    Examples
+    --------
+    >>> check_weights(np.array([2.0, 1.0])).tolist()
+    [2.0, 1.0]
+    """
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
+    return rescale_extreme(weights)
+
+
+def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
+    """The weights of the queries in the sequence of `queries`, found by the query ids in the index of the Series."""
+    if not index_has_ids(series, queries, "sample_weight"):
+        return weights
+    rows = series.index.get_indexer(pd.Index(queries.ids)) if series.index.is_unique else np.array([-1])
+    if rows.min() < 0:
+        raise ValueError(
+            f"sample_weight is a Series of one weight per query, but its index, {series.index[:3].tolist()}, does not "
+            f"have the query ids, such as {queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
+            "queries first appear, pass sample_weight.to_numpy()"
+        )
+    return weights[rows]
+
+
+def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
+    """Whether the index of a Series of values of queries has the query ids, and not the numbers 0, 1, ... of rows.
+
+    Where 0, 1, ... are the query ids too, an index with a name has ids.
+
+    Raises
+    ------
+    ValueError
+        If an index without a name may be both, and the values of queries would differ. `name` is that of the argument.
+    """
+    if not series.index.equals(pd.RangeIndex(len(series))):
+        return True
+    rows = series.index.get_indexer(pd.Index(queries.ids))
+    is_ordered = len(rows) != len(series) or series.iloc[rows].reset_index(drop=True).equals(series)
+    if rows.min() >= 0 and series.index.name is None and not is_ordered:
+        raise ValueError(
+            f"{name} is a Series whose index 0, 1, ... may be the query ids, or the sequence in which queries first "
+            f"appear, {queries.ids[:_N_SHOWN].tolist()}, ...: pass {name}.rename_axis('qid') if it has the ids, and "
+            f"{name}.to_numpy() if the values are in this sequence"
+        )
+    return bool(rows.min() >= 0)
+
+
+def unit_mean(weights: Floats) -> Floats:
+    """Divide weights by their mean over the documents whose weight is not 0.
+
+    Raises
+    ------
+    ValueError
+        If all weights are zero.
+
+    Examples
+    --------
+    >>> unit_mean(np.array([0.0, 10.0, 30.0])).tolist()
+    [0.0, 0.5, 1.5]
+    """
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all queries to train on")
+    return weights * (np.count_nonzero(weights) / weights.sum())
+
+
+def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped: bool = True) -> Floats:
+    """Check weights of queries or documents, and return the weight of each query.
+
+    Parameters
+    ----------
+    sample_weight : array-like, shape (n_queries,) or (n_documents,), or None
+        Weights of queries, or of documents, which must then be equal within a query. None: each query has weight 1.
+    queries : Queries
+    grouped : bool, default True
+        As in :func:`document_weights`.
+
+    Returns
+    -------
+    ndarray, shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        As :func:`document_weights`, and if weights differ within a query.
+
+    Examples
+    --------
+    >>> query_weights([2.0, 1.0, 2.0], Queries.from_qid(["a", "b", "a"]), grouped=False).tolist()
+    [2.0, 1.0]
+    """
+    if sample_weight is None:
+        return np.ones(queries.n_queries)
+    weights = document_weights(sample_weight, queries, may_differ=True, grouped=grouped)
+    require_equal_weights(weights, queries)
+    return weights[queries.starts]
+
+
+def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -> None:
+    """Raise ValueError if the weights of grouped documents, shape (n_documents,), differ within a query.
+
+    `advice` is a sentence that is added to the message.
+    """
+    differs = queries.max(weights) != queries.min(weights)
+    if differs.any():
+        query = str(queries.ids[np.argmax(differs)])
+        raise ValueError(f"sample_weight differs within query {query!r}: give one weight per query. {advice}".rstrip())
+
+
+class WeightedMeans(NamedTuple):
+    """Means of groups, as :func:`weighted_means` returns them; arrays with one number for each group.
+
+    Attributes
+    ----------
+    n_values : ndarray of int64
+        Number of values that count: those that are not NaN and whose weight is not 0.
+    mean : ndarray
+        NaN where no value counts.
+    standard_error : ndarray
+        Standard error of the mean; NaN for fewer than two values.
+    """
+
+    n_values: Ints
+    mean: Floats
+    standard_error: Floats
+
+
+def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, n_groups: int = 1) -> WeightedMeans:
+    """Weighted mean of the values of each group, and its standard error.
+
+    The mean is ``m = sum(w x) / sum(w)``. Its standard error is ``sqrt(n / (n - 1) sum(w^2 (x - m)^2)) / sum(w)``,
+    which is ``s / sqrt(n)`` if all weights are equal.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        NaN is left out.
+    weights : ndarray, shape (n,)
+        Not negative.
+    groups : ndarray of int64, shape (n,), optional
+        Number of the group of each value; by default there is one group.
+    n_groups : int, default 1
+
+    References
+    ----------
+    Cochran, "Sampling techniques", 1977, chapter 6 (the variance of a ratio). Gatz and Smith, "The standard error of a
+    weighted mean concentration", Atmospheric Environment 1995.
+
+    Examples
+    --------
+    >>> found = weighted_means(np.array([1.0, 2.0, 6.0]), np.ones(3))
+    >>> found.n_values.tolist(), found.mean.tolist(), found.standard_error.round(4).tolist()
+    ([3], [3.0], [1.5275])
+    """
+    kept = ~np.isnan(values) & (weights > 0)
+    codes = np.zeros(int(kept.sum()), dtype=np.int64) if groups is None else groups[kept]
+    values, weights = values[kept], weights[kept]
+    n_values = np.bincount(codes, minlength=n_groups)
+    total = np.bincount(codes, weights, minlength=n_groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(codes, weights * values, minlength=n_groups) / total
+        squares = np.bincount(codes, (weights * (values - mean[codes])) ** 2, minlength=n_groups)
+        error = np.sqrt(squares * n_values / (n_values - 1)) / total
+    error[n_values < 2] = np.nan
+    return WeightedMeans(n_values, mean, error)
+
+
+def is_by_id(given: Any) -> bool:
+    """Whether this is a mapping, or a DataFrame of pandas or polars, which have the query ids beside the values."""
+    return isinstance(given, Mapping) or (hasattr(type(given), "columns") and np.ndim(given) == 2)
+
+
+def by_id(given: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
+    """Make a Series, with the query ids as index, of values that are given by query id.
+
+    Parameters
+    ----------
+    given : Mapping, Series or DataFrame
+        Value by query id; a Series of pandas with the query ids as index; or a DataFrame of pandas or polars with two
+        columns, the query ids in one called "query_id", "query", "qid" or "q_id". A query may occur several times with
+        the same value.
+    name : str
+        Name of the argument, for error messages.
+    ids_are_text : bool, default False
+        Convert ids that are integers to text, as in TREC files.
+
+    Raises
+    ------
+    TypeError
+        If `given` has none of these forms.
+    ValueError
+        If it is empty, a value is missing, or a query has different values.
+
+    Examples
+    --------
+    >>> by_id({301: "short", 302: "long"}, "by", ids_are_text=True).to_dict()
+    {'301': 'short', '302': 'long'}
+    """
+    series = _series(given, name)
+    if len(series) == 0:
+        raise ValueError(f"{name} is empty: it has no queries")
+    missing = series.isna().to_numpy()
+    if missing.any():
+        raise ValueError(f"{name} must have a value for each query; that of {shown(series.index[missing])} is missing")
+    if ids_are_text:
+        series = series.set_axis([str(each) if is_count(each) else each for each in series.index])
+    table = pd.DataFrame({"id": series.index, "value": series.to_numpy()}).drop_duplicates()
+    repeated = table.duplicated("id").to_numpy()
+    if repeated.any():
+        raise ValueError(f"{name} has different values for the query {shown(table['id'][repeated][:1])}")
+    # A categorical Series has the sequence of its categories, which an array does not have.
+    return series[~series.index.duplicated()]
+
+
+def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
+    """The values of the queries with these ids, in their sequence.
+
+    Parameters
+    ----------
+    series : Series
+        Result of :func:`by_id`. It may have further queries.
+    ids : ndarray, shape (n_queries,)
+    name : str
+        Name of the argument, for error messages.
+
+    Raises
+    ------
+    ValueError
+        If a query has no value.
+    """
+    wanted = pd.Index(ids, dtype=object) if series.index.dtype == object else pd.Index(ids)
+    rows = series.index.get_indexer(wanted)
+    if (rows < 0).any():
+        missing = ids[rows < 0]
+        raise ValueError(
+            f"{name} must have a value for each query; it has none for {shown(missing)} ({len(missing)} of {len(ids)} "
+            f"queries). Its query ids are such as {shown(series.index[:_N_SHOWN])}"
+        )
+    return series.iloc[rows]
+
+
+def refuse_unknown(series: pd.Series, known: NDArray[Any], name: str) -> None:
+    """Raise ValueError if the Series has a value for a query whose id is not in `known`."""
+    unknown = series.index[~series.index.isin(known)]
+    if len(unknown):
+        raise ValueError(
+            f"{name} must have only queries that the data have; it also has {shown(unknown)} ({len(unknown)} of "
+            f"{len(series)}). Correct these ids, or leave them out"
+        )
+
+
+def _series(given: Any, name: str) -> pd.Series:
+    if isinstance(given, Mapping):
+        ids = pd.Index(list(given), dtype=object)
+        return pd.Series(list(given.values()), index=ids, dtype=object).infer_objects()
+    if is_by_id(given):
+        table = given if is_pandas(given) else given.to_pandas()
+        if table.index.name in ID_COLUMNS:
+            table = table.reset_index()
+        found = [column for column in table.columns if column in ID_COLUMNS]
+        others = [column for column in table.columns if column not in ID_COLUMNS]
+        if len(found) != 1 or len(others) != 1:
+            raise ValueError(
+                f"{name} must have two columns, one with query ids, called {', '.join(ID_COLUMNS[:-1])} or "
+                f"{ID_COLUMNS[-1]}, and one with values; its columns are {', '.join(map(str, table.columns))}"
+            )
+        return table.set_index(found[0])[others[0]]
+    if isinstance(given, pd.Series):
+        return given
+    raise TypeError(
+        f"{name} must be a dict, a Series or a DataFrame by query id; got {type(given).__name__}. For an array, pass "
+        "dict(zip(query_ids, values))"
+    )
+
+
+def shown(ids: Any) -> str:
+    """The first ids, as text for a message."""
+    text = ", ".join(repr(each.item() if isinstance(each, np.generic) else each) for each in list(ids)[:_N_SHOWN])
+    return text + (", ..." if len(ids) > _N_SHOWN else "")

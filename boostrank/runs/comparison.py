@@ -1,0 +1,172 @@
+"""Comparison of runs, given relevance judgments, by paired tests over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from boostrank.comparison.comparison import Comparison, summarize, summarize_groups, versions
+from boostrank.inputs.checks import check_choice
+from boostrank.inputs.warnings import warn
+from boostrank.metrics import Measure, named_measures
+from boostrank.runs import evaluate_run
+from boostrank.runs.evaluation import QUERIES, differing_queries, groups_by_id, weights_by_id
+from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
+
+
+def compare_runs(
+    qrels: Any,
+    runs: Mapping[str, Any],
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("nDCG@10",),
+    *,
+    ties: str = "trec_eval",
+    unjudged: str = "zero",
+    queries: str | None = None,
+    subtopics: str = "refuse",
+    sample_weight: Any = None,
+    by: Any = None,
+    baseline: str | None = None,
+    n_permutations: int = 10_000,
+    random_state: Any = 0,
+) -> Comparison:
+    """Compare the measures of runs with those of a baseline on the same queries, given relevance judgments.
+
+    All runs are evaluated on the same queries, and differences are paired by query. Each run is joined with the
+    judgments and sorted once for all measures.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
+        Judgments, as in :func:`boostrank.evaluate_run`.
+    runs : dict of str to run
+        Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
+    measures : str or Measure, or list or dict of them, default ("nDCG@10",)
+        As in :func:`boostrank.evaluate_run`. Counts, such as "NumRet", are compared by their means over queries.
+    ties, unjudged, subtopics
+        As in :func:`boostrank.evaluate_run`.
+    queries : {"judged", "common"}, optional
+        Which queries are evaluated. "judged": all queries that have judgments; a run has the value 0 for those that it
+        misses. "common": queries that have judgments and are in all runs. The default is "judged", with a warning if a
+        run misses a query, or has queries without judgments, which are never evaluated.
+    sample_weight : Mapping, Series or DataFrame, optional
+        Weight of each query by query id, as in :func:`boostrank.evaluate_run`. The means are weighted, and so are the
+        differences in tests and intervals.
+    by : Mapping, Series or DataFrame, optional
+        Group of each query by query id, as in :func:`boostrank.evaluate_run`. The runs are also compared in each group;
+        see the attribute `groups` of the result.
+    baseline : str, optional
+        Name of the run to compare with; the first one by default.
+    n_permutations : int, default 10_000
+        As in :func:`boostrank.permutation_test`.
+    random_state : int or None, default 0
+        Seed of the permutation tests.
+
+    Returns
+    -------
+    Comparison
+        With the kind "run": its column of names is "run", and it has no folds and no rounds.
+
+    Raises
+    ------
+    ValueError
+        If `baseline` is not the name of a run, if there is no common query, for geometric means ("gm_map"), and as
+        :func:`boostrank.evaluate_run`.
+    TypeError
+        If `runs` is not a dict of one or more runs by name, or a table or values by query id have another form.
+
+    Warns
+    -----
+    UserWarning
+        If `queries` is not given, and a run misses a query or has queries without judgments.
+
+    Examples
+    --------
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 1}, "3": {"a": 1, "b": 2}}
+    >>> bm25 = {query: {"a": 2.0, "b": 1.0} for query in "123"}
+    >>> dense = {query: {"a": 1.0, "b": 2.0} for query in "123"}
+    >>> comparison = compare_runs(qrels, {"bm25": bm25, "dense": dense}, ["RR", "nDCG@1"])
+    >>> print(comparison)
+    RR, compared with bm25
+    run      mean     diff  p (Holm)  w/t/l
+    ───────────────────────────────────────
+    bm25   0.8333
+    dense  0.8333  +0.0000     1.000  1/1/1
+    dense does not differ significantly from bm25.
+    <BLANKLINE>
+    nDCG@1 (linear gain), compared with bm25
+    run      mean     diff  p (Holm)  w/t/l
+    ───────────────────────────────────────
+    bm25   0.5000
+    dense  0.6667  +0.1667     1.000  2/0/1
+    dense does not differ significantly from bm25.
+    """
+    if queries is not None:
+        check_choice("queries", queries, QUERIES)
+    if not isinstance(runs, Mapping) or not runs or not all(isinstance(name, str) for name in runs):
+        raise TypeError(f"runs must be a dict of one or more runs by name; got {runs!r:.100}")
+    baseline = next(iter(runs)) if baseline is None else baseline
+    if baseline not in runs:
+        raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
+    measures = named_measures(measures, "runs")
+    geometric = [name for name, each in measures.items() if getattr(each, "summary", "mean") == "geometric mean"]
+    if geometric:
+        raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
+    all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
+    judgments = _of_queries(all_judgments, tables, queries)
+    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}
+    settings |= {"queries": "judged", "per_query": True}
+    values: dict[Any, Any] = {
+        name: _named(name, evaluate_run, judgments, table, measures, **settings) for name, table in tables.items()
+    }
+    ids = values[baseline].index.to_numpy()
+    relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
+    given: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
+    groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
+    if groups is not None:
+        given["group"] = groups.of_queries
+    if sample_weight is not None:
+        given["weight"] = weights_by_id(sample_weight, ids)
+    parts = [table.assign(run=name, query=table.index, **given) for name, table in values.items()]
+    per_query = pd.concat(parts, ignore_index=True)[["run", "query", *given, *measures]]
+    seeds: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
+    tests = {"baseline": baseline, "kind": "run", **seeds}
+    table = summarize(per_query, list(measures), list(runs), **tests)
+    by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), **tests)
+    used = {"ties": ties, "unjudged": unjudged, "queries": queries, "subtopics": subtopics, **seeds}
+    used = {name: str(value) for name, value in used.items()} | {"versions": versions()}
+    return Comparison(table, per_query, baseline, "run", by_group, {}, used, n_permutations, random_state)
+
+
+def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
+    """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
+    ids, numbers, (are_judged, *are_in_runs) = number_queries(judgments, *tables.values())
+    if queries == "common":
+        common = np.all([are_judged, *are_in_runs], axis=0)
+        if not common.any():
+            raise ValueError(f"no query of qrels is in all of the runs {', '.join(tables)}")
+        return judgments[common[numbers[: len(judgments)]]]
+    if queries is None:
+        faults = [
+            fault
+            for name, are_in_run in zip(tables, are_in_runs, strict=True)
+            for fault in differing_queries(ids, are_judged, are_in_run, f"the run {name}")
+        ]
+        if faults:
+            warn(
+                "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
+                "queries='common' to compare the runs on the queries that all of them have",
+                UserWarning,
+            )
+    return judgments
+
+
+def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
+    """The result of a function; its errors get a note that says for which run."""
+    try:
+        return function(*args, **settings)
+    except (ValueError, TypeError) as error:
+        error.add_note(f"while the run {name} was evaluated")
+        raise

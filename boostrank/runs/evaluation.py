@@ -1,0 +1,451 @@
+"""Measures of a run, given relevance judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import check_choice, check_flag
+from boostrank.inputs.warnings import warn
+from boostrank.metrics import Measure
+from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
+from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
+from boostrank.metrics.registry import named_measures
+from boostrank.queries.dcg import TIES
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.segments import Segments
+from boostrank.queries.weights import align, by_id, query_weights, refuse_unknown, shown
+from boostrank.runs.novelty import SubtopicJudgments
+from boostrank.runs.trec_tables import (
+    DOCUMENT,
+    ITERATION,
+    QUERY,
+    RELEVANCE,
+    SCORE,
+    NumberedQueries,
+    as_qrels,
+    as_run,
+    check_unique,
+    number_documents,
+    number_queries,
+)
+
+TREC_EVAL = "trec_eval"
+#: How documents are treated that were retrieved, but not judged.
+UNJUDGED = ("zero", "remove")
+#: What measures that need one judgment for each document do with judgments for subtopics.
+SUBTOPICS = ("refuse", "max")
+
+
+def evaluate_run(
+    qrels: Any,
+    run: Any,
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("nDCG@10",),
+    *,
+    ties: str = TREC_EVAL,
+    unjudged: str = "zero",
+    queries: str | None = None,
+    subtopics: str = "refuse",
+    sample_weight: Any = None,
+    per_query: bool = False,
+    by: Any = None,
+) -> Any:
+    """Compute measures of a run, given relevance judgments.
+
+    Documents that are relevant but were not retrieved count in the ideal DCG, in recall and in the number of relevant
+    documents of MAP, and contribute nothing. A merge of the two tables by hand loses them.
+
+    Parameters
+    ----------
+    qrels, run : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
+        Judgments and a ranking of the documents of each query: results of :func:`boostrank.read_qrels` and
+        :func:`boostrank.read_run`; DataFrames of pandas or polars with the columns "query_id", "doc_id" and "relevance"
+        or "score"; relevance or score by document by query, as for pytrec_eval and ranx; or records of ir_measures.
+        A relevance below 0 counts as 0.
+    measures : str or Measure, or list or dict of them, default ("nDCG@10",)
+        Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
+        ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
+        have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
+        Measures of what was judged or retrieved, such as ``"Judged@10"``, ``"SetP"`` and ``"infAP"``, are taken only
+        here. ``"official"`` and ``"all_trec"`` stand for those measures of trec_eval's groups that boostrank has, which
+        are all but utility, binG, ndcg_rel, Rndcg, num_nonrel_judged_ret and texts; its ndcg is called nDCG.
+    ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
+        How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
+        float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
+        of the run.
+    unjudged : {"zero", "remove"}, default "zero"
+        Documents that were retrieved but not judged, or judged with a relevance below 0, have the relevance 0, or are
+        removed from the run, as with ``trec_eval -J``. Single measures have it as a parameter of their name, such as
+        ``"P(judged_only=True)@5"``.
+    queries : {"judged", "common"}, optional
+        Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
+        value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
+        is "judged", with a warning if a query is in only one of the two.
+    subtopics : {"refuse", "max"}, default "refuse"
+        What measures that need one judgment for each document, such as nDCG, do with a document that is judged for
+        several subtopics, which are the iterations of `qrels`: "refuse" raises an error, and "max" takes the largest
+        relevance. Measures of subtopics, such as ``"alpha_nDCG@10"``, use each judgment in both cases.
+    sample_weight : Mapping, Series or DataFrame, optional
+        Weight of each query in the means, by query id: a dict, a Series with the query ids as index, or a DataFrame
+        with two columns, one of them called "query_id", "query", "qid" or "q_id". Weights of other queries are ignored.
+    per_query : bool, default False
+        Return the values of each query instead of the means.
+    by : Mapping, Series or DataFrame, optional
+        Group of each query by query id, in the same forms. Queries that the judgments and the run have, but that are
+        not evaluated, are ignored.
+
+    Returns
+    -------
+    dict of str to float, or DataFrame
+        Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
+        and one row per query, with the query ids as index. With `by` it is that of :func:`boostrank.evaluate`: means
+        by group with 95% intervals, or the values of each query with their group.
+
+    Raises
+    ------
+    ValueError
+        If a table or setting is invalid, if no query is in both tables, if a list has both ``"ndcg@10"`` and
+        ``"nDCG@10"``, or for a measure that is not defined where documents are missing in the run: kendall_tau, auc,
+        agreement, and those with a fraction as cutoff. If an evaluated query has no weight or no group, or several
+        different ones; if a weight is negative or not finite, or all are 0; or if `by` has a query that neither the
+        judgments nor the run have.
+    TypeError
+        If `qrels`, `run`, `sample_weight` or `by` has another form.
+
+    Warns
+    -----
+    UserWarning
+        If a query is in only one of the two tables and `queries` is not given.
+
+    References
+    ----------
+    Buckley et al., trec_eval 9. MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR 2022.
+
+    Examples
+    --------
+    >>> qrels = {"301": {"a": 2, "b": 1, "c": 0, "d": 1}}
+    >>> run = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}}
+    >>> values = evaluate_run(qrels, run, ["nDCG@10", "AP", "R@2"])
+    >>> {name: round(value, 4) for name, value in values.items()}
+    {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
+    >>> evaluate_run(qrels, run, "AP", by={"301": "short"})[["group", "metric", "queries", "mean"]].round(4)
+             group metric  queries    mean
+    0        short     AP        1  0.1667
+    1  all queries     AP        1  0.1667
+    """
+    check_choice("subtopics", subtopics, SUBTOPICS)
+    check_flag("per_query", per_query)
+    checks = {
+        name: for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
+    }
+    of_subtopics = [measure.of_subtopics for measure in checks.values()]
+    judgments, retrieved = as_qrels(qrels), as_run(run)
+    judged = join(
+        judgments,
+        retrieved,
+        trec_ties=ties == TREC_EVAL,
+        queries=queries,
+        refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
+        with_subtopics=any(of_subtopics),
+    )
+    ids = judged.queries.ids
+    weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
+    groups = None if by is None else groups_by_id(by, ids, judgments, retrieved)
+    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments, judged.subtopics)
+    of_queries = per_query or groups is not None
+    results: dict[str, Any] = {}
+    for name, checked in checks.items():
+        prepared = checked.prepare(labels)
+        assert isinstance(prepared, PreparedRanks)
+        bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
+        values = values_of_ranking(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
+        results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
+    if not of_queries:
+        return results
+    table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
+    if groups is None:
+        return table
+    summaries = {name: measure.summary for name, measure in checks.items()}
+    return add_groups(table, groups) if per_query else group_means(table, groups, weights, summaries)
+
+
+def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
+    """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
+    check_choice("ties", ties, (TREC_EVAL, *TIES))
+    check_choice("unjudged", unjudged, UNJUDGED)
+    if not isinstance(measure, QueryMeasure):
+        raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
+    k: Any = getattr(measure, "k", None)
+    if isinstance(k, float) or (k is None and measure.needs_cutoff):
+        raise ValueError(
+            f"{name} is not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+        )
+    has_ties = "ties" in {field.name for field in fields(measure)}
+    rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
+    return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
+
+
+def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
+    """Value of each query: NaN for those where the measure is undefined."""
+    values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
+    if ranking is not None:
+        with np.errstate(invalid="ignore"):  # 0/0 where the measure is undefined
+            values[ranking.segments] = prepared.per_block(ranking)
+    return values
+
+
+#: Which queries are evaluated: all that have judgments, or those that are in the run too.
+QUERIES = ("judged", "common")
+_ONE_SUBTOPIC = (
+    "all judgments of qrels have the iteration {!r}, so that each query has one subtopic; measures of subtopics need "
+    "qrels whose column 'iteration' has the subtopic of each judgment"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """The documents of each query that were judged or retrieved, and the ranking of those that were retrieved.
+
+    Attributes
+    ----------
+    queries : Queries
+        Of all documents, grouped. Queries are in the sequence in which the judgments have them.
+    judgments : ndarray of float64, shape (n_documents,)
+        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment. If a
+        document is judged for several subtopics, it is the largest.
+    ranking : RankedBlock or None
+        The retrieved documents of the queries with at least one, ranked; None if no query has one.
+    subtopics : SubtopicJudgments or None
+        Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
+    texts : array of pandas
+        Ids of the documents of the rows of both tables, those of the judgments first.
+    row : ndarray of int64, shape (n_documents,)
+        Position of the id of each document in `texts`.
+    """
+
+    queries: Queries
+    judgments: Floats
+    ranking: RankedBlock | None
+    subtopics: SubtopicJudgments | None
+    texts: Any
+    row: Ints
+
+    @property
+    def labels(self) -> Floats:
+        """Relevance of each document, 0 if it is negative or unknown, shape (n_documents,)."""
+        return np.fmax(self.judgments, 0.0)
+
+    @cached_property
+    def judged_ranking(self) -> RankedBlock | None:
+        """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
+        if self.ranking is None:
+            return None
+        rows, n_documents = self.ranking.rows, len(self.judgments)
+        kept, scores = np.zeros(n_documents, dtype=bool), np.zeros(n_documents)
+        kept[rows], scores[rows] = self.judgments[rows] >= 0.0, self.ranking.scores
+        return ranking_of(kept, scores, self.queries)
+
+
+def join(
+    judgments: pd.DataFrame,
+    retrieved: pd.DataFrame,
+    *,
+    trec_ties: bool,
+    queries: str | None,
+    refuse_subtopics: bool = True,
+    with_subtopics: bool = False,
+) -> JudgedRun:
+    """Join judgments and a run; see :func:`boostrank.evaluate_run` for the settings.
+
+    Parameters
+    ----------
+    judgments, retrieved : DataFrame
+        Results of :func:`boostrank.runs.trec_tables.as_qrels` and :func:`boostrank.runs.trec_tables.as_run`.
+    trec_ties : bool
+        Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
+        are equal as float32. Otherwise they stay tied, in the sequence of the run.
+    queries : {"judged", "common"}, optional
+    refuse_subtopics : bool, default True
+        Whether a document that is judged for several subtopics is an error. Otherwise its label is the largest
+        relevance.
+    with_subtopics : bool, default False
+        Whether the result has the judgments for subtopics.
+
+    Raises
+    ------
+    ValueError
+        If no query is in both tables, or a document is judged for several iterations and `refuse_subtopics`.
+    """
+    if queries is not None:
+        check_choice("queries", queries, QUERIES)
+    numbered, n_judgments = number_queries(judgments, retrieved), len(judgments)
+    is_evaluated, query, n_queries = _are_evaluated(numbered, queries), numbered.numbers, len(numbered.ids)
+    # A pair is a document of a query.
+    texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
+    check_unique(judgments, "qrels", pairs[:n_judgments])
+    check_unique(retrieved, "run", pairs[n_judgments:])
+    if refuse_subtopics:
+        _refuse_subtopics(judgments, pairs[:n_judgments])
+    if with_subtopics and judgments[ITERATION].nunique() == 1:
+        warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning)
+    relevance = np.full(len(first_rows), np.nan)
+    np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
+    n_rows, n_found = (np.bincount(each, minlength=n_queries) for each in (query, query[n_judgments:]))
+    of_run = by_query[(by_query >= n_judgments) & np.repeat(is_evaluated, n_rows)]
+    found, score, n_found = pairs[of_run], retrieved[SCORE].to_numpy()[of_run - n_judgments], n_found[is_evaluated]
+    if trec_ties:
+        with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
+            score = score.astype(np.float32)
+    part = Segments.from_sizes(n_found[n_found > 0])
+    follows = score[1:] <= score[:-1]
+    follows[part.starts[1:] - 1] = True
+    if not follows.all():  # Runs are mostly sorted.
+        ranked = part.sort(score)
+        found, score = found[ranked], score[ranked]
+    if trec_ties:
+        _sort_ties(found, part.runs(score), texts, first_rows)
+    grouped = Queries.from_sizes(n_pairs[is_evaluated], numbered.ids[is_evaluated])
+    # The documents of a query are sorted by rank, and those that were not retrieved come last.
+    was_retrieved = grouped.positions < grouped.repeat(n_found)
+    others = np.repeat(is_evaluated, n_pairs)
+    others[found] = False
+    own = np.empty(grouped.n_rows, dtype=np.int64)
+    own[was_retrieved], own[~was_retrieved] = found, np.flatnonzero(others)
+    ranks = -grouped.positions.astype(np.float64)
+    if not trec_ties:
+        ranks[was_retrieved] = score
+    subtopics = None
+    if with_subtopics:
+        row_of_pair, kept = np.empty(len(first_rows), dtype=np.int64), is_evaluated[query[:n_judgments]]
+        row_of_pair[own] = np.arange(grouped.n_rows)
+        subtopics = SubtopicJudgments(
+            row_of_pair[pairs[:n_judgments][kept]],
+            pd.factorize(judgments[ITERATION])[0].astype(np.int64)[kept],
+            judgments[RELEVANCE].to_numpy()[kept],
+            _places(texts.take(first_rows[own])),
+        )
+    ranking = ranking_of(was_retrieved, ranks, grouped)
+    return JudgedRun(grouped, relevance[own], ranking, subtopics, texts, first_rows[own])
+
+
+def _sort_ties(found: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
+    """Sort tied pairs by decreasing id of their document, in place; only their ids are compared as texts."""
+    is_tied = tied.repeat(tied.sizes > 1)
+    if not is_tied.any():
+        return
+    rows, runs = found[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
+    codes, different = pd.factorize(texts.take(first_rows[rows]))
+    found[is_tied] = rows[np.argsort(runs * len(different) - _places(different)[codes])]
+
+
+def _places(ids: Any) -> Ints:
+    """The place of each id among the sorted ids."""
+    places = np.empty(len(ids), dtype=np.int64)
+    places[ids.argsort()] = np.arange(len(ids))
+    return places
+
+
+def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedBlock | None:
+    """The ranking of the documents that were retrieved, from documents that are sorted by score in each query."""
+    n_retrieved = queries.sum(was_retrieved.astype(np.int64))
+    rows, found = np.flatnonzero(was_retrieved), n_retrieved[n_retrieved > 0]
+    if len(found) == 0:
+        return None
+    return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
+
+
+def _refuse_subtopics(judgments: pd.DataFrame, pairs: Ints) -> None:
+    if np.bincount(pairs).max() > 1:
+        row = judgments[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
+        raise ValueError(
+            f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
+            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; pass subtopics='max' to "
+            "take the largest relevance of each document, or evaluate only measures of subtopics, such as alpha_nDCG@10"
+        )
+
+
+def _are_evaluated(numbered: NumberedQueries, queries: str | None) -> Bools:
+    """Which queries to evaluate; a warning names queries that only one of the two tables has."""
+    ids, (are_judged, are_in_run) = numbered.ids, numbered.are_in
+    are_in_both = are_judged & are_in_run
+    if not are_in_both.any():
+        raise ValueError(
+            f"the run has none of the queries of qrels: {shown(ids[are_in_run])} in the run, {shown(ids[are_judged])} "
+            "in qrels"
+        )
+    faults = differing_queries(ids, are_judged, are_in_run, "the run")
+    if faults and queries is None:
+        warn(
+            "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
+            "queries='common' to evaluate only queries that both have, as trec_eval does",
+            UserWarning,
+        )
+    return are_in_both if queries == "common" else are_judged
+
+
+def differing_queries(ids: NDArray[Any], are_judged: Bools, are_in_run: Bools, run: str) -> list[str]:
+    """The parts of a warning that name queries which only the judgments or only `run` has."""
+    missing, unknown = ids[are_judged & ~are_in_run], ids[are_in_run & ~are_judged]
+    faults = []
+    if len(missing):
+        faults.append(
+            f"{len(missing)} of {are_judged.sum()} queries of qrels are not in {run} and count as 0 ({shown(missing)})"
+        )
+    if len(unknown):
+        faults.append(
+            f"{len(unknown)} of {are_in_run.sum()} queries of {run} have no judgments and are left out "
+            f"({shown(unknown)})"
+        )
+    return faults
+
+
+def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
+    """The weight of each evaluated query.
+
+    Parameters
+    ----------
+    sample_weight : Mapping, Series or DataFrame
+        Weight by query id. Weights of other queries are ignored.
+    ids : ndarray of object, shape (n_queries,)
+        Ids (str) of the evaluated queries.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`boostrank.evaluate_run` for `sample_weight`.
+    """
+    weights = align(by_id(sample_weight, "sample_weight", ids_are_text=True), ids, "sample_weight")
+    return query_weights(weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids))
+
+
+def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> QueryGroups:
+    """The group of each evaluated query.
+
+    Parameters
+    ----------
+    by : Mapping, Series or DataFrame
+        Group by query id.
+    ids : ndarray of object, shape (n_queries,)
+        Ids (str) of the evaluated queries.
+    *tables : DataFrame
+        Checked judgments and runs. Together they have all queries that `by` may have.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`boostrank.evaluate_run` for `by`.
+    """
+    groups = by_id(by, "by", ids_are_text=True)
+    if not groups.index.isin(ids).all():
+        known = [np.asarray(table[QUERY].unique(), dtype=object) for table in tables]
+        refuse_unknown(groups, np.concatenate(known), "by")
+    return QueryGroups.from_values(align(groups, ids, "by"))

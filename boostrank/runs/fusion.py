@@ -1,0 +1,262 @@
+"""Fusion: one ranking from several runs, or from the scores of several rankers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
+from boostrank.inputs.checks import check_choice, check_count, check_number
+from boostrank.queries.dcg import DCG
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import make_targets
+from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
+from boostrank.surrogates import Surrogate, get_surrogate
+
+#: How scores of a run are made comparable with those of others, from the scores by query.
+NORMALIZATIONS: dict[str, Callable[[pd.DataFrame, Any], pd.DataFrame]] = {
+    "min_max": lambda scores, groups: _ratio(
+        scores - groups.transform("min"), groups.transform("max") - groups.transform("min")
+    ),
+    "sum": lambda scores, groups: _ratio(
+        scores - groups.transform("min"), groups.transform("sum") - groups.transform("count") * groups.transform("min")
+    ),
+    "z_score": lambda scores, groups: _ratio(scores - groups.transform("mean"), groups.transform("std", ddof=0)),
+    "rank": lambda scores, groups: 1.0 - (groups.rank(ascending=False) - 1.0) / groups.transform("count"),
+    "none": lambda scores, groups: scores,
+}
+#: How the parts of a document, one for each run that retrieved it, become one score.
+METHODS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "rrf": lambda parts: parts.sum(axis=1),
+    "combsum": lambda parts: parts.sum(axis=1),
+    "combmnz": lambda parts: parts.sum(axis=1) * parts.notna().sum(axis=1),
+    "combmax": lambda parts: parts.max(axis=1),
+    "combmin": lambda parts: parts.min(axis=1),
+    "combmed": lambda parts: parts.median(axis=1),
+}
+#: Methods that take weights; without the last one they are linear in them.
+WEIGHTED = ("rrf", "combsum", "combmnz")
+_MAX_ITERATIONS = 200
+
+
+class _Pool(NamedTuple):
+    """The documents that some run has: query, id, and a column of scores for each run, NaN if it has none."""
+
+    query: pd.Series
+    document: pd.Series
+    scores: pd.DataFrame
+
+
+def fuse(
+    runs: Any,
+    method: str = "rrf",
+    *,
+    normalize: str = "min_max",
+    weights: Any = None,
+    k: float = 60.0,
+    qid: ArrayLike | None = None,
+) -> Any:
+    """Make one ranking from several runs, or from the scores that several rankers give to the same documents.
+
+    A document that a run did not retrieve gets nothing from this run. With "z_score" that is as much as for a document
+    of mean score.
+
+    Parameters
+    ----------
+    runs : dict or sequence of runs, or of arrays if `qid` is given
+        At least two. Runs in the forms of :func:`boostrank.evaluate_run`; or arrays of shape (n_documents,), such as
+        predictions of rankers for the same rows.
+    method : {"rrf", "combsum", "combmnz", "combmax", "combmin", "combmed"}, default "rrf"
+        "rrf" is reciprocal rank fusion: the score of a document is the sum of ``1 / (k + rank)`` over runs. The others
+        take the sum of the normalized scores, the sum times the number of runs that retrieved the document, and the
+        largest, the smallest or the median score.
+    normalize : {"min_max", "sum", "z_score", "rank", "none"}, default "min_max"
+        How the scores ``s`` of a run and query become comparable; "rrf" does not use it. "min_max" is
+        ``(s - min) / (max - min)``; "sum" is ``s - min``, divided by its sum; "z_score" is ``(s - mean) / std``; "rank"
+        is ``1 - (rank - 1) / n``. Where all scores of a query are equal, the first three are 0.
+    weights : dict of str to float, or sequence of float, optional
+        Weight of each run in the sum of "rrf", "combsum" and "combmnz", such as :func:`fusion_weights` finds; 1 by
+        default.
+    k : float, default 60
+        Number that is added to the ranks by "rrf". Documents with equal scores have their mean rank.
+    qid : array-like, shape (n_documents,), optional
+        Query of each document, if `runs` are arrays.
+
+    Returns
+    -------
+    DataFrame or ndarray
+        The fused run with the columns "query_id", "doc_id" and "score", sorted by query and decreasing score; or the
+        fused scores, float64, of shape (n_documents,), if `qid` is given.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two runs, if a run is invalid, if a setting is unknown, if weights are negative, all 0,
+        not one for each run, or given for a method that does not take them.
+
+    References
+    ----------
+    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
+    SIGIR 2009. Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
+
+    Examples
+    --------
+    >>> lexical, dense = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}, {"q": {"b": 0.9, "d": 0.7}}
+    >>> fuse([lexical, dense]).round(4)["doc_id"].tolist()
+    ['b', 'a', 'd', 'c']
+    >>> fuse([lexical, dense], "combsum", weights=[3, 1])["score"].tolist()
+    [3.0, 2.5, 0.0, 0.0]
+    >>> fuse([[1.0, 3.0, 2.0], [0.1, 0.2, 0.3]], qid=["q", "q", "q"]).round(4).tolist()
+    [0.0317, 0.0325, 0.0325]
+    """
+    check_choice("method", method, METHODS)
+    pool = _pool(runs, qid)
+    parts = _parts(pool, method, normalize, k)
+    if weights is not None:
+        parts = parts * _checked_weights(weights, parts.columns.tolist(), method)
+    fused = METHODS[method](parts)
+    if qid is not None:
+        return fused.to_numpy()
+    table = pd.DataFrame({QUERY: pool.query, DOCUMENT: pool.document, SCORE: fused})
+    codes = pd.factorize(table[QUERY])[0]
+    return table.iloc[np.lexsort((-table[SCORE], codes))].reset_index(drop=True)
+
+
+def fusion_weights(
+    labels: Any,
+    runs: Any,
+    method: str = "combsum",
+    *,
+    normalize: str = "min_max",
+    k: float = 60.0,
+    qid: ArrayLike | None = None,
+    dcg: DCG | None = None,
+    loss: Surrogate | str = "softmax",
+) -> dict[str, float]:
+    """Learn the weights of runs in :func:`fuse` from judged training queries, by a loss that is consistent with NDCG.
+
+    The fused score of a document is linear in the weights ``w``, so that for a convex surrogate ``L`` the loss
+    ``L(sum_j w_j x_j, u)`` is convex in them, where ``x_j`` are the parts of the runs and ``u`` the normalized gains.
+    L-BFGS-B finds its minimum over ``w >= 0``. Weights are divided by their sum, which does not change the ranking.
+
+    Parameters
+    ----------
+    labels : judgments, or array-like of shape (n_documents,) if `qid` is given
+        Judgments of the training queries in the forms of :func:`boostrank.evaluate_run`, or labels of the rows.
+        Documents without judgment have relevance 0. Queries without a relevant document in the runs have no influence.
+    runs, normalize, k, qid
+        As in :func:`fuse`.
+    method : {"combsum", "rrf"}, default "combsum"
+        The method for which the weights are.
+    dcg : DCG, optional
+        Gain, discount and cutoff of NDCG; the default is ``DCG()``.
+    loss : str or Surrogate, default "softmax"
+        A convex surrogate.
+
+    Returns
+    -------
+    dict of str to float
+        Weight of each run, at least 0; their sum is 1. Runs that are no dict are named "0", "1", ...
+
+    Raises
+    ------
+    ValueError
+        As :func:`fuse`; for a surrogate that is not convex, or if no training query has a relevant document.
+
+    Examples
+    --------
+    >>> from boostrank import make_ranking
+    >>> X, y, qid = make_ranking(n_queries=100, random_state=0)
+    >>> noise = np.random.default_rng(0).normal(size=len(y))
+    >>> weights = fusion_weights(y, {"good": y + noise, "noise": noise[::-1]}, qid=qid)
+    >>> weights["good"] > 0.9
+    True
+    """
+    check_choice("method", method, WEIGHTED[:2])
+    surrogate = get_surrogate(loss) if isinstance(loss, str) else loss
+    if not surrogate.convex:
+        raise ValueError(f"loss must be a convex surrogate, such as 'softmax'; got {loss!r}")
+    pool = _pool(runs, qid)
+    queries = Queries.from_qid(pool.query.astype(object) if qid is None else qid)
+    relevance = _relevance(labels, pool) if qid is None else finite_numbers(labels, "labels", runs=len(pool.scores))
+    targets = make_targets(queries.group(relevance), queries, dcg)
+    if not targets.any():
+        raise ValueError("labels must have a relevant document that is in a run; there is none")
+    parts = _parts(pool, method, normalize, k).fillna(0.0)
+    # The parts of "rrf" are small numbers: the optimizer needs columns of similar size.
+    sizes = parts.std(ddof=0).replace(0.0, 1.0)
+    x = queries.group((parts / sizes).to_numpy())
+
+    def value_and_gradient(w: Floats) -> tuple[float, Floats]:
+        scores = x @ w
+        gradient, _ = surrogate.gradient_hessian(scores, targets, queries)
+        return float(surrogate.loss(scores, targets, queries).sum()), x.T @ gradient
+
+    from scipy.optimize import minimize
+
+    n = x.shape[1]
+    settings: dict[str, Any] = {"bounds": [(0.0, None)] * n, "options": {"maxiter": _MAX_ITERATIONS}}
+    found = minimize(value_and_gradient, np.ones(n), jac=True, **settings).x / sizes
+    # If no run helps, they have equal weights.
+    weights = found / found.sum() if found.sum() > 0.0 else np.full(n, 1.0 / n)
+    return dict(zip(parts.columns.tolist(), weights.tolist(), strict=True))
+
+
+def _pool(runs: Any, qid: ArrayLike | None) -> _Pool:
+    """The documents of all runs, each once, in the sequence of their first rows; of arrays, the rows."""
+    named = dict(runs) if isinstance(runs, Mapping) else {str(i): run for i, run in enumerate(runs)}
+    check_count("the number of runs", len(named), 2)
+    if qid is not None:
+        query = pd.Series(Queries.from_qid(qid).qid)
+        columns = {name: finite_numbers(run, f"run {name}") for name, run in named.items()}
+        check_lengths(qid=len(query), **{f"run {name}": len(column) for name, column in columns.items()})
+        return _Pool(query, pd.Series(np.arange(len(query))), pd.DataFrame(columns))
+    tables = []
+    for name, run in named.items():
+        table = as_run(run)
+        check_unique(table, f"run {name}")
+        tables.append(table.set_index([QUERY, DOCUMENT])[SCORE].rename(name))
+    pairs = pd.concat([table.index.to_frame(index=False) for table in tables]).drop_duplicates(ignore_index=True)
+    index = pd.MultiIndex.from_frame(pairs)
+    scores = pd.DataFrame({table.name: table.reindex(index).to_numpy() for table in tables})
+    return _Pool(pairs[QUERY], pairs[DOCUMENT], scores)
+
+
+def _parts(pool: _Pool, method: str, normalize: str, k: float) -> pd.DataFrame:
+    """The part of each run in the score of each document; NaN where the run did not retrieve it."""
+    check_choice("normalize", normalize, NORMALIZATIONS)
+    check_number("k", k, smallest=0.0)
+    groups = pool.scores.groupby(pool.query.to_numpy(), sort=False)
+    if method == "rrf":
+        return 1.0 / (k + groups.rank(ascending=False))
+    return NORMALIZATIONS[normalize](pool.scores, groups)
+
+
+def _ratio(numerators: pd.DataFrame, denominators: pd.DataFrame) -> pd.DataFrame:
+    """The quotient, 0 where the denominator is 0."""
+    return numerators / denominators.where(denominators != 0.0, 1.0)
+
+
+def _checked_weights(weights: Any, names: Sequence[str], method: str) -> Floats:
+    """The weights of the runs, in the sequence of their names."""
+    check_choice("method with weights", method, WEIGHTED)
+    if isinstance(weights, Mapping):
+        if set(weights) != set(names):
+            raise ValueError(f"weights must have the names of the runs, {', '.join(names)}; got {', '.join(weights)}")
+        weights = [weights[name] for name in names]
+    values = finite_numbers(weights, "weights", runs=len(names))
+    if (values < 0.0).any() or not values.any():
+        raise ValueError(f"weights must be at least 0, and not all 0; got {values.tolist()}")
+    return values
+
+
+def _relevance(qrels: Any, pool: _Pool) -> Floats:
+    """The relevance of each document of the pool, 0 without a judgment; the largest of several subtopics."""
+    judgments = as_qrels(qrels)
+    by_pair = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
+    found = by_pair.reindex(pd.MultiIndex.from_arrays([pool.query, pool.document])).to_numpy()
+    return np.fmax(found, 0.0)

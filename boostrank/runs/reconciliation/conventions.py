@@ -1,0 +1,439 @@
+"""The conventions of the metrics of other libraries, in one table. Tests compare it with the libraries.
+
+The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5, ranx
+0.3, ir_measures 0.4 and torchmetrics 1.9. LightGBM and XGBoost have no reciprocal rank and no ERR, LightGBM has no
+precision, and scikit-learn has none of the three. With a cutoff, RetrievalMAP of torchmetrics divides by the number of
+relevant documents up to it, which no measure here does; the table has it without a cutoff.
+
+The tests of torchmetrics run only where it is installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from math import ceil
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from boostrank.inputs.arrays import Floats
+from boostrank.metrics.average_precision import AveragePrecision, Denominator
+from boostrank.metrics.base import Empty, QueryMeasure
+from boostrank.metrics.binary import Precision, ReciprocalRank
+from boostrank.metrics.graded import ExpectedReciprocalRank
+from boostrank.metrics.ndcg import NDCG
+from boostrank.queries.discounts import discount_name
+
+Scores = Literal["given", "float64", "float32"]
+TieRule = Literal["average", "stable", "best", "worst", "names", "names ascending", "last rank"]
+Weights = Literal["queries", "not of empty queries", "ignored"]
+RunQueries = Literal["judged", "common"]
+RunDocuments = Literal["all", "judged", "retrieved"]
+
+
+class Above(float):
+    """The threshold of labels that are relevant if they are above a number: the next larger float.
+
+    Examples
+    --------
+    >>> Above(0.5) > 0.5, Above(0.5).number
+    (True, 0.5)
+    """
+
+    number: float
+
+    def __new__(cls, number: float) -> Above:
+        """Make the threshold."""
+        self = super().__new__(cls, np.nextafter(number, np.inf))
+        self.number = number
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of one measure; those that it does not have are None, and of arrays also those of runs.
+
+    :func:`boostrank.reconcile` changes them from ours to those of a library, one after the other as they are listed
+    here. The value of empty queries is the first, so that the means after it are over the same queries.
+
+    Attributes
+    ----------
+    empty, gain, discount, max_grade, denominator
+        As in the functions of our metrics. For ERR, the gain ``"probability"`` means that a label is itself the
+        probability to be satisfied.
+    queries : {"judged", "common"}
+        Of a run: queries that have judgments, with the value 0 if the run misses them; or those that the run has too.
+    documents : {"all", "judged", "retrieved"}
+        Of a run: all documents that were judged or retrieved, where those without judgment are irrelevant; without
+        those that were retrieved and not judged; or only the retrieved ones, so that relevant documents that were not
+        retrieved are lost, as if the query did not have them.
+    labels : {"given", "truncated"}
+        Labels are used as they are, or are truncated to whole numbers.
+    threshold : float
+        Labels of at least this are relevant.
+    k : int, optional
+        Cutoff.
+    depth : {"cutoff", "documents"}
+        Precision divides by the cutoff, or by the number of documents if the query has fewer.
+    scores : {"given", "float64", "float32"}
+        Precision in which scores are compared. Scores that are equal in this precision are tied.
+    relevant_scores : {"any", "above 0"}
+        Scores that relevant documents can have. With ``"above 0"`` documents of other scores count as irrelevant.
+    ties : {"average", "stable", "best", "worst", "names", "names ascending", "last rank"}
+        The first four are as in :func:`boostrank.ndcg_score`. ``"names"`` ranks tied documents by their names in
+        reverse alphabetical order, and ``"names ascending"`` in alphabetical order. With ``"last rank"`` all tied
+        documents have the rank of the last of them.
+    decimals : int, optional
+        Number of decimals to which the value of each query is rounded.
+    weights : {"queries", "not of empty queries", "ignored"}
+        Whether queries are weighted. With ``"not of empty queries"`` the value 1 of an empty query is not multiplied by
+        its weight.
+    """
+
+    empty: Empty
+    queries: RunQueries | None = None
+    documents: RunDocuments | None = None
+    labels: Literal["given", "truncated", "whole"] = "given"
+    threshold: Any = None
+    gain: Any = None
+    max_grade: float | None = None
+    discount: Any = None
+    k: int | None = None
+    denominator: Denominator | None = None
+    depth: Literal["cutoff", "documents"] | None = None
+    scores: Scores = "given"
+    relevant_scores: Literal["any", "above 0"] = "any"
+    ties: TieRule = "average"
+    decimals: int | None = None
+    weights: Weights = "queries"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of measure that :func:`boostrank.reconcile` compares.
+
+    Attributes
+    ----------
+    title : str
+        Name in reports.
+    measure : type
+        The class of the measure.
+    own : tuple of str
+        The settings that this measure has, but not every measure.
+    shown : tuple of str
+        Those of them that reports name.
+    """
+
+    title: str
+    measure: type[QueryMeasure]
+    own: tuple[str, ...]
+    shown: tuple[str, ...]
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The settings by which values of libraries can differ, in the sequence of :class:`Settings`."""
+        common = ("empty", "labels", "k", "scores", "ties", "weights")
+        return tuple(field.name for field in fields(Settings) if field.name in (*common, *self.own))
+
+
+#: Kinds of measures by the names of :func:`boostrank.get_measure`.
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "ndcg": Kind("NDCG", NDCG, ("gain", "discount", "decimals"), ("gain", "discount")),
+        "map": Kind(
+            "MAP", AveragePrecision, ("threshold", "denominator", "relevant_scores"), ("threshold", "denominator")
+        ),
+        "mrr": Kind("MRR", ReciprocalRank, ("threshold", "relevant_scores"), ("threshold",)),
+        "err": Kind("ERR", ExpectedReciprocalRank, ("gain", "max_grade", "decimals"), ("max_grade",)),
+        "precision": Kind("P", Precision, ("threshold", "depth", "relevant_scores"), ("threshold",)),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention(Settings):
+    """The conventions of one metric of a library: its settings, and what else one has to know to call it.
+
+    Attributes
+    ----------
+    library : str
+    measure : str
+        The kind of measure, a key of :data:`KINDS`.
+    metric, uncut : str
+        Name of the metric in the library with and without a cutoff; if `uncut` is empty, the name without a cutoff is
+        that without the part in brackets. ``{k}`` is the cutoff, ``{longest}`` the number of documents of the longest
+        query, and ``{level}`` the text of `level`.
+    gain, discount, max_grade, denominator, depth, scores, relevant_scores, ties, empty, decimals, weights
+        As in :class:`Settings`.
+    queries, documents
+        As in :class:`Settings`, for a run. Libraries that take arrays get the documents of the run, with their
+        judgments.
+    labels : {"given", "truncated", "whole"}
+        Labels are used as they are, are truncated to whole numbers, or are an error unless they are whole.
+    threshold : float or {"level", "border"}, optional
+        Labels of at least this are relevant. With ``"level"`` and ``"border"`` it is an argument of the library: labels
+        of at least a whole number, and labels above a number, are relevant.
+    level : str
+        How the name of the metric says the threshold if it is not 1. ``{level}`` is the smallest whole label that is
+        relevant, and ``{border}`` is 0.5 less.
+    max_label, max_query : float
+        Larger labels, and queries of more documents, are errors in the library.
+    max_value : float
+        A larger mean is an error in the library.
+    k : int, optional
+        Cutoff that the metric has if none is given.
+    takes_k : bool
+        False if the metric of the library has no cutoff.
+    unstable_above : int, optional
+        In queries of more documents than this the ranking of tied documents follows no rule.
+    """
+
+    library: str
+    measure: str
+    metric: str
+    uncut: str = ""
+    queries: RunQueries = "common"
+    documents: RunDocuments = "retrieved"
+    threshold: Any = "level"
+    discount: str = "log2"
+    scores: Scores = "float64"
+    weights: Weights = "ignored"
+    level: str = ""
+    max_label: float = np.inf
+    max_query: float = np.inf
+    max_value: float = np.inf
+    takes_k: bool = True
+    unstable_above: int | None = None
+
+    def settings(self, ours: Settings) -> Settings:
+        """Settings of the metric, for the cutoff and the threshold of `ours`."""
+        theirs = {step: getattr(self, step) for step in KINDS[self.measure].steps if step != "k"}
+        if ours.documents is not None:
+            theirs |= {"queries": self.queries, "documents": self.documents}
+        theirs["labels"] = "truncated" if self.labels == "truncated" else "given"
+        if "threshold" in theirs and isinstance(self.threshold, str):
+            level = _level(ours)
+            theirs["threshold"] = Above(level - 0.5) if self.threshold == "border" else level
+        k = None if not self.takes_k else self.k if ours.k is None else ours.k
+        return replace(ours, k=k, **theirs)
+
+    def name(self, ours: Settings, longest: int) -> str:
+        """Name of the metric for the cutoff and the threshold of `ours`."""
+        level = _level(ours)
+        text = "" if level == 1 else self.level.format(level=level, border=level - 0.5)
+        if ours.k is None:
+            name = self.uncut or re.sub(r"\[.*\]", "", self.metric)
+        else:
+            name = self.metric.replace("[", "").replace("]", "")
+        return name.format(k=ours.k, longest=longest, level=text)
+
+    def refuses(self, labels: Floats, longest: int, threshold: float | None = None) -> str:
+        """The reason why the library does not take these data; an empty string if it does.
+
+        The longest query has `longest` documents. Labels of at least `threshold` are relevant for us.
+        """
+        whole = self.labels == "whole"
+        if labels.max() > self.max_label or (whole and (labels != np.floor(labels)).any()):
+            if self.gain == "probability":
+                return "takes labels as probabilities, and its values for labels above 1 have no meaning"
+            if whole and self.max_label == 1:
+                return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
+            kind = "whole numbers" if whole else "numbers"
+            limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
+            return f"takes only labels that are {kind}{limit}"
+        if longest > self.max_query:
+            return f"takes only queries of at most {self.max_query:g} documents"
+        return ""
+
+
+def _level(settings: Settings) -> int:
+    """The smallest whole label that is relevant."""
+    return 1 if settings.threshold is None else max(1, ceil(settings.threshold))
+
+
+# Of larger labels, the sum of 2^y - 1 over a query may be infinite.
+_MAX_FINITE_LABEL = 1000
+
+_SCIKIT_LEARN: dict[str, Any] = {"library": "scikit-learn", "weights": "queries"}
+# scikit-learn's average precision has no cutoff, and takes no labels but 0 and 1.
+_SCIKIT_LEARN_MAP: dict[str, Any] = _SCIKIT_LEARN | {
+    "ties": "last rank",
+    "takes_k": False,
+    "threshold": 1.0,
+    "denominator": "all",
+    "labels": "whole",
+    "max_label": 1,
+}
+# LightGBM's lambdarank takes only labels up to 30 by default. Its metrics are computed for at most 10,000 documents.
+_LIGHTGBM: dict[str, Any] = {
+    "library": "LightGBM",
+    "ties": "stable",
+    "empty": "one",
+    "labels": "whole",
+    "max_label": 30,
+    "max_query": 10_000,
+}
+_XGBOOST: dict[str, Any] = {
+    "library": "XGBoost",
+    "ties": "stable",
+    "scores": "float32",
+    "weights": "queries",
+    "labels": "whole",
+    "max_label": 31,
+    "k": 32,
+}
+_XGBOOST_BINARY: dict[str, Any] = _XGBOOST | {"max_label": 1, "threshold": 1.0}
+_CATBOOST: dict[str, Any] = {
+    "library": "CatBoost",
+    "ties": "worst",
+    "empty": "zero",
+    "threshold": "border",
+    "level": ";border={border}",
+}
+_PYTREC_EVAL: dict[str, Any] = {
+    "library": "pytrec_eval",
+    "ties": "names",
+    "empty": "zero",
+    "scores": "float32",
+    "labels": "whole",
+    "level": " (relevance_level={level})",
+    "documents": "all",
+}
+_RANX: dict[str, Any] = {
+    "library": "ranx",
+    "ties": "stable",
+    "empty": "zero",
+    "labels": "truncated",
+    "unstable_above": 15,
+    "level": "-l{level}",
+    "queries": "judged",
+    "documents": "all",
+}
+# ir_measures calls other programs: trec_eval, gdeval and the script of MS MARCO.
+_IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})", "queries": "judged"}
+_GDEVAL: dict[str, Any] = _IR_MEASURES | {"scores": "float64", "max_label": 4, "decimals": 5}
+_MS_MARCO: dict[str, Any] = _IR_MEASURES | {"ties": "names ascending", "scores": "float64", "labels": "given"}
+_TORCHMETRICS: dict[str, Any] = {"library": "torchmetrics", "ties": "average", "empty": "zero", "scores": "float32"}
+_TORCHMETRICS_BINARY: dict[str, Any] = _TORCHMETRICS | {
+    "relevant_scores": "above 0",
+    "threshold": 1.0,
+    "labels": "whole",
+    "max_label": 1,
+    "unstable_above": 1,
+}
+
+_TABLE: dict[str, list[dict[str, Any]]] = {
+    "ndcg": [
+        dict(_SCIKIT_LEARN, metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
+        dict(_LIGHTGBM, metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights="not of empty queries"),
+        dict(
+            _XGBOOST, metric="ndcg[@{k}]", gain="exp2", empty="one", weights="not of empty queries", max_value=1 + 1e-6
+        ),
+        dict(_XGBOOST, metric="ndcg[@{k}]-", gain="exp2", empty="zero"),
+        dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
+        dict(
+            _CATBOOST,
+            metric="NDCG:top={k};type=Exp",
+            uncut="NDCG:type=Exp",
+            gain="exp2",
+            empty="one",
+            weights="queries",
+            max_label=_MAX_FINITE_LABEL,
+        ),
+        dict(_PYTREC_EVAL, metric="ndcg[_cut_{k}]", gain="linear"),
+        dict(_RANX, metric="ndcg[@{k}]", gain="linear"),
+        dict(_RANX, metric="ndcg_burges[@{k}]", gain="exp2", max_label=_MAX_FINITE_LABEL),
+        dict(_IR_MEASURES, metric="nDCG[@{k}]", gain="linear"),
+        dict(_GDEVAL, metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
+        dict(_TORCHMETRICS, metric="RetrievalNormalizedDCG[(top_k={k})]", gain="linear"),
+    ],
+    "map": [
+        dict(_SCIKIT_LEARN_MAP, metric="label_ranking_average_precision_score", empty="one"),
+        dict(_SCIKIT_LEARN_MAP, metric="average_precision_score", empty="zero"),
+        dict(
+            _LIGHTGBM,
+            metric="map@{k}",
+            uncut="map@{longest}",
+            threshold=Above(0.5),
+            denominator="possible",
+            weights="queries",
+        ),
+        dict(_XGBOOST_BINARY, metric="map[@{k}]", denominator="possible", empty="one"),
+        dict(_XGBOOST_BINARY, metric="map[@{k}]-", denominator="possible", empty="zero"),
+        dict(_CATBOOST, metric="MAP:top={k}{level}", uncut="MAP:top=-1{level}", denominator="possible"),
+        dict(_PYTREC_EVAL, metric="map[_cut_{k}]{level}", denominator="all"),
+        dict(_RANX, metric="map[@{k}]{level}", denominator="all"),
+        dict(_IR_MEASURES, metric="AP{level}[@{k}]", denominator="all"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalMAP", denominator="all", takes_k=False),
+    ],
+    "mrr": [
+        dict(_CATBOOST, metric="MRR:top={k}{level}", uncut="MRR:top=-1{level}", weights="queries"),
+        dict(_PYTREC_EVAL, metric="recip_rank{level}", takes_k=False),
+        dict(_RANX, metric="mrr[@{k}]{level}"),
+        dict(_IR_MEASURES, metric="RR{level}", takes_k=False),
+        dict(_MS_MARCO, metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalMRR[(top_k={k})]"),
+    ],
+    "err": [
+        dict(_CATBOOST, metric="ERR[:top={k}]", gain="probability", max_label=1, weights="queries"),
+        dict(_GDEVAL, metric="ERR@{k}", uncut="ERR@{longest}", gain="exp2", max_grade=4),
+    ],
+    "precision": [
+        dict(_XGBOOST_BINARY, metric="pre[@{k}]", depth="documents", empty="zero"),
+        dict(_CATBOOST, metric="PrecisionAt:top={k}{level}", uncut="PrecisionAt:top=-1{level}", depth="documents"),
+        dict(_PYTREC_EVAL, metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"),
+        dict(_RANX, metric="precision[@{k}]{level}", depth="cutoff"),
+        dict(_IR_MEASURES, metric="P{level}@{k}", uncut="SetP{level}", depth="cutoff"),
+        dict(_TORCHMETRICS_BINARY, metric="RetrievalPrecision[(top_k={k})]", depth="cutoff"),
+    ],
+}
+
+#: Conventions by the kind of measure: "ndcg", "map", "mrr", "err" and "precision".
+CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
+    {kind: tuple(Convention(measure=kind, **row) for row in rows) for kind, rows in _TABLE.items()}
+)
+
+
+_TEXTS: dict[str, dict[Any, str]] = {
+    "empty": {"zero": "empty 0", "one": "empty 1", "skip": "empty skipped"},
+    "queries": {"judged": "missing queries 0", "common": "missing queries skipped"},
+    "documents": {"all": "unjudged count as 0", "judged": "unjudged removed", "retrieved": "retrieved documents only"},
+    "gain": {"probability": "labels as probabilities"},
+    "k": {None: "all ranks"},
+    "denominator": {"all": "divided by R", "possible": "divided by min(R, k)"},
+    "depth": {"cutoff": "divided by k", "documents": "divided by min(k, n)"},
+    "relevant_scores": {"any": "all scores", "above 0": "scores above 0 only"},
+    "ties": {
+        "average": "ties averaged",
+        "stable": "ties by row",
+        "names": "ties by name",
+        "names ascending": "ties by name a-z",
+        "last rank": "ties at last rank",
+    },
+    "weights": {"queries": "weights of queries"},
+}
+_TEMPLATES = {
+    "empty": "empty {}",
+    "labels": "labels {}",
+    "gain": "{} gain",
+    "k": "cutoff {}",
+    "scores": "{} scores",
+    "ties": "ties {}",
+    "decimals": "{} decimals",
+    "weights": "weights {}",
+}
+
+
+def setting_text(step: str, value: Any) -> str:
+    """Text for a setting, such as "linear gain"."""
+    if step == "discount":
+        return f"{discount_name(value)} discount"
+    if step == "max_grade":
+        return f"largest grade {value:g}"
+    if step == "threshold":
+        return f"relevant above {value.number:g}" if isinstance(value, Above) else f"relevant from {value:g}"
+    text = _TEXTS.get(step, {}).get(value) if isinstance(value, (str, int, type(None))) else None
+    return _TEMPLATES[step].format(getattr(value, "__name__", value)) if text is None else text

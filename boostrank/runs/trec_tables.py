@@ -1,0 +1,234 @@
+"""Judgments and runs in the forms that other libraries use, as DataFrames with checked columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from boostrank.inputs.arrays import Bools, Ints
+from boostrank.queries.compiled import is_available
+from boostrank.queries.compiled.lines import TextNumbers, text_numbers
+
+QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = "query_id", "doc_id", "relevance", "score", "iteration"
+
+#: Names that columns have in other libraries, the first one that is there counts.
+_OTHER_NAMES = {QUERY: ("q_id", "qid"), DOCUMENT: ("docno",), RELEVANCE: ("label", SCORE)}
+_ITERATORS = {RELEVANCE: "qrels_iter", SCORE: "scoreddocs_iter"}
+
+
+def as_run(run: Any) -> pd.DataFrame:
+    """Make a DataFrame of a ranking of the documents of each query.
+
+    Parameters
+    ----------
+    run : DataFrame, dict, or iterable of named tuples
+        - a DataFrame of pandas or polars with the columns "query_id" (or "q_id", "qid"), "doc_id" (or "docno") and
+          "score", as in ir_measures and PyTerrier;
+        - a dict of dicts, score by document by query, as for pytrec_eval and ranx;
+        - a ``ranx.Run``;
+        - named tuples with these fields, such as ``ir_measures.ScoredDoc``;
+        - a data set of ir_datasets that has scored documents.
+
+    Returns
+    -------
+    DataFrame
+        With the columns "query_id", "doc_id" (texts) and "score" (float64). Ids that are integers become their decimal
+        text, as in TREC files.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, an id is missing, or a score is not a finite number. Whether a document occurs twice in
+        a query is checked by :func:`check_unique`.
+    TypeError
+        If `run` has none of these forms.
+    """
+    table = _table(run, "run", SCORE)
+    scores = _numbers(table, SCORE, "run")
+    return pd.DataFrame({QUERY: _texts(table, QUERY, "run"), DOCUMENT: _texts(table, DOCUMENT, "run"), SCORE: scores})
+
+
+def as_qrels(qrels: Any) -> pd.DataFrame:
+    """Make a DataFrame of relevance judgments.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, or iterable of named tuples
+        In the forms of :func:`as_run`, with "relevance" (or "label", "score") in place of "score". A column "iteration"
+        with subtopics is optional.
+
+    Returns
+    -------
+    DataFrame
+        With the columns "query_id", "doc_id", "iteration" (texts; "0" if there are none) and "relevance"
+        (float64).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`as_run`.
+    """
+    table = _table(qrels, "qrels", RELEVANCE)
+    relevance = _numbers(table, RELEVANCE, "qrels")
+    one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
+    iterations = _texts(table, ITERATION, "qrels") if ITERATION in table else one
+    ids = {column: _texts(table, column, "qrels") for column in (QUERY, DOCUMENT)}
+    return pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
+
+
+def _table(given: Any, name: str, number: str) -> pd.DataFrame:
+    """A DataFrame of pandas with the columns QUERY, DOCUMENT and `number`, which are not checked yet."""
+    if hasattr(given, _ITERATORS[number]):
+        given = getattr(given, _ITERATORS[number])()  # ir_datasets
+    if hasattr(given, "to_dict") and hasattr(given, "keys") and not hasattr(given, "columns"):
+        given = given.to_dict()  # ranx
+    if isinstance(given, Mapping):
+        table = _from_dicts(given, name, number)
+    elif hasattr(given, "to_pandas"):
+        table = given.to_pandas()  # polars
+    elif isinstance(given, pd.DataFrame):
+        table = given
+    else:
+        table = _from_tuples(given, name)
+    for column in (QUERY, DOCUMENT, number):
+        other = next((each for each in _OTHER_NAMES.get(column, ()) if each in table), None)
+        table = table if column in table or other is None else table.rename(columns={other: column})
+    if len(table) == 0:
+        raise ValueError(f"{name} is empty: it has no documents")
+    missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
+    if missing:
+        raise ValueError(f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is missing")
+    return table
+
+
+def _from_tuples(given: Any, name: str) -> pd.DataFrame:
+    is_path = isinstance(given, (str, os.PathLike))
+    rows = [given] if is_path or not isinstance(given, Iterable) else list(given)
+    if rows and not hasattr(rows[0], "_fields"):
+        advice = f". Read a file with boostrank.read_{name}" if is_path else ""
+        raise TypeError(
+            f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(given).__name__}{advice}"
+        )
+    return pd.DataFrame(rows)
+
+
+def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:
+    for query, documents in given.items():
+        if not isinstance(documents, Mapping):
+            raise TypeError(
+                f"{name} must be a dict of dicts, {number} by document by query; the value of the query {query!r} is a "
+                f"{type(documents).__name__}"
+            )
+    sizes = [len(documents) for documents in given.values()]
+    queries = np.repeat(np.array(list(given), dtype=object), sizes)
+    columns = {
+        QUERY: queries,
+        DOCUMENT: np.array([document for documents in given.values() for document in documents], dtype=object),
+        number: [value for documents in given.values() for value in documents.values()],
+    }
+    return pd.DataFrame(columns)
+
+
+def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
+    """A column of ids as an array of texts."""
+    ids = table[column]
+    if not ids.isna().any():
+        if isinstance(ids.dtype, pd.CategoricalDtype):
+            ids = ids.astype(ids.cat.categories.dtype)
+        if isinstance(ids.dtype, pd.StringDtype):
+            return ids.array
+    values = ids.to_numpy(dtype=object)
+    if pd.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
+        for row, value in enumerate(values):
+            if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
+                raise ValueError(f"{name} must have ids, each str or int; {column} of row {row} is {value!r}")
+    return pd.Series([str(value) for value in values.tolist()], dtype=str).array
+
+
+def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
+    """A column of finite numbers as float64."""
+    try:
+        numbers = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{column} of {name} must be numbers: {error}") from None
+    if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        query, document = (str(table[column_of_id].iloc[row]) for column_of_id in (QUERY, DOCUMENT))
+        raise ValueError(
+            f"{column} of {name} must be finite; it is {numbers[row]} for the document {document!r} of the query "
+            f"{query!r}"
+        )
+    return numbers
+
+
+class NumberedQueries(NamedTuple):
+    """The queries of tables, numbered by first appearance.
+
+    Attributes
+    ----------
+    ids : ndarray of object, shape (n_queries,)
+    numbers : ndarray of int64, shape (n_rows,)
+        The query of each row, those of one table after those of the other.
+    are_in : ndarray of bool, shape (n_tables, n_queries)
+        Which queries each table has.
+    """
+
+    ids: NDArray[Any]
+    numbers: Ints
+    are_in: Bools
+
+
+def number_queries(*tables: pd.DataFrame) -> NumberedQueries:
+    """Number the queries of tables that :func:`as_qrels` or :func:`as_run` has made."""
+    texts = pd.concat([table[QUERY] for table in tables], ignore_index=True).array
+    found = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
+    are_in = np.zeros((len(tables), len(found.firsts)), dtype=bool)
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    for each, own in zip(are_in, np.split(found.numbers, ends), strict=True):
+        each[own] = True
+    return NumberedQueries(np.asarray(texts.take(found.firsts), dtype=object), found.numbers, are_in)
+
+
+def number_documents(queries: NumberedQueries, *tables: pd.DataFrame) -> tuple[Any, TextNumbers]:
+    """The ids of the documents of all rows, an array of pandas, and their numbers, which are others in each query."""
+    texts = pd.concat([table[DOCUMENT] for table in tables], ignore_index=True).array
+    return texts, _number_texts(texts, queries.numbers, len(queries.ids))
+
+
+def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
+    """Number the texts of each query; see :func:`boostrank.queries.compiled.lines.text_numbers`."""
+    # The compiled library reads texts only as PyArrow stores them.
+    if getattr(texts.dtype, "storage", None) == "pyarrow" and is_available():
+        import pyarrow as pa
+
+        given = pa.array(texts)
+        array = (given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given).cast(pa.large_string())
+        _, places, content = array.buffers()
+        own = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
+        return text_numbers(np.frombuffer(content or b" ", np.uint8), own, query, n_queries)
+    rows, numbers = np.argsort(query, kind="stable"), np.empty(len(query), dtype=np.int64)
+    numbers[rows], different = pd.factorize((query * len(query) + pd.factorize(texts)[0])[rows])
+    firsts = np.empty(len(different), dtype=np.int64)
+    firsts[numbers[rows][::-1]] = rows[::-1]
+    return TextNumbers(rows, numbers, firsts, np.bincount(query[firsts], minlength=n_queries))
+
+
+def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None) -> None:
+    """Raise ValueError if a query of judgments or of a run has a document twice, judgments for the same iteration.
+
+    `documents` are the numbers of the documents, if they are known; see :func:`number_documents`.
+    """
+    if documents is None:
+        documents = number_documents(number_queries(table), table)[1].numbers
+    if np.bincount(documents).max() == 1:
+        return
+    keys = {DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})}
+    repeated = pd.DataFrame(keys).duplicated().to_numpy()
+    if repeated.any():
+        row = table[repeated].iloc[0]
+        raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")

@@ -1,0 +1,185 @@
+"""Shared by the tests of rankers on Dask: clusters of two worker processes, small data, and rankers with few rounds."""
+
+import logging
+import os
+from contextlib import closing, contextmanager
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster, wait
+from distributed.utils import get_mp_context
+from loss_defaults import PLAIN
+
+import boostrank as br
+import boostrank.clusters.dask as bd
+from boostrank.queries.queries import Queries
+
+# Worker processes are forked from a process that has imported these libraries, so that they start in less than a
+# second. The list must be set after the first call of `get_mp_context`, which sets a list of its own.
+dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+get_mp_context().set_forkserver_preload(
+    ["distributed", "dask.dataframe", "lightgbm", "xgboost", "boostrank.clusters.dask"]
+)
+
+# Where Dask moves or copies partitions on its own, both may get to one worker, which then trains alone.
+dask.config.set(
+    {"distributed.scheduler.work-stealing": False, "distributed.scheduler.active-memory-manager.start": False}
+)
+
+N_QUERIES = 150
+
+# LightGBM's workers estimate the number of rows of a leaf from its Hessian, and leave rare values out of their bins. In
+# one process, LightGBM does not try a feature below a leaf in which no split by it has a gain, which with a penalty may
+# be so although a split further down has one. With these settings none of this matters, and the trees are those of one
+# process.
+EXACT = {"min_child_samples": 1, "min_child_weight": 10.0, "min_data_in_bin": 1, "reg_lambda": 0.0}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests on a cluster are slow: most of their time is communication."""
+    for item in items:
+        if "client" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
+@contextmanager
+def _started_client():
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as cluster,
+        closing(Client(cluster, set_as_default=False)) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def client():
+    """The client of the cluster that tests share; Dask finds it, so that rankers need not be given it."""
+    with _started_client() as client, client.as_current():
+        # See tests/conftest.py.
+        assert set(client.run(os.environ.get, "OMP_NUM_THREADS").values()) == {os.environ["OMP_NUM_THREADS"]}
+        yield client
+
+
+@pytest.fixture(scope="module")
+def own_client():
+    """The client of a cluster whose workers tests may kill; rankers must be given it."""
+    with _started_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def data():
+    X, y, qid = br.make_ranking(n_queries=N_QUERIES, random_state=3)
+    # Few values for each feature: then bins do not depend on which worker finds them.
+    return np.clip(np.round(2 * X) / 2, -2, 2), y, qid
+
+
+@pytest.fixture(params=[bd.LightGBMRanker, bd.XGBoostRanker], ids=["lightgbm", "xgboost"], scope="session")
+def ranker_class(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def small():
+    """A function that makes rankers of a class, on Dask or local, with few rounds of plain trees and one thread."""
+
+    def make(ranker_class, objective="softmax", **parameters):
+        exact = EXACT if issubclass(ranker_class, (br.LightGBMRanker, bd.LightGBMRanker)) else {}
+        settings = {"n_estimators": 4, "random_state": 0, "n_jobs": 1, **PLAIN, **exact}
+        return ranker_class(objective, **settings | parameters)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def small_local(small):
+    """The same for the local class of a class on Dask."""
+    return lambda ranker_class, *arguments, **parameters: small(
+        getattr(br, ranker_class.__name__), *arguments, **parameters
+    )
+
+
+@pytest.fixture(scope="session")
+def place(client):
+    """A function that makes persisted arrays on the shared cluster; see :func:`_place`. Tests share equal arrays."""
+    placed = {}
+
+    def place(columns, sizes):
+        key = (*map(id, columns), *map(int, sizes))
+        if key not in placed:
+            # With the columns, so that no others get their ids.
+            placed[key] = columns, _place(client, columns, sizes)
+        return list(placed[key][1])
+
+    return place
+
+
+@pytest.fixture(scope="session")
+def place_on():
+    """The same for the client that is its first argument."""
+    return _place
+
+
+def _place(client, columns, sizes):
+    """Persisted arrays with partitions of these sizes, the first on the first worker and the last on the last."""
+    workers = sorted(client.nthreads())
+    # With new names: those of an earlier test that are still in memory may lie on another worker.
+    blocks = [
+        [da.from_array(part, chunks=-1, name=False) for part in np.split(column, np.cumsum(sizes)[:-1])]
+        for column in columns
+    ]
+    for i in range(len(sizes)):
+        worker = workers[i * len(workers) // len(sizes)]
+        persisted = client.persist([column[i] for column in blocks], workers=[worker], allow_other_workers=True)
+        for column, block in zip(blocks, persisted, strict=True):
+            column[i] = block
+    arrays = client.persist([da.concatenate(column) for column in blocks])
+    with client.as_current():
+        wait(arrays)
+    return arrays
+
+
+@pytest.fixture(scope="session")
+def even_sizes():
+    """A function that gives the sizes of partitions with nearly equal numbers of rows."""
+    return lambda n_rows, n_parts: np.diff(np.linspace(0, n_rows, n_parts + 1).astype(int))
+
+
+@pytest.fixture(scope="session")
+def aligned_sizes():
+    """A function that gives the sizes of partitions that begin and end with queries."""
+
+    def sizes(qid, n_parts):
+        indptr = Queries.from_qid(qid).indptr
+        return np.diff(indptr[np.linspace(0, len(indptr) - 1, n_parts + 1).round().astype(int)])
+
+    return sizes
+
+
+@pytest.fixture(scope="session")
+def rows(place, data, even_sizes):
+    """The data on the shared cluster, in three partitions that cut queries."""
+    return place(data, even_sizes(len(data[1]), 3))
+
+
+@pytest.fixture(scope="session")
+def interleaved(data):
+    """The data with all queries cut apart, but queries and the rows within a query in the same sequence as before."""
+    X, y, qid = data
+    rows = np.lexsort((qid, Queries.from_qid(qid).positions))
+    return X[rows], y[rows], qid[rows]
+
+
+@pytest.fixture(params=["whole queries", "queries cut at the ends", "all queries cut"], scope="session")
+def partitioned(request, place, data, interleaved, even_sizes, aligned_sizes):
+    """The data on the shared cluster, partitioned in one of three ways."""
+    if request.param == "whole queries":
+        return place(data, aligned_sizes(data[2], 4))
+    if request.param == "queries cut at the ends":
+        return place(data, even_sizes(len(data[1]), 5))
+    return place(interleaved, even_sizes(len(data[1]), 3))

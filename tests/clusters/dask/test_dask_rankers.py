@@ -1,0 +1,324 @@
+"""Rankers on Dask as estimators: parameters, attributes, predictions, scores, and errors that name the argument."""
+
+import copy
+import importlib
+import inspect
+import pickle
+import sys
+
+import dask.array as da
+import dask.dataframe as dd
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from distributed import Client
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+
+import boostrank as br
+import boostrank.clusters.dask as bd
+
+
+@pytest.fixture(scope="module")
+def fitted(ranker_class, rows, small):
+    """A ranker that no test may fit again or change."""
+    return small(ranker_class, k=5, gain="linear").fit(*rows)
+
+
+# Parameters
+
+
+def test_parameters_are_those_of_the_local_ranker(ranker_class):
+    local_class = getattr(br, ranker_class.__name__)
+    parameters = dict(inspect.signature(ranker_class).parameters)
+    assert parameters.pop("client").default is None
+    assert parameters == dict(inspect.signature(local_class).parameters)
+    ranker, local = (one("softmax", k=5, a_native_one=3) for one in (ranker_class, local_class))
+    assert ranker.get_params() == local.get_params()
+    assert repr(ranker) == repr(local) == f"{ranker_class.__name__}(a_native_one=3, k=5, objective='softmax')"
+    assert get_tags(ranker) == get_tags(local)
+    assert {"k", "local", "client", "get_feature_importances", "fit"} <= set(dir(ranker))
+
+
+def test_parameters_can_be_set_as_attributes(ranker_class):
+    ranker = ranker_class(k=5)
+    ranker.k = 7
+    assert ranker.k == ranker.get_params()["k"] == ranker.to_local().k == 7
+    assert ranker.set_params(k=3, a_native_one=2).get_params()["a_native_one"] == 2
+    assert ranker.k == 3
+    for name in ("typo", "_typo"):
+        with pytest.raises(AttributeError, match=f"'{ranker_class.__name__}' object has no attribute '{name}'"):
+            getattr(ranker, name)
+
+
+def test_the_client_belongs_to_this_ranker_alone(ranker_class):
+    client = object()
+    ranker = ranker_class("softmax", k=5, client=client)
+    assert ranker.client is client
+    assert "client" not in ranker.get_params()
+    for same in (clone(ranker), copy.copy(ranker), pickle.loads(pickle.dumps(ranker))):
+        assert type(same) is ranker_class
+        assert same.get_params() == ranker.get_params()
+        assert same.client is None
+        # Nothing is shared with the ranker that it was made from.
+        same.k = 10
+    assert ranker.k == 5
+    assert ranker_class().set_params(client=client, k=2).client is client
+
+
+def test_metadata_routing_is_that_of_the_local_ranker(ranker_class):
+    with config_context(enable_metadata_routing=True):
+        ranker, local = (
+            one().set_fit_request(sample_weight=True) for one in (ranker_class, getattr(br, ranker_class.__name__))
+        )
+        for one in (ranker, clone(ranker)):
+            own, of_local = one.get_metadata_routing(), local.get_metadata_routing()
+            assert own.fit.requests.items() <= of_local.fit.requests.items()
+            assert own.fit.requests["sample_weight"] is own.fit.requests["qid"] is True
+            assert own.score.requests == of_local.score.requests
+
+
+# Attributes
+
+
+def test_attributes_are_those_of_the_local_ranker(fitted, ranker_class, data, small_local):
+    local = small_local(ranker_class, k=5, gain="linear").fit(*data)
+    assert vars(fitted.local).keys() == vars(local).keys()
+    assert fitted.n_features_in_ == local.n_features_in_ == 10
+    np.testing.assert_allclose(fitted.feature_importances_, local.feature_importances_, rtol=1e-5)
+    np.testing.assert_array_equal(fitted.get_feature_importances(), np.sort(fitted.feature_importances_)[::-1])
+    assert (fitted.best_iteration_, fitted.evals_result_) == (local.best_iteration_, {})
+
+
+def test_a_copy_of_the_model_predicts_the_same(fitted, ranker_class, data, tmp_path):
+    expected = fitted.to_local().predict(data[0])
+    assert type(fitted.to_local()) is getattr(br, ranker_class.__name__)
+    path = tmp_path / "model.json"
+    fitted.save_model(path)
+    local, on_dask = fitted.to_local().__class__().load_model(path), ranker_class().load_model(path)
+    for same in (local, on_dask, pickle.loads(pickle.dumps(fitted)), copy.copy(fitted)):
+        np.testing.assert_array_equal(same.predict(data[0]), expected)
+
+
+def test_another_fit_does_not_change_copies(rows, data, small):
+    ranker = small(bd.XGBoostRanker, n_estimators=1).fit(*rows)
+    copies = [ranker.to_local(), copy.copy(ranker)]
+    expected = ranker.predict(data[0])
+    ranker.set_params(n_estimators=2).fit(*rows)
+    assert not np.array_equal(ranker.predict(data[0]), expected)
+    for earlier in copies:
+        np.testing.assert_array_equal(earlier.predict(data[0]), expected)
+
+
+def test_a_clone_and_a_failed_fit_have_no_model(fitted, rows, ranker_class):
+    with pytest.raises(NotFittedError):
+        clone(fitted).predict(rows[0])
+    ranker = clone(fitted)
+    with pytest.raises(ValueError, match="negative"):
+        ranker.fit(rows[0], -rows[1], rows[2])
+    assert not hasattr(ranker, "booster_")
+
+
+# Predictions and scores
+
+
+def test_predictions_are_lazy(fitted, rows, data):
+    def explode(block):
+        raise ZeroDivisionError
+
+    scores = fitted.predict(rows[0].map_blocks(explode, meta=np.empty((0, 10))))
+    assert isinstance(scores, da.Array)
+    assert scores.shape == (len(data[1]),)
+    assert scores.dtype == np.float64
+    with pytest.raises(ZeroDivisionError):
+        scores.compute()
+
+
+def test_predictions_are_those_of_the_local_ranker(fitted, rows, data):
+    expected = fitted.to_local().predict(data[0])
+    np.testing.assert_array_equal(fitted.predict(rows[0]).compute(), expected)
+    np.testing.assert_array_equal(fitted.predict(data[0]), expected)
+    assert fitted.score(*data) == fitted.to_local().score(*data)
+    with pytest.raises(ValueError, match=r"Ranker\.score got no qid"):
+        fitted.score(*rows[:2])
+    with pytest.raises(ValueError, match="X has 5 features"):
+        fitted.predict(rows[0][:, :5])
+    with pytest.raises(ValueError, match="two dimensions"):
+        fitted.predict(rows[0][:, 0])
+
+
+# Errors
+
+
+def test_bad_data_are_errors_that_name_them(client, rows, data, small):
+    workers = set(client.nthreads())
+    X, y, qid = rows
+    ranker = small(bd.XGBoostRanker)
+    cases = [
+        ((X, y, da.where(qid == 149, np.nan, qid)), ValueError, "partition 2: qid holds .* such as nan"),
+        ((X, -y, qid), ValueError, "partition [012]: relevance.*negative"),
+        ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 3"),
+        ((X, y, None), ValueError, r"Ranker\.fit got no qid"),
+        ((X, data[1].tolist(), qid), TypeError, "y must be a dask"),
+        (data, TypeError, "X must be a dask Array.*use the ranker of boostrank itself"),
+        ((X[:, 0], y, qid), ValueError, "X must be .* of two dimensions"),
+        ((X[:0], y[:0], qid[:0]), ValueError, "X has no rows"),
+    ]
+    for arguments, error, message in cases:
+        with pytest.raises(error, match=message):
+            ranker.fit(*arguments)
+    assert set(client.nthreads()) == workers
+
+
+def test_bad_weights_are_errors_that_name_them(rows, small):
+    X, y, qid = rows
+    ranker = small(bd.LightGBMRanker, "cosine")
+    cases = [
+        (np.ones(150), r"sample_weight has 150 values for the \d+ rows of X"),
+        (da.ones(150, chunks=50), r"sample_weight has 50 values for the \d+ rows of X"),
+        (da.ones(150), "sample_weight has 1 partitions, but X has 3"),
+        (y * 0, "sample_weight is zero for all queries to train on"),
+        (y + 1, "sample_weight differs within query"),
+    ]
+    for weights, message in cases:
+        with pytest.raises(ValueError, match=message):
+            ranker.fit(X, y, qid, sample_weight=weights)
+
+
+def test_bad_validation_sets_are_errors_that_name_them(rows, data, small):
+    X, y, qid = rows
+    ranker = small(bd.LightGBMRanker)
+    cases = [
+        ((X + 0, y), ValueError, r"eval_set\[1\]: .*got no qid"),
+        ((X[:, :5], y, qid), ValueError, r"eval_set\[1\]: X has 5 features"),
+        ((X, -y, qid), ValueError, r"eval_set\[1\]: partition [012]: relevance.*negative"),
+        (data, TypeError, "X must be a dask"),
+    ]
+    for triple, error, message in cases:
+        with pytest.raises(error, match=message):
+            ranker.fit(X, y, qid, eval_set=[rows, triple])
+    with pytest.raises(ValueError, match=r"eval_metric 'err@3' needs max_grade .*get_measure\('err@3', max_grade"):
+        ranker.fit(X, y, qid, eval_set=[rows], eval_metric="err@3")
+    with pytest.raises(ValueError, match="needs validation queries"):
+        small(bd.LightGBMRanker, early_stopping_rounds=3).fit(X, y, qid)
+
+
+def test_frames_must_have_known_categories_and_the_same_names(client, data, small):
+    frame = pd.DataFrame(data[0]).rename(columns=str).assign(y=data[1], qid=data[2])
+    on_dask = dd.from_pandas(frame, npartitions=2)
+    X, y = on_dask.drop(columns="y"), on_dask["y"]
+    ranker = small(bd.LightGBMRanker, n_estimators=1).fit(X, y)
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(X.rename(columns={"1": "one"}))
+    unknown = X["0"].astype(int).astype("category").cat.as_unknown()
+    with pytest.raises(ValueError, match=r"categories of \['0'\].*X\.categorize\(\)"):
+        ranker.fit(X.assign(**{"0": unknown}), y)
+
+
+def test_without_a_client_there_is_an_error_that_says_how_to_make_one(ranker_class, monkeypatch):
+    def no_client(*arguments, **settings):
+        raise ValueError
+
+    monkeypatch.setattr(Client, "current", no_client)
+    rows = [da.from_array(part) for part in br.make_ranking(n_queries=5, random_state=0)]
+    with pytest.raises(ValueError, match=r"there is no Dask client.*client = distributed\.Client\(\)"):
+        ranker_class().fit(*rows)
+
+
+def test_without_dask_there_is_an_error_that_says_what_to_install(monkeypatch):
+    # Import only boostrank.clusters.dask anew: the modules below it have been imported, and stay.
+    monkeypatch.delitem(sys.modules, "boostrank.clusters.dask")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'dask\[array,dataframe,distributed\]'"):
+        importlib.import_module("boostrank.clusters.dask")
+
+
+def test_score_of_collections_takes_no_weights(ranker_class):
+    X = da.zeros((2, 1))
+    with pytest.raises(ValueError, match="score on Dask collections does not take sample_weight"):
+        ranker_class().score(X, X[:, 0], X[:, 0], sample_weight=[1.0])
+
+
+# Arguments of the rankers of lightgbm.dask and xgboost.dask
+
+
+@pytest.fixture(scope="module")
+def whole(place, data, aligned_sizes):
+    """Data whose partitions have whole queries, and the sizes of the queries of each partition."""
+    rows = place(data, aligned_sizes(data[2], 3))
+    sizes = [np.unique(part, return_counts=True)[1] for part in np.split(data[2], np.cumsum(rows[2].chunks[0])[:-1])]
+    return rows, da.concatenate([da.from_array(part.astype(float)) for part in sizes])
+
+
+def test_sizes_of_queries_are_query_ids(whole, data, small):
+    (X, y, qid), sizes = whole
+    expected = small(bd.XGBoostRanker).fit(X, y, qid, eval_set=[(X + 0, y, qid)])
+    for group in (sizes, sizes.compute(), dd.from_dask_array(sizes)):
+        ranker = small(bd.XGBoostRanker).fit(X, y, group=group, eval_set=[(X + 0, y)], eval_group=[group])
+        np.testing.assert_array_equal(ranker.predict(data[0]), expected.predict(data[0]))
+        assert ranker.evals_result_ == expected.evals_result_
+    named = small(bd.LightGBMRanker).fit(
+        X, y, group=sizes, eval_set=[(X, y)], eval_qid=[qid], eval_names=["own"], eval_at=[3]
+    )
+    assert list(named.best_score_["own"]) == ["ndcg@3"]
+    with pytest.raises(ValueError, match="fit got both qid and group; give only one of them"):
+        small(bd.XGBoostRanker).fit(X, y, qid, group=sizes)
+    with pytest.raises(ValueError, match=r"partition \d: qid has \d+ values for the \d+ rows of X"):
+        small(bd.XGBoostRanker).fit(X, y, group=sizes + 1)
+
+
+def test_the_training_data_as_validation_set_is_called_training(ranker_class, rows, small):
+    ranker = small(ranker_class, early_stopping_rounds=2, n_estimators=3).fit(
+        *rows, eval_set=[(rows[0] + 0, *rows[1:]), rows[:2]], eval_metric="ndcg@3"
+    )
+    assert list(ranker.evals_result_) == ["valid_0", "training"]
+
+
+def test_initial_scores_are_those_of_the_local_ranker(ranker_class, rows, data, small, small_local):
+    X, y, qid = rows
+    start = np.random.default_rng(0).normal(size=len(data[1]))
+    lazy = da.from_array(start, chunks=X.chunks[0])
+    arguments = {"eval_set": [(X + 0, y, qid)], "eval_init_score": [lazy]}
+    ranker = small(ranker_class).fit(X, y, qid, init_score=lazy, **arguments)
+    local_set = [(data[0].copy(), *data[1:])]
+    local = small_local(ranker_class).fit(*data, init_score=start, eval_set=local_set, eval_init_score=[start])
+    np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
+    result = ranker.evals_result_["valid_0"]["ndcg"]
+    np.testing.assert_allclose(result, local.evals_result_["valid_0"]["ndcg"], atol=1e-6)
+    assert not np.allclose(ranker.predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0]), atol=1e-3)
+    other_name = small(ranker_class).fit(X, y, qid, base_margin=lazy)
+    np.testing.assert_array_equal(other_name.predict(data[0]), ranker.predict(data[0]))
+    with pytest.raises(ValueError, match="init_score must be one finite number for each row"):
+        small(ranker_class).fit(X, y, qid, init_score=lazy * np.nan)
+
+
+def test_callbacks_are_called_by_the_workers(ranker_class, rows, data, small, small_local):
+    rates = [0.5, 0.4, 0.2, 0.1]
+    if ranker_class is bd.LightGBMRanker:
+        callback = lightgbm.reset_parameter(learning_rate=rates)
+    else:
+        callback = xgboost.callback.LearningRateScheduler(rates)
+    ranker = small(ranker_class).fit(*rows, callbacks=[callback])
+    local = small_local(ranker_class).fit(*data, callbacks=[callback])
+    np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
+    with pytest.raises(TypeError, match=r"fit has no argument 'eval_sample_weight': its help lists"):
+        small(ranker_class).fit(*rows, eval_sample_weight=[1])
+
+
+def test_targets_of_clicks_train_the_model_of_the_clicks(rows, data, small, small_local):
+    X, y, qid = data
+    sessions = np.repeat([0, 10, 40], 50)
+    log = br.simulate_clicks(y, X[:, 0], qid, depth=None, n_sessions=sessions, random_state=0).log
+    labels = br.ClickLabels(log, ("power", 1.0))
+    ranker = small(bd.XGBoostRanker, k=5, gain="linear", normalize="none")
+    with pytest.raises(TypeError, match=r"y must be relevance on Dask; got ClickLabels.*labels\.targets"):
+        ranker.fit(rows[0], labels)
+    ranker.fit(rows[0], labels.targets(br.DCG(5)), labels.qid, sample_weight=labels.document_weights)
+    expected = small_local(bd.XGBoostRanker, k=5).fit(X, labels).predict(X)
+    np.testing.assert_allclose(ranker.to_local().predict(X), expected, rtol=1e-5, atol=1e-5)
+    with pytest.raises(TypeError, match=r"get_measure\('click-dcg@10'\)\(labels, ranker\.predict"):
+        ranker.score(rows[0], labels, rows[2])

@@ -1,0 +1,270 @@
+"""Training on two workers gives the model of one process, however the data are partitioned."""
+
+import json
+import os
+
+import dask.array as da
+import dask.dataframe as dd
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost.dask as dxgb
+from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES, XGBOOST_PENALTIES
+from scipy.sparse import coo_array, csr_matrix
+from scipy.stats import spearmanr
+
+import boostrank as br
+import boostrank.clusters.dask as bd
+from boostrank.queries.queries import Queries
+from boostrank.queries.threads import n_threads
+
+
+def assert_close(scores, expected):
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+
+
+# The model of all workers
+
+
+@pytest.mark.parametrize("objective", ["pnorm", "edge-logistic"])
+def test_the_model_is_the_local_one(ranker_class, objective, place, data, interleaved, even_sizes, small, small_local):
+    # All queries are cut. n_jobs=None is the number of threads of the worker, which is 1.
+    rows = place(interleaved, even_sizes(len(data[1]), 3))
+    ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
+    expected = small_local(ranker_class, objective, k=10).fit(*data).predict(data[0])
+    assert_close(ranker.to_local().predict(data[0]), expected)
+
+
+def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class, place, even_sizes):
+    X, y, qid = br.make_ranking(n_queries=200, n_documents=(20, 60), random_state=0)
+    settings = {"n_estimators": 15, "random_state": 0, "n_jobs": 1, "learning_rate": 0.1, "k": 10}
+    rows = place((X, y, qid), even_sizes(len(y), 7))
+    # With samples, each worker draws some of its own queries.
+    for trees, smallest in ((PLAIN_TREES, 0.99), ({}, 0.95)):
+        local = getattr(br, ranker_class.__name__)(**settings, **trees).fit(X, y, qid).predict(X)
+        ranker = ranker_class(**settings, **trees).fit(*rows)
+        assert spearmanr(ranker.to_local().predict(X), local).statistic > smallest
+    again = ranker_class(**settings).fit(*rows)
+    np.testing.assert_array_equal(again.to_local().predict(X), ranker.to_local().predict(X))
+    # The defaults that belong to the loss reach the workers.
+    if ranker_class is bd.LightGBMRanker:
+        assert f"[lambda_l2: {LIGHTGBM_DEFAULTS['lambda_l2']:g}]" in ranker.booster_.model_to_string()
+    else:
+        trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]["tree_train_param"]
+        assert float(trees["lambda"]) == XGBOOST_PENALTIES["lambda"]
+
+
+class OnThreads(br.surrogates.Power):
+    """An error that names the number of threads of its gradient; where boosting starts, any number will do."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any():
+            raise ValueError(f"there are {n_threads()} threads")
+        return super().gradient_hessian(scores, targets, queries)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "n_jobs", "expected"), [(bd.LightGBMRanker, None, 1), (bd.XGBoostRanker, 3, 3)]
+)
+def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, rows, small, n_jobs, expected, client):
+    client.run(os.environ.__setitem__, "OMP_NUM_THREADS", "2")
+    try:
+        with pytest.raises(ValueError, match=f"there are {expected} threads"):
+            small(ranker_class, OnThreads(), n_jobs=n_jobs).fit(*rows)
+    finally:
+        client.run(os.environ.__setitem__, "OMP_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
+
+
+def seed(ranker):
+    return ranker.local._settings().parameters(np.random.RandomState(0))["seed"]
+
+
+def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
+    # The same partitions on the same workers: the models must not differ at all.
+    X, y, qid = place(data, aligned_sizes(data[2], 2))
+    ours = small(bd.XGBoostRanker, "rank:ndcg").fit(X, y, qid)
+    theirs = dxgb.train(
+        client,
+        {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 6, "seed": seed(ours), "base_score": 0.0, "nthread": 1},
+        dxgb.DaskQuantileDMatrix(client, X, y, qid=qid),
+        ours.n_estimators,
+    )
+    scores = dxgb.predict(client, theirs["booster"], X).compute()
+    np.testing.assert_array_equal(ours.predict(X).compute(), scores)
+
+
+def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
+    sizes = aligned_sizes(data[2], 2)
+    X, y, qid = place(data, sizes)
+    n_queries = [len(np.unique(part)) for part in np.split(data[2], np.cumsum(sizes)[:-1])]
+    (groups,) = place([Queries.from_qid(data[2]).sizes], n_queries)
+    ours = small(bd.LightGBMRanker, "lambdarank").fit(X, y, qid)
+    theirs = lgb.DaskLGBMRanker(
+        client=client,
+        metric="None",
+        n_estimators=ours.n_estimators,
+        seed=seed(ours),
+        deterministic=True,
+        force_col_wise=True,
+        verbosity=-1,
+        **{name: ours.get_params()[name] for name in ("min_child_samples", "min_child_weight", "min_data_in_bin")},
+    )
+    with pytest.warns(UserWarning, match="n_jobs will be ignored"):
+        theirs.fit(X, y.astype(int), group=groups)
+    np.testing.assert_array_equal(ours.predict(X).compute(), theirs.predict(X).compute())
+
+
+def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small, small_local):
+    ranker = small(ranker_class).fit(*place(data, [len(data[1])]), eval_set=[rows])
+    assert_close(ranker.to_local().predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0]))
+    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(ranker.score(*rows), abs=1e-9)
+
+
+# Features and labels of other kinds
+
+
+@pytest.mark.parametrize(("ranker_class", "kind"), [(bd.LightGBMRanker, "column"), (bd.XGBoostRanker, "index")])
+@pytest.mark.usefixtures("client")
+def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_local):
+    X, y, qid = data
+    names = [f"feature{i}" for i in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names).assign(y=y)
+    local = small_local(ranker_class).fit(frame[names], y, qid)
+    if kind == "column":
+        frame = frame.assign(qid=[f"q{i}" for i in qid]).set_index(np.arange(len(frame)) + 5)
+    else:
+        frame = frame.set_index(pd.Index(qid, name="qid"))
+    on_dask = dd.from_pandas(frame, npartitions=3, sort=False)
+    features = on_dask.drop(columns="y")
+    ranker = small(ranker_class).fit(features, on_dask["y"])
+    assert ranker.feature_names_in_.tolist() == names
+    scores = ranker.predict(features)
+    assert isinstance(scores, dd.Series)
+    assert scores.compute().index.equals(frame.index)
+    assert_close(scores.compute(), local.predict(frame[names]))
+    assert ranker.score(features, on_dask["y"]) == pytest.approx(local.score(X=frame[names], y=y, qid=qid), abs=1e-6)
+
+
+@pytest.mark.usefixtures("client")
+def test_categories_are_those_of_the_local_ranker(data, small):
+    X, y, qid = data
+    frame = pd.DataFrame(X).rename(columns=str).assign(y=y, qid=qid)
+    frame["0"] = (frame["0"] > 0).map({True: "a", False: "b"}).astype("category")
+    on_dask = dd.from_pandas(frame, npartitions=2)
+    features = on_dask.drop(columns="y")
+    ranker = small(bd.LightGBMRanker).fit(features, on_dask["y"])
+    local = small(br.LightGBMRanker).fit(frame.drop(columns="y"), frame["y"])
+    assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
+
+
+@pytest.mark.parametrize(("ranker_class", "convert"), [(bd.LightGBMRanker, csr_matrix), (bd.XGBoostRanker, coo_array)])
+def test_sparse_and_dense_features_give_the_same_scores(
+    ranker_class, convert, place, data, even_sizes, small, small_local
+):
+    X, y, qid = data
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense, *rest = place((X, y, qid), even_sizes(len(y), 3))
+    sparse = dense.map_blocks(convert).persist()
+    ranker = small(ranker_class).fit(sparse, *rest, eval_set={"valid_0": (sparse, *rest)})
+    local = small_local(ranker_class).fit(X, y, qid)
+    # Zeros that are taken for missing values change scores by 0.01 and more.
+    assert_close(ranker.predict(X), local.predict(X))
+    np.testing.assert_array_equal(ranker.predict(sparse).compute(), ranker.predict(X))
+    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(local.score(X, y, qid), rel=1e-6)
+
+
+def test_a_model_without_splits_warns(place, data, even_sizes, small):
+    rows = place((np.ones((len(data[1]), 2)), *data[1:]), even_sizes(len(data[1]), 2))
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        small(bd.XGBoostRanker).fit(*rows)
+
+
+def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client, data, small):
+    X, y, qid = data
+    X = X.astype(np.int32)
+    features = da.from_array(X, chunks=(1000, 4))
+    labels, ids = da.from_array(y[:, None], chunks=(700, 1)), da.from_array(qid, chunks=-1)
+    ranker = small(bd.XGBoostRanker).fit(features, labels, ids)
+    assert_close(ranker.predict(features).compute(), small(br.XGBoostRanker).fit(X, y, qid).predict(X))
+
+
+# Weights
+
+
+WEIGHTED = [("array", bd.LightGBMRanker), ("collection", bd.XGBoostRanker)]
+WEIGHTED += [("different", bd.LightGBMRanker), ("different", bd.XGBoostRanker)]
+
+
+@pytest.mark.parametrize(("kind", "ranker_class"), WEIGHTED)
+def test_weights(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
+    X, y, qid = interleaved
+    queries = Queries.from_qid(qid)
+    weights = queries.ungroup(queries.repeat(np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)))
+    if kind == "different":
+        weights = weights * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
+    local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
+    # Weights are relative, also those that are too small for float32.
+    *rows, placed = place((X, y, qid, weights * 1e-50), even_sizes(len(y), 3))
+    scores = small(ranker_class).fit(*rows, sample_weight=weights if kind == "array" else placed).to_local().predict(X)
+    np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("ranker_class", "native"), [(bd.LightGBMRanker, "lambdarank"), (bd.XGBoostRanker, "rank:ndcg")]
+)
+def test_native_objectives_take_weights(ranker_class, native, place, data, aligned_sizes, small, small_local):
+    # XGBoost divides weights by their mean on each worker: that is the same here.
+    X, y, qid = data
+    half = np.arange(75) % 5 + 0.5
+    weights = np.concatenate([half, half[::-1]])[qid]
+    rows = place(data, aligned_sizes(qid, 4))
+    scores = small(ranker_class, native).fit(*rows, sample_weight=weights * 1e300).to_local().predict(X)
+    local = small_local(ranker_class, native).fit(X, y, qid, sample_weight=weights).predict(X)
+    np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
+
+
+# Validation
+
+
+def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(
+    ranker_class, place, data, even_sizes, small, small_local
+):
+    X, y, qid = data
+    keep, hold_out = br.split_queries(qid, 0.4, random_state=0)
+    train, valid = ([part[rows] for part in (X, y, qid)] for rows in (keep, hold_out))
+    few = [part[:40] for part in train]
+    # With a learning rate of 0.5, two scores of LightGBM are equal up to rounding, which depends on the workers.
+    settings = {"n_estimators": 200, "early_stopping_rounds": 4, "learning_rate": 0.4, "k": 5}
+    local = small_local(ranker_class, **settings).fit(*train, eval_set=[few, valid])
+    # The first set is on one worker alone; the second on both, and some of its queries are cut.
+    sets = [place(few, [40]), place(valid, even_sizes(len(hold_out), 3))]
+    ranker = small(ranker_class, **settings).fit(*place(train, even_sizes(len(keep), 3)), eval_set=sets)
+    assert ranker.best_iteration_ == local.best_iteration_ < 196
+    assert ranker.evals_result_.keys() == local.evals_result_.keys()
+    for name, history in local.evals_result_.items():
+        np.testing.assert_allclose(ranker.evals_result_[name]["ndcg@5"], history["ndcg@5"], atol=1e-9)
+    assert ranker.score(*sets[1]) == pytest.approx(max(ranker.evals_result_["valid_1"]["ndcg@5"]), abs=1e-9)
+
+
+def test_another_measure_may_be_given(place, data, rows, small, small_local):
+    # AUC leaves queries out for which it is undefined, and one worker has no validation data at all.
+    few = [part[:200] for part in data]
+    local = small_local(bd.XGBoostRanker).fit(*data, eval_set=[few], eval_metric="auc")
+    ranker = small(bd.XGBoostRanker).fit(*rows, eval_set=[place(few, [200])], eval_metric="auc")
+    history = ranker.evals_result_["valid_0"]["auc"]
+    np.testing.assert_allclose(history, local.evals_result_["valid_0"]["auc"], atol=1e-9)
+    assert len(set(history)) > 1
+
+
+@pytest.mark.parametrize(("ranker_class", "refit"), [(bd.LightGBMRanker, True), (bd.XGBoostRanker, False)])
+def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, refit, data, rows, small, small_local):
+    settings = {"n_estimators": 60, "early_stopping_rounds": 4, "validation_fraction": 0.3, "learning_rate": 0.5}
+    local = small_local(ranker_class, refit=refit, **settings).fit(*data)
+    ranker = small(ranker_class, refit=refit, **settings).fit(*rows)
+    assert ranker.best_iteration_ == local.best_iteration_ < 56
+    (history,), (expected,) = (list(one.evals_result_["valid_0"].values()) for one in (ranker, local))
+    np.testing.assert_allclose(history, expected, atol=1e-9)
+    np.testing.assert_allclose(ranker.to_local().predict(data[0]), local.predict(data[0]), rtol=1e-4, atol=1e-5)

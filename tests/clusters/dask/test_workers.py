@@ -1,0 +1,174 @@
+"""Workers of a training: those of the ranker's client; workers that fail, are interrupted, are lost, or do not stop."""
+
+import contextvars
+import os
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import cloudpickle
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import get_worker
+from xgboost import collective
+
+import boostrank.clusters.dask as bd
+from boostrank.clusters.dask.workers import _result
+from boostrank.surrogates import Power
+
+#: Rounds of a training that is to be stopped: they take longer than any limit below.
+MANY_ROUNDS = 3_000
+#: Seconds within which a training must have stopped.
+LIMIT = 60
+
+
+class Overflowing(Power):
+    """Fails after the first round, on the second worker."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        gradient, hessian = super().gradient_hessian(scores, targets, queries)
+        if scores.any() and collective.get_rank() == 1:
+            gradient[-1] = np.inf
+        return gradient, hessian
+
+
+class Slow(Power):
+    """Takes time for every round, and notes on the worker that the training runs."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any():
+            time.sleep(0.05)
+            get_worker().is_boosting = True
+        return super().gradient_hessian(scores, targets, queries)
+
+
+class Stuck(Slow):
+    """Does not come back from the second round on the second worker."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any() and collective.get_rank() == 1:
+            get_worker().is_boosting = True
+            time.sleep(2 * LIMIT)
+        return super().gradient_hessian(scores, targets, queries)
+
+
+@pytest.fixture(autouse=True)
+def _classes_sent_by_value():
+    # Workers cannot import this module.
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.fixture
+def _interrupts_are_exceptions():
+    # A shell that starts a process in the background makes it ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def during_the_training(client, action):
+    """Call `action` in a thread as soon as all workers boost; the training must stop within the limit."""
+
+    def act():
+        end = time.perf_counter() + LIMIT
+        while not all(client.run(lambda dask_worker: getattr(dask_worker, "is_boosting", False)).values()):
+            assert time.perf_counter() < end, "the training does not start"
+            time.sleep(0.05)
+        client.run(lambda dask_worker: setattr(dask_worker, "is_boosting", False))
+        action()
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(act)
+        yield
+        done.result()
+    assert time.perf_counter() - start < LIMIT
+
+
+def test_a_ranker_uses_its_own_client_where_dask_finds_none(
+    client, place, data, aligned_sizes, even_sizes, small, ranker_class
+):
+    X, y, qid = place(data, even_sizes(len(data[1]), 3))
+    weights = da.ones_like(y)
+
+    def score():
+        return small(ranker_class, n_estimators=2, client=client).fit(X, y, qid, sample_weight=weights).score(X, y, qid)
+
+    assert contextvars.Context().run(score) > 0.7
+
+
+def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, aligned_sizes, small, ranker_class):
+    rows = place(data, aligned_sizes(data[2], 2))
+    start = time.perf_counter()
+    # The second worker has the last query.
+    with pytest.raises(FloatingPointError, match="query '149'"):
+        small(ranker_class, Overflowing()).fit(*rows)
+    assert time.perf_counter() - start < LIMIT
+    # The workers are free again.
+    assert small(ranker_class, n_estimators=2).fit(*rows).score(*rows) > 0.7
+
+
+@pytest.mark.usefixtures("_interrupts_are_exceptions")
+@pytest.mark.slow
+def test_an_interrupt_frees_the_workers(client, place, data, aligned_sizes, small):
+    rows = place(data, aligned_sizes(data[2], 2))
+    with (
+        during_the_training(client, lambda: os.kill(os.getpid(), signal.SIGINT)),
+        pytest.raises(KeyboardInterrupt) as interrupt,
+    ):
+        small(bd.LightGBMRanker, Slow(), n_estimators=MANY_ROUNDS).fit(*rows)
+    # The traceback holds the futures, as in an interactive session; the training must have stopped all the same.
+    assert interrupt.tb is not None
+    start = time.perf_counter()
+    assert small(bd.LightGBMRanker, n_estimators=2).fit(*rows).score(*rows) > 0.7
+    assert time.perf_counter() - start < LIMIT
+
+
+def processes(client):
+    """The process of each worker, in the sequence in which data are placed on them."""
+    client.wait_for_workers(2)
+    return dict(sorted(client.run(os.getpid).items()))
+
+
+# LightGBM's is the lost worker of the next test.
+@pytest.mark.slow
+def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
+    own_client, place_on, data, aligned_sizes, small, monkeypatch
+):
+    monkeypatch.setattr("boostrank.clusters.dask.workers.POLL_SECONDS", 0.2)
+    (worker, process), _ = processes(own_client).items()
+    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
+    result = own_client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False)
+    with (
+        during_the_training(own_client, lambda: os.kill(process, signal.SIGKILL)),
+        pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
+    ):
+        small(bd.XGBoostRanker, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
+    # Results on a lost worker are an error as well: Dask would wait for that worker to compute them again.
+    with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
+        _result(own_client, result, worker)
+    # The arrays were not all lost, and the others are computed again.
+    assert small(bd.XGBoostRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, small, monkeypatch):
+    monkeypatch.setattr("boostrank.clusters.dask.workers.ERROR_SECONDS", 1.0)
+    monkeypatch.setattr("boostrank.clusters.dask.workers.POLL_SECONDS", 0.2)
+    before = processes(own_client)
+    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
+    lost = min(before)
+    with (
+        during_the_training(own_client, lambda: os.kill(before[lost], signal.SIGKILL)),
+        pytest.raises(RuntimeError, match=f"worker {lost} was lost while it trained"),
+    ):
+        small(bd.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
+    assert not set(before.values()) & set(processes(own_client).values())
+    assert small(bd.LightGBMRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7

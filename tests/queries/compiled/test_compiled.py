@@ -1,0 +1,199 @@
+"""The compiled library: results are those of NumPy, and a library that is missing, broken or old is not used."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boostrank.queries import compiled
+from boostrank.queries.compiled import documents
+from boostrank.queries.queries import Queries
+from boostrank.surrogates import PairwiseLogistic, PairwiseSquared, get_surrogate
+
+PACKAGE = Path(compiled.__file__).parent
+NAMES = ["pairwise-logistic", "pairwise-squared-hinge", "consistent-lambdarank"]
+needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
+
+
+def with_and_without(function):
+    """Results with the library and with NumPy."""
+    with pytest.MonkeyPatch.context() as patch:
+        assert compiled.is_available()
+        one = function()
+        patch.setenv("BOOSTRANK_COMPILED", "0")
+        assert not compiled.is_available()
+        return one, function()
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([0.0, 1e-9, 1.0, 30.0, 1000.0, 1e6]),
+    digits=st.sampled_from([0, 1, 12]),
+    shift=st.sampled_from([0.0, -1e4]),
+)
+def test_results_are_those_of_numpy(name, sizes, seed, scale, digits, shift):
+    random, n = np.random.default_rng(seed), sum(sizes)
+    # With few digits there are ties, and margins of exactly 1, where hinges are not differentiable.
+    scores = np.round(random.normal(size=n) * scale + shift, digits)
+    targets = random.random(n) * random.integers(0, 2, n)
+    queries = Queries.from_sizes(sizes)
+    ours, expected = with_and_without(lambda: get_surrogate(name).gradient_hessian(scores, targets, queries))
+    # The largest term of the gradient: the weight of a pair, which is 1 or larger for documents of near scores.
+    term = max(1.0, np.abs(scores - shift).max()) if "squared" in name else 1.0
+    if name == "consistent-lambdarank":
+        term = get_surrogate(name).at(scores, queries).weight.max(initial=0.0)
+    # NumPy computes terms such as w (1 - p) as w - w p. Rounding errors are some units in the last place of w, however
+    # small 1 - p is, and a document is in up to 39 pairs.
+    tolerance = 1e-13 * term + 1e-11 * term * np.abs(expected[1]).max()
+    for one, other in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=tolerance)
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_those_of_numpy_for_extreme_scores(name):
+    queries, n = Queries.from_sizes([5, 1, 6, 4]), 16
+    random = np.random.default_rng(0)
+    targets = np.array([0.5, 0, 1, 0, 0.2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0.3])
+    for scores in (
+        np.array([0, -699, -700, -701, -1500, 3, 1, 1, 1, 1, 1, 1, 800, 0, -800, -801.5]),
+        np.linspace(-2000, 2000, n),
+        random.normal(size=n) * 1e5,
+        random.permutation(n) * 350.0,
+    ):
+        ours, expected = with_and_without(lambda s=scores: get_surrogate(name).gradient_hessian(s, targets, queries))
+        for one, other in zip(ours, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11 * max(1, np.abs(expected[1]).max()))
+        assert np.isfinite(ours).all()
+        # Without a positive target, nothing is to be learned.
+        assert not np.any([values[6:12] for values in ours])
+
+
+@needs_library
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_of_other_types_and_strides_are_copied(name):
+    random, queries = np.random.default_rng(2), Queries.from_sizes([3, 4])
+    scores, targets = random.normal(size=7), random.integers(0, 2, 7)
+    expected = get_surrogate(name).gradient_hessian(scores, targets.astype(float), queries)
+    strided = np.repeat(scores, 2)[::2]
+    assert not strided.flags.c_contiguous
+    for one, other in zip(get_surrogate(name).gradient_hessian(strided, targets, queries), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match=r"values of the shape \(6,\) for 7 documents"):
+        get_surrogate(name).gradient_hessian(scores, targets[1:].astype(float), queries)
+
+
+@needs_library
+def test_subclasses_with_other_functions_do_not_use_the_library():
+    class Squared(PairwiseLogistic):
+        margin = "squared"
+
+    queries, scores, targets = Queries.from_sizes([4]), np.array([0.5, -1.0, 2.0, 0.0]), np.array([0.4, 0.0, 0.1, 0.0])
+    for ours, expected in zip(
+        Squared().gradient_hessian(scores, targets, queries),
+        PairwiseSquared().gradient_hessian(scores, targets, queries),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, expected)
+
+
+def prototypes():
+    """Types of the arguments of the functions that the C files export, by name."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.c"))
+    kinds = {"double *": compiled._FLOATS, "int64_t *": compiled._INTS, "int64_t ": compiled._COUNT}
+    kinds["double "] = compiled._NUMBER
+    kinds |= {
+        "float *": compiled._FLOAT32S,
+        "uint8_t *": compiled._UINT8,
+        "char *": ctypes.c_char_p,
+        "int32_t *": compiled._INT32,
+        "uint64_t *": compiled._UINT64,
+    }
+    found = {}
+    for name, arguments in re.findall(r"^EXPORT int64_t (\w+)\(([^)]*)\)", sources, re.MULTILINE):
+        types = [re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")]
+        found[name] = [kinds[one] for one in types if one != ""]
+    return found
+
+
+def test_arguments_are_those_of_the_c_functions():
+    found = prototypes()
+    assert found.pop("boostrank_interface") == []
+    assert found == compiled._ARGUMENTS
+
+
+def test_the_numbers_of_the_interface_agree():
+    assert f"#define INTERFACE {compiled.INTERFACE} " in (PACKAGE / "module.c").read_text().replace("\n", " ")
+
+
+def test_every_c_file_is_built():
+    configuration = (PACKAGE.parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    for path in [*PACKAGE.glob("*.c"), *PACKAGE.glob("*.h")]:
+        assert f'"boostrank/queries/compiled/{path.name}"' in configuration
+
+
+def test_without_the_library_functions_are_errors_and_numpy_is_used(monkeypatch):
+    monkeypatch.setattr(compiled, "_library", lambda: None)
+    assert not compiled.is_available()
+    queries, targets = Queries.from_sizes([3]), np.array([1.0, 0.5, 0.0])
+    with pytest.raises(RuntimeError, match="installed without a C compiler"):
+        documents.pair_derivatives("pairwise_logistic", np.zeros(3), targets, queries)
+    gradient = get_surrogate("pairwise-logistic").gradient_hessian(np.zeros(3), targets, queries)[0]
+    np.testing.assert_allclose(gradient, [-0.75, 0.0, 0.75])
+
+
+@needs_library
+def test_no_memory_is_an_error(monkeypatch):
+    class Library:
+        pairwise_logistic = staticmethod(lambda *arguments: -1)
+
+    monkeypatch.setattr(compiled, "_library", Library)
+    with pytest.raises(MemoryError, match="pairwise_logistic"):
+        documents.pair_derivatives("pairwise_logistic", np.zeros(3), np.zeros(3), Queries.from_sizes([3]))
+
+
+@needs_library
+def test_a_library_of_another_version_is_refused(monkeypatch):
+    path = compiled._library()._name
+    assert isinstance(compiled._load(path), ctypes.CDLL)
+    monkeypatch.setattr(compiled, "INTERFACE", compiled.INTERFACE + 1)
+    with pytest.warns(RuntimeWarning, match=r"this version of boostrank \(interface \d+, not \d+\): NumPy"):
+        assert compiled._load(path) is None
+    monkeypatch.undo()
+    monkeypatch.setitem(compiled._ARGUMENTS, "later_function", [])
+    with pytest.warns(RuntimeWarning, match="later_function"):
+        assert compiled._load(path) is None
+
+
+@pytest.mark.slow
+def test_installation_without_a_compiler(tmp_path, monkeypatch):
+    source, root, built = tmp_path / "source", PACKAGE.parents[2], tmp_path / "built"
+    left_out = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(root / "boostrank", source / "boostrank", ignore=left_out)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(root / name, source)
+    monkeypatch.setenv("CC", "false")
+    build = "from setuptools import setup; setup()", "build", "--build-lib", str(built)
+    subprocess.run([sys.executable, "-c", *build], cwd=source, capture_output=True, check=True)
+    code = f"""if True:
+        import numpy as np
+        import boostrank as br
+        from boostrank.queries import compiled
+        assert br.__file__.startswith({str(tmp_path)!r})
+        queries, targets = br.Queries.from_sizes([2]), np.array([1.0, 0.0])
+        gradient, _ = br.surrogates.PairwiseLogistic().gradient_hessian(np.zeros(2), targets, queries)
+        print(compiled.is_available(), gradient)
+    """
+    monkeypatch.setenv("PYTHONPATH", str(built))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "False [-0.5  0.5]\n"

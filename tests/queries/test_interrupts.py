@@ -1,0 +1,153 @@
+"""Signals that wait: when their handlers run, and that they are restored."""
+
+import signal
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from boostrank.queries.interrupts import defer_interrupts, interruptible
+
+
+@contextmanager
+def handled_by(handler, number=signal.SIGINT):
+    """Set the handler of a signal for a block, after which it must still be set."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.fixture(autouse=True)
+def _default_handler():
+    # A shell that starts pytest in the background makes it ignore this signal.
+    with handled_by(signal.default_int_handler):
+        yield
+
+
+def interrupt(seen=None):
+    signal.raise_signal(signal.SIGINT)
+    if seen is not None:
+        seen.append("after")
+
+
+def test_a_signal_waits_until_the_outermost_block_ends():
+    seen = []
+
+    def work():
+        with defer_interrupts():
+            with defer_interrupts():
+                interrupt(seen)
+            seen.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert seen == ["after", "outer"]
+
+
+def test_an_interruptible_function_is_interrupted_at_once():
+    seen = []
+    with defer_interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            interruptible(interrupt, seen)
+        # Signals wait again.
+        with pytest.raises(KeyboardInterrupt):
+            interruptible(lambda: interruptible(list) + interrupt(seen))
+    assert seen == []
+    assert interruptible(max, 1, 2) == 2
+
+
+def test_a_signal_that_waits_is_handled_before_an_interruptible_function():
+    seen = []
+    with defer_interrupts():
+        interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            interruptible(seen.append, "called")
+    assert seen == []
+
+
+def test_a_block_in_an_interruptible_function_defers_too():
+    seen = []
+
+    def train():
+        with defer_interrupts():
+            interrupt(seen)
+        seen.append("not reached")
+
+    with defer_interrupts(), pytest.raises(KeyboardInterrupt):
+        interruptible(train)
+    assert seen == ["after"]
+
+
+def test_an_error_and_a_signal_are_both_raised():
+    def work():
+        with defer_interrupts():
+            interrupt()
+            raise ValueError("in the library")
+
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        work()
+    assert isinstance(interrupted.value.__context__, ValueError)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM", "SIGINT"])
+def test_handlers_of_all_signals_of_the_user_wait_and_are_restored(name):
+    number, seen = getattr(signal, name), []
+
+    def handler(number, frame):
+        seen.append(number)
+
+    with handled_by(handler, number):
+        with defer_interrupts():
+            # As in a system, a signal that waits already is not handled twice.
+            signal.raise_signal(number)
+            signal.raise_signal(number)
+            assert seen == []
+        assert seen == [number]
+
+
+def test_signals_that_are_ignored_stay_ignored():
+    with handled_by(signal.SIG_IGN), defer_interrupts():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        interrupt()
+
+
+def test_other_threads_neither_defer_nor_handle_signals():
+    seen = []
+
+    def work():
+        try:
+            with defer_interrupts():
+                seen.append(signal.getsignal(signal.SIGINT))
+            seen.append(interruptible(len, "abc"))
+        except BaseException as error:
+            seen.append(error)
+
+    def run_thread():
+        with defer_interrupts():
+            interrupt()
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            assert seen == [signal.getsignal(signal.SIGINT), 3]
+
+    with pytest.raises(KeyboardInterrupt):
+        run_thread()
+
+
+def test_every_signal_that_waits_is_handled_though_a_handler_raises():
+    def end(number, frame):
+        raise SystemExit
+
+    def work():
+        with defer_interrupts():
+            signal.raise_signal(signal.SIGTERM)
+            interrupt()
+
+    with handled_by(end, signal.SIGTERM), pytest.raises((SystemExit, KeyboardInterrupt)) as raised:
+        work()
+    assert {type(raised.value), type(raised.value.__context__)} == {SystemExit, KeyboardInterrupt}
+    with defer_interrupts():
+        interruptible(list)

@@ -1,0 +1,240 @@
+"""The comparison of runs: paired tests by hand, policies for queries, weights, groups, texts and the picture."""
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import boostrank as br
+from boostrank.metrics.query_groups import ALL_QUERIES
+from boostrank.significance import confidence_interval, effect_size, holm
+from boostrank.tables.text import latex_table, markdown_table
+
+MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Judgments of 40 queries, and three runs by name, of which the second is the best."""
+    random = np.random.default_rng(0)
+    queries, documents = [str(i) for i in range(301, 341)], [f"d{i}" for i in range(20)]
+    qrels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
+    runs = {
+        run: {
+            query: {name: qrels[query][name] * signal + random.normal() for name in random.permutation(documents)[:14]}
+            for query in queries
+        }
+        for run, signal in (("bm25_base", 0.3), ("dense", 1.0), ("other 5%", 0.3))
+    }
+    return qrels, runs
+
+
+@pytest.fixture(scope="module")
+def by(tables):
+    return {query: "short" if int(query) % 3 else "long" for query in tables[0]}
+
+
+@pytest.fixture(scope="module")
+def comparison(tables):
+    return br.compare_runs(*tables, MEASURES)
+
+
+def test_two_runs_are_compared_as_by_hand(tables):
+    qrels, runs = tables
+    two = {name: runs[name] for name in ("bm25_base", "dense")}
+    result = br.compare_runs(qrels, two, MEASURES, n_permutations=2000, random_state=7)
+    values = {name: br.evaluate_run(qrels, run, MEASURES, per_query=True) for name, run in two.items()}
+    for name in MEASURES:
+        pair = [values[run][name].to_numpy() for run in ("dense", "bm25_base")]
+        rows = result.table[result.table["metric"] == name].set_index("run")
+        row, differences = rows.loc["dense"], pair[0] - pair[1]
+        assert row["p_value"] == pytest.approx(stats.ttest_rel(*pair).pvalue, abs=0.02)
+        test = br.permutation_test(*pair, n_permutations=2000, random_state=7)
+        assert tuple(row[list(test._fields)]) == test
+        assert row["p_holm"] == row["p_value"]
+        np.testing.assert_allclose(row[["low", "high"]].astype(float), confidence_interval(*pair))
+        assert row["effect"] == effect_size(*pair)
+        np.testing.assert_allclose(rows["mean"], [pair[1].mean(), pair[0].mean()], rtol=0, atol=1e-14)
+        assert (row["wins"], row["ties"], row["losses"]) == tuple(
+            int(part.sum()) for part in (differences > 0, differences == 0, differences < 0)
+        )
+        assert rows.loc["bm25_base", ["p_value", "p_holm", "low", "high", "effect"]].isna().all()
+
+
+def test_settings_are_those_of_evaluate_run(tables):
+    qrels, runs = tables
+    coarse = {
+        name: {q: {d: round(s) for d, s in docs.items()} for q, docs in run.items()} for name, run in runs.items()
+    }
+    for run in coarse.values():
+        run["301"]["unjudged"] = 9
+    for settings in ({"ties": "average"}, {"ties": "worst"}, {"unjudged": "remove"}, {}):
+        result = br.compare_runs(qrels, coarse, {"a": "nDCG@5", "b": "ndcg@5"}, baseline="dense", **settings)
+        for name, run in coarse.items():
+            expected = br.evaluate_run(qrels, run, {"a": "nDCG@5", "b": "ndcg@5"}, per_query=True, **settings)
+            seen = result.per_query[result.per_query["run"] == name].set_index("query")
+            pd.testing.assert_frame_equal(seen[["a", "b"]], expected, check_names=False)
+        assert result.baseline == "dense"
+        assert result.table.set_index("run").loc["dense", "p_value"].isna().all()
+
+
+class TestQueriesThatRunsMiss:
+    qrels: ClassVar = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
+    runs: ClassVar = {
+        "x": {"1": {"a": 1.0}, "2": {"a": 1.0}},
+        "y": {"2": {"b": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}},
+    }
+
+    def test_they_count_as_0_and_are_named_in_a_warning(self):
+        message = (
+            r"1 of 3 queries of qrels are not in the run x .* \('3'\); 1 of 3 queries .* not in the run y .* \('1'\); "
+            r"1 of 3 queries of the run y have no judgments and are left out \('9'\); pass queries='judged'"
+        )
+        with pytest.warns(UserWarning, match=message) as caught:
+            result = br.compare_runs(self.qrels, self.runs, "RR")
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert result.per_query["query"].tolist() == ["1", "2", "3"] * 2
+        assert result.per_query["RR"].tolist() == [1.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+
+    @pytest.mark.parametrize(("queries", "means", "n"), [("judged", [2 / 3, 1 / 3], 3), ("common", [1.0, 0.0], 1)])
+    def test_a_stated_policy_has_no_warning(self, queries, means, n):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = br.compare_runs(self.qrels, self.runs, "RR", queries=queries)
+        np.testing.assert_allclose(result.table["mean"], means)
+        assert result.per_query["query"].nunique() == n
+
+
+def test_weights_are_those_of_queries_that_occur_several_times(tables):
+    qrels, runs = tables
+    weights = {query: i % 3 for i, query in enumerate(qrels)}
+    result = br.compare_runs(qrels, runs, MEASURES, sample_weight=weights)
+    assert result.per_query["weight"].tolist() == list(weights.values()) * 3
+    of_query = {"sample_weight": list(weights.values())}
+    values = dict(list(result.per_query.groupby("run")))
+    for row in result.table.itertuples():
+        pair = [values[name][row.metric].to_numpy() for name in (row.run, "bm25_base")]
+        repeated = [np.repeat(each, list(weights.values())) for each in pair]
+        assert row.mean == pytest.approx(repeated[0].mean(), abs=1e-14)
+        assert row.difference == pytest.approx(repeated[0].mean() - repeated[1].mean(), abs=1e-11)
+        assert row.wins + row.ties + row.losses == sum(weight > 0 for weight in weights.values())
+        if row.run != "bm25_base":
+            assert row.p_value == br.permutation_test(*pair, **of_query).p_value
+            np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair, **of_query), rtol=0, atol=1e-12)
+            assert row.effect == effect_size(*pair, **of_query)
+
+
+def test_groups_are_compared_as_if_they_were_alone(tables, by):
+    qrels, runs = tables
+    settings = {"n_permutations": 500, "random_state": 3}
+    result = br.compare_runs(qrels, runs, MEASURES, by=by, **settings)
+    groups = result.groups
+    assert list(groups)[:4] == ["group", "queries", "run", "metric"]
+    assert groups["group"].unique().tolist() == ["long", "short", ALL_QUERIES]
+    others = [name for name in groups if name not in ("group", "queries", "p_holm")]
+    for group in ("long", "short"):
+        queries = [query for query in qrels if by[query] == group]
+        part = {name: {query: run[query] for query in queries} for name, run in runs.items()}
+        alone = br.compare_runs({query: qrels[query] for query in queries}, part, MEASURES, **settings).table
+        rows = groups[groups["group"] == group]
+        pd.testing.assert_frame_equal(rows[others].reset_index(drop=True), alone[others])
+        assert set(rows["queries"]) == {len(queries)}
+    whole = groups[groups["group"] == ALL_QUERIES]
+    pd.testing.assert_frame_equal(whole[list(result.table)].reset_index(drop=True), result.table)
+    for _, rows in groups[groups["group"] != ALL_QUERIES].groupby("metric"):
+        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
+    assert result.per_query["group"].tolist() == [by[query] for query in qrels] * 3
+    assert br.compare_runs(qrels, runs, MEASURES).groups is None
+
+
+def test_groups_without_queries_that_count_have_no_result(tables):
+    qrels, runs = tables
+    by = {query: "light" if query < "303" else "one" if query == "303" else "rest" for query in qrels}
+    weights = {query: float(query >= "303") for query in qrels}
+    groups = br.compare_runs(qrels, runs, "AP", by=by, sample_weight=weights).groups.set_index(["group", "run"])
+    assert groups["queries"].groupby("group").first().to_dict() == {"light": 0, "one": 1, "rest": 37, ALL_QUERIES: 38}
+    assert groups.loc["light", ["mean", "difference", "p_holm", "low"]].isna().all(axis=None)
+    assert groups.loc[("one", "dense"), "p_value"] == 1.0
+    assert groups.loc["one", ["low", "high", "effect"]].isna().all(axis=None)
+    assert groups.loc[("rest", "dense"), "p_holm"] < 0.2
+
+
+def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
+    assert (comparison.kind, comparison.names) == ("run", ["bm25_base", "dense", "other 5%"])
+    assert list(comparison.table)[:4] == ["run", "metric", "mean", "difference"]
+    for _, rows in comparison.table.groupby("metric"):
+        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
+    first = repr(comparison).split("\n\n")[0].splitlines()
+    assert first[0] == "nDCG@10 (linear gain), compared with bm25_base"
+    assert first[1].split() == ["run", "mean", "diff", "p", "(Holm)", "w/t/l"]
+    assert first[4].split() == ["dense", *comparison.cells("dense", "nDCG@10")]
+    better = "Significantly better than bm25_base: dense. The other does not differ significantly."
+    assert " ".join(first[6:]) == comparison.conclusion("nDCG@10") == better
+    grouped = br.compare_runs(*tables, MEASURES, by=by)
+    text = repr(grouped).split("\n\n")
+    assert text[:3] == repr(comparison).split("\n\n")
+    lines = text[3].splitlines()
+    row = grouped.groups[(grouped.groups["group"] == "short") & (grouped.groups["metric"] == "nDCG@10")].iloc[1]
+    assert lines[7].split()[:3] == ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
+
+
+def test_latex_is_escaped_and_has_the_cells_of_markdown(comparison, tables, by):
+    lines = comparison.to_latex("differences").splitlines()
+    start = lines.index(r"\toprule") + 1
+    assert lines[start + 2].startswith(r"nDCG@10 (linear gain) & bm25\_base & 0.")
+    assert lines[start + 4].startswith(r" & other 5\% & 0.")
+    cells = [line.removesuffix(r" \\").split(" & ") for line in (lines[start], *lines[start + 2 : -3])]
+    rows = [line.strip("|").split("|") for line in comparison.to_markdown("differences").splitlines()]
+    rows = [[cell.strip() for cell in row] for row in rows]
+    plain = [[cell.replace("$", "").replace("\\", "").strip() for cell in row] for row in cells]
+    assert plain[0] == rows[0]
+    assert plain[2] == rows[3]
+    signed = [f"${cell}$" for cell in rows[3] if cell[:1] in ("+", "-", "<")]
+    assert [cell for cell in cells[2] if cell[:1] == "$"] == signed
+    note = comparison.to_markdown("differences").splitlines()[-1]
+    assert rf"\caption{{{note}}}".replace("_", r"\_") in lines
+    assert (lines[0], lines[-1]) == (r"\begin{table}", r"\end{table}")
+    grouped = br.compare_runs(*tables, MEASURES, by=by)
+    assert grouped.to_markdown(by_group=True).splitlines()[0] == (
+        "| measure | group | queries | run | mean | diff | p (Holm) | w/t/l |"
+    )
+    with pytest.raises(ValueError, match="no groups: pass by="):
+        comparison.to_markdown(by_group=True)
+
+
+def test_every_special_character_is_escaped():
+    text = "a&b%c$d#e_f{g}h~i^j\\k<l>m|n"
+    seen = latex_table([["x"], [text]]).splitlines()[4]
+    assert seen == (
+        r"a\&b\%c\$d\#e\_f\{g\}h\textasciitilde{}i\textasciicircum{}j\textbackslash{}k\textless{}l\textgreater{}m"
+        r"\textbar{}n \\"
+    )
+    assert markdown_table([["x", "y"], ["a|b", "-1"]]) == "| x | y |\n|---|---:|\n| a\\|b | -1 |\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name; got {}"),
+        ({"runs": {1: {"q": {"d": 1.0}}}}, TypeError, "runs must be a dict of one or more runs by name"),
+        ({"baseline": "x"}, ValueError, "baseline must be one of the runs bm25_base, dense, other 5%; got 'x'"),
+        ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
+        ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
+        ({"by": {"301": "a"}}, ValueError, "by must have a value for each query"),
+        ({"sample_weight": [1]}, TypeError, "sample_weight must be a dict"),
+    ],
+)
+def test_bad_arguments_are_named(tables, changed, error, message):
+    with pytest.raises(error, match=message):
+        br.compare_runs(**{"qrels": tables[0], "runs": tables[1], "measures": "AP", **changed})
+
+
+def test_errors_name_the_run(tables):
+    qrels, runs = tables
+    with pytest.raises(TypeError, match="run must be a dict of dicts") as caught:
+        br.compare_runs(qrels, {**runs, "broken": {"301": [1.0]}})
+    assert caught.value.__notes__ == ["while the run broken was evaluated"]

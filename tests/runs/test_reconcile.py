@@ -1,0 +1,145 @@
+"""`reconcile`: every row against the definition of its convention, the parts of differences, and the text."""
+
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.metrics import tie_range
+from boostrank.runs import CONVENTIONS
+from boostrank.runs.reconciliation.conventions import KINDS
+
+CONVENTIONS_OF_NDCG = CONVENTIONS["ndcg"]
+PARTS = [f"from_{step}" for step in KINDS["ndcg"].steps]
+
+
+@pytest.fixture
+def ragged():
+    """Shuffled queries of 1 to 40 documents, tied scores, some queries without relevant documents."""
+    random = np.random.default_rng(0)
+    qid = random.permutation(np.repeat(np.arange(30), random.integers(1, 41, 30)))
+    y = random.integers(0, 5, len(qid)) * (qid % 6 > 0)
+    return y, random.integers(0, 6, len(qid)) / 4.0, qid
+
+
+def test_each_part_is_one_change(ragged):
+    y, scores, qid = ragged
+    table = br.reconcile(y, scores, qid, k=3).table.set_index("metric")
+    ours = br.ndcg_score(y, scores, qid, k=3)
+    one = br.ndcg_score(y, scores, qid, k=3, empty="one")
+    linear = br.ndcg_score(y, scores, qid, k=3, empty="one", gain="linear")
+    worst = br.ndcg_score(y, scores, qid, k=3, empty="one", gain="linear", ties="worst")
+    parts = table.loc["NDCG:top=3", ["from_empty", "from_gain", "from_ties"]].tolist()
+    assert parts == pytest.approx([one - ours, linear - one, worst - linear], abs=1e-12)
+    assert table.loc["NDCG:top=3", "value"] == worst
+    same = ["from_labels", "from_discount", "from_k", "from_scores", "from_weights"]
+    assert not table[same].to_numpy().any()
+
+
+def test_without_differences_there_is_nothing_to_explain():
+    found = br.reconcile([1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0], k=2)
+    rounded = found.table["decimals"] == 5
+    assert rounded.sum() == 1
+    assert (found.table["because"][~rounded] == "").all()
+    assert found.table["value"].tolist() == pytest.approx([found.value] * len(CONVENTIONS_OF_NDCG), abs=1e-5)
+    assert found.table["value"][rounded].tolist() == [round(found.value, 5)]
+    assert (found.n_queries, found.n_empty, found.n_single) == (1, 0, 0)
+
+
+def test_ranx_sorts_up_to_15_documents_by_a_stable_method(ragged):
+    y, scores, qid = ragged
+    table = br.reconcile(y, scores, qid, k=10).table
+    stable = br.ndcg_score(y, scores, qid, k=10, ties="stable", per_query=True)
+    bounds = tie_range(y, scores, qid, k=10, per_query=True)
+    long = pd.Series(qid).value_counts()[pd.unique(qid)].to_numpy() > 15
+    row = table.query("library == 'ranx' and gain == 'exp2'").iloc[0]
+    assert row["low"] == pytest.approx(np.where(long, bounds.worst, stable).mean(), abs=1e-12)
+    assert row["high"] == pytest.approx(np.where(long, bounds.best, stable).mean(), abs=1e-12)
+    assert f"ties: {row['low']:.4f} to {row['high']:.4f}" in row["because"]
+    for size, certain in ((15, True), (16, False)):
+        table = br.reconcile([1] + [0] * (size - 1), np.zeros(size), np.zeros(size)).table
+        ranx = table[table["library"] == "ranx"]
+        assert (ranx["low"] == ranx["high"]).tolist() == [certain] * 2
+
+
+def test_labels_that_are_not_whole_are_truncated_or_refused():
+    y, scores, qid = [0.5, 2.5, 1.0, 0.0], [4, 3, 2, 1], [0, 0, 0, 0]
+    table = br.reconcile(y, scores, qid, k=10, empty="raise").table.set_index("metric")
+    floor = br.ndcg_score(np.floor(y), scores, qid, k=10)
+    assert table.loc["ndcg_burges@10", "value"] == floor
+    assert table.loc["ndcg_burges@10", "from_labels"] == pytest.approx(floor - br.ndcg_score(y, scores, qid), abs=1e-12)
+    refused = table[table["value"].isna()]
+    assert refused["library"].tolist() == ["LightGBM", *2 * ["XGBoost"], "pytrec_eval", *2 * ["ir_measures"]]
+    assert refused["because"].str.startswith("takes only labels that are whole numbers").all()
+    assert refused[PARTS].isna().all(axis=None)
+    # All truncated labels are 0, and ranx counts such a query as 0, whatever `empty` is.
+    for empty in ("skip", "raise"):
+        table = br.reconcile([0.5, 0], [1, 0], [0, 0], k=10, empty=empty).table.set_index("metric")
+        assert table.loc["ndcg@10", "value"].tolist()[-1] == 0
+        assert table.loc["ndcg_score(k=10)", "value"] == 1
+
+
+def test_names_of_documents_order_ties_of_trec_eval():
+    settings = {"k": 1, "gain": "linear"}
+    for names, value in (("ab", 1.0), ("ba", 0.0), (["9", "10"], 0.0), (["é", "f"], 0.0), ([9, 10], 0.0)):
+        table = br.reconcile([0, 1], [0.5, 0.5], [0, 0], documents=list(names), **settings).table
+        assert table.loc[table["library"] == "pytrec_eval", "value"].item() == value
+    # Another query may have a document of the same name.
+    br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], [0, 0, 1], documents=["b", "a", "a"])
+    with pytest.raises(ValueError, match=r"different within a query; documents\[2\] is 'a', in the query 'y'"):
+        br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], ["x", "y", "y"], documents=["b", "a", "a"])
+    for wrong, message in (
+        (["a"], r"has 1 values for the 2 rows of y_true"),
+        (["a", None], r"must not be missing.* documents\[1\] is None"),
+    ):
+        with pytest.raises(ValueError, match=f"documents {message}"):
+            br.reconcile([0, 1], [0.5, 0.5], [0, 0], documents=wrong)
+    # Without names, row numbers are compared as texts: trec_eval puts "2" before "10".
+    y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    qid = [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    table = br.reconcile(y, np.zeros(11), qid, empty="skip", **settings).table
+    assert table.loc[table["library"] == "pytrec_eval", "value"].item() == 0
+
+
+def test_the_printed_text_gives_the_reasons(ragged):
+    found = br.reconcile(*ragged, k=5)
+    lines = repr(found).splitlines()
+    assert lines[0].startswith(
+        f"NDCG@5 = {found.value:.4f} (exp2 gain, log2 discount, ties averaged, empty 0): 30 quer"
+    )
+    assert lines[1].split() == ["library", "metric", "value", "diff", "because"]
+    assert len(lines) == 3 + len(CONVENTIONS_OF_NDCG)
+    lightgbm = found.table.iloc[1]
+    assert lines[4].split()[:4] == ["LightGBM", "ndcg@5", f"{lightgbm['value']:.4f}", f"{lightgbm['difference']:+.4f}"]
+    assert lines[4].endswith(f"empty 1 {lightgbm['from_empty']:+.4f}; ties by row {lightgbm['from_ties']:+.4f}")
+    assert "linear gain, rank^-0.5 discount," in br.reconcile(*ragged, gain="linear", discount=("power", 0.5)).head
+    uncut = br.reconcile(*ragged, gain=np.sqrt, discount=lambda r: 1 / r)
+    assert uncut.head.startswith(f"NDCG = {uncut.value:.4f} (sqrt gain, <lambda> discount, ties averaged, empty 0): ")
+    refused = repr(br.reconcile([0.5, 1], [1, 0], [0, 0], k=10)).splitlines()[4].split(None, 4)
+    assert refused == ["LightGBM", "ndcg@10", "-", "-", "takes only labels that are whole numbers from 0 to 30"]
+
+
+def test_parts_too_small_for_four_digits_are_printed_with_an_exponent():
+    table = br.reconcile([2, 1, 0], [0, 1, 2], [0, 0, 0], gain=[0, 1, 2 + 2e-5]).table
+    assert re.fullmatch(r"linear gain \+\de-07", table["because"][0])
+
+
+def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
+    y, scores, qid = [0, 0, 0, 1], [0.2, 0.1, 0.2, 0.1], [0, 0, 1, 1]
+    table = br.reconcile(y, scores, qid, k=10, sample_weight=[0.25, 0.75]).table.set_index(["library", "metric"])
+    assert table.loc[("LightGBM", "ndcg@10"), "value"] == pytest.approx(1 + 0.75 / np.log2(3))
+    assert np.isnan(table.loc[("XGBoost", "ndcg@10"), "value"])
+    because = table.loc[("XGBoost", "ndcg@10"), "because"]
+    assert because == f"stops with an error, because its weighted mean is above 1: {1 + 0.75 / np.log2(3):.4f}"
+    assert table.loc[("XGBoost", "ndcg@10-"), "value"] == pytest.approx(0.75 / np.log2(3))
+
+
+def test_no_library_is_needed(monkeypatch):
+    boosting = ("lightgbm", "xgboost", "catboost")
+    for name in (*boosting, "pytrec_eval", "ranx", "ir_measures", "torchmetrics"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for measure, conventions in CONVENTIONS.items():
+        assert len(br.reconcile([1, 0], [0, 1], [0, 0], measure).table) == len(conventions)

@@ -1,0 +1,147 @@
+"""Results in notebooks: HTML tables with the same texts as the printed ones, escaped, without colours."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+from sklearn.base import clone
+
+import boostrank as br
+from boostrank.significance import PairedTest
+from boostrank.tables.html import html_table
+
+
+class Tables(HTMLParser):
+    """Captions, cells and notes of HTML; an unclosed or unknown element is an error."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.captions, self.tables, self.notes, self.aligned = [], [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "br":
+            self.handle_data("\n")
+            return
+        self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self.aligned.append(re.search("text-align: (left|right)", dict(attrs)["style"]).group(1))
+        elif tag in ("caption", "p"):
+            (self.captions if tag == "caption" else self.notes).append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        inside = self.open[-1] if self.open else ""
+        if inside in ("td", "th"):
+            self.tables[-1][-1][-1] += data
+        elif inside in ("caption", "p"):
+            (self.captions if inside == "caption" else self.notes)[-1] += data
+        else:
+            assert not data.strip()
+
+
+def test_cells_are_escaped_and_aligned():
+    rows = [["<b>name</b>", "n & m"], ["</td><script>x</script>", '"1"\n2'], ["", 3]]
+    text = html_table(rows, "a < b", notes=["<i>", "", "end"])
+    tables = Tables(text)
+    assert tables.tables == [[[str(cell) for cell in row] for row in rows]]
+    assert (tables.captions, tables.notes) == (["a < b"], ["<i>", "end"])
+    assert tables.aligned == ["left", "right"] * 3
+    assert "script>" not in text
+    assert text.count("<th ") == 2
+    assert "<th " not in html_table(rows, has_head=False)
+    # A notebook may be dark: no colour of text or background is set.
+    assert not re.search(r"#|rgb|background|color: (?!inherit)", text)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
+    rankers = {name: br.LightGBMRanker("softmax", n_estimators=n, n_jobs=1) for name, n in (("<a>", 2), ("b", 5))}
+    return br.compare(rankers, folds, measures=["ndcg@1", "mrr"])
+
+
+def test_comparisons(comparison):
+    tables = Tables(comparison._repr_html_())
+    assert tables.captions == ["ndcg@1, compared with <a>", "mrr, compared with <a>"]
+    for table, measure in zip(tables.tables, comparison.measures, strict=True):
+        rows = [[name, *comparison.cells(name, measure)] for name in comparison.names]
+        assert table == [["ranker", *comparison.heads], *rows]
+    assert tables.notes == [comparison.conclusion(measure) for measure in comparison.measures]
+
+
+def test_comparisons_of_runs_by_group():
+    qrels = {query: {"d1": 1, "d2": 0} for query in ("q1", "q2", "q3")}
+    runs = {
+        name: {query: {"d1": 1.0, "d2": other} for query in qrels} for name, other in (("one", 0.0), ("<two>", 2.0))
+    }
+    found = br.compare_runs(qrels, runs, "RR", by={"q1": "short", "q2": "long", "q3": "long"})
+    tables = Tables(found._repr_html_())
+    assert tables.captions == ["RR, compared with one", "RR by group, compared with one"]
+    assert tables.tables[1] == next(rows for title, rows, *_ in found.text_tables() if "by group" in title)
+
+
+def test_cross_validation():
+    results = br.cross_validate(br.LightGBMRanker(n_estimators=3, n_jobs=1), *br.make_ranking(20, random_state=0), cv=2)
+    (table,) = Tables(results._repr_html_()).tables
+    scores, rounds = results["test_score"], "3.0000"
+    assert table[0] == ["", "test_score", "test_n_estimators"]
+    assert table[1:] == [
+        [name, f"{score:.4f}", rounds]
+        for name, score in zip(("fold 0", "fold 1", "mean"), (*scores, scores.mean()), strict=True)
+    ]
+
+
+def test_paired_tests():
+    tables = Tables(PairedTest(0.0111, 0.00023, 20, 1, 9)._repr_html_())
+    head, row = ["difference", "p-value", "wins", "ties", "losses"], ["+0.0111", "<0.001", "20", "1", "9"]
+    assert tables.tables == [[head, row]]
+
+
+def test_reconciliations():
+    found = br.reconcile([0, 2, 0, 0], [0.1, 0.2, 0.3, 0.4], [7, 7, 8, 8], "ndcg@10")
+    tables = Tables(found._repr_html_())
+    assert tables.captions == [found.head]
+    assert tables.tables[0][0] == ["library", "metric", "because", "value", "diff"]
+    assert tables.tables[0][1:] == [[a, b, e, c, d] for a, b, c, d, e in found.rows]
+    assert len(tables.tables[0]) > 5
+
+
+@pytest.mark.parametrize("as_features", [np.asarray, sp.csr_matrix])
+def test_data_sets(as_features):
+    data = br.Dataset(as_features(np.eye(5)), np.array([0.0, 1, 0, 2, 0]), np.array(["a", "b", "a", "b", "b"]))
+    (table,) = Tables(data._repr_html_()).tables
+    found = dict(table)
+    assert found.pop("type of the features") == f"{type(data.X).__name__}, float64"
+    assert found == {
+        "documents": "5",
+        "queries": "2",
+        "documents of a query": "2 to 3, median 2.5",
+        "features": "5",
+        "label 0": "3 (60.0%)",
+        "label 1": "1 (20.0%)",
+        "label 2": "1 (20.0%)",
+    }
+    X, y, qid = br.make_ranking(n_queries=5, random_state=0)
+    (table,) = Tables(br.Dataset(X, np.arange(len(y)) / 4.0, qid)._repr_html_()).tables
+    assert dict(table)["labels"].startswith(f"{len(y)} different ones, 0 to ")
+
+
+def test_a_search_does_not_print_row_numbers(comparison):
+    data, ranker = br.make_ranking(n_queries=20, random_state=0), br.LightGBMRanker(n_estimators=2, n_jobs=1)
+    search = br.grid_search(ranker, {"num_leaves": [2, 4]}, *data, cv=3)
+    text = repr(search)
+    assert "cv=<3 folds of queries>" in text
+    assert "array(" not in text
+    assert "&lt;3 folds of queries&gt;" in search._repr_html_()
+    assert len(clone(search).cv) == 3
