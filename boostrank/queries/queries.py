@@ -19,8 +19,8 @@ class Queries(Segments):
 
     Construct it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of
     :class:`~boostrank.queries.segments.Segments` take *grouped* values: the values of the documents of a query are next
-    to each other. :meth:`group` permutes values of rows so that they are grouped, and keeps the sequence of the documents
-    of a query. :meth:`ungroup` reverses it.
+    to each other. :meth:`group` permutes values of rows so that they are grouped, and keeps the sequence of the
+    documents of a query. :meth:`ungroup` reverses it.
 
     Attributes
     ----------

@@ -3,8 +3,8 @@
     loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
 The sums are over the documents of a query, and ``phi`` is a convex function of
-:mod:`boostrank.queries.convex_functions`. RankNet gives all ordered pairs the same weight, which is not NDCG consistent. Here the weight of a pair is the target
-of its first document, which is its normalized gain.
+:mod:`boostrank.queries.convex_functions`. RankNet gives all ordered pairs the same weight, which
+is not NDCG consistent. Here the weight of a pair is the target of its first document, which is its normalized gain.
 
 **Consistency.** Since the loss is linear in the targets, its expectation is the loss at ``v = E[u]``.
 
