@@ -1,0 +1,175 @@
+"""Labels of the rows of a data set: the protocol that rankers, losses and measures use, and relevance.
+
+An extension that learns from something else than relevance, such as clicks or preferences between documents, implements
+:class:`Labels` in a class of its own. An object of this class stands wherever labels `y` stand.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import Normalize, targets_of
+
+
+class Labels(ABC):
+    """Labels of the rows of a data set.
+
+    Attributes
+    ----------
+    default_measure : str
+        Name of the measure by which rankers are scored unless another one is given.
+    qid : ndarray, shape (n_documents,), or None
+        Query id of each row, if the labels have them themselves.
+    kept : ndarray of bool, shape (n_documents,), or None
+        Rows to train and to evaluate on; None for all.
+    fingerprint : int or None
+        A number that is equal for equal labels, if a score by the labels of the training says nothing about others.
+    """
+
+    default_measure: ClassVar[str]
+    qid: NDArray[Any] | None = None
+    kept: Bools | None = None
+    fingerprint: int | None = None
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def __getitem__(self, rows: Any) -> Labels:
+        """The labels of some rows."""
+
+    @property
+    def values(self) -> Any:
+        """The labels as functions of users get them: the relevance of each document, or this object."""
+        return self
+
+    @property
+    def per_document(self) -> Floats:
+        """One number for each document, as boosting libraries need it, shape (n_documents,): the relevance, or 0."""
+        return np.zeros(len(self))
+
+    @property
+    @abstractmethod
+    def sameness(self) -> str:
+        """Why nothing can be learned from the labels, such as "all labels are 0"; "" if some of them differ."""
+
+    @abstractmethod
+    def require_relevance(self, objective: Any) -> Floats:
+        """Relevance of each document, shape (n_documents,), for a loss or the objective of a library.
+
+        Raises
+        ------
+        ValueError
+            If the labels are no relevance. The message says that `objective` needs it.
+        """
+
+    @abstractmethod
+    def require_relevance_to_measure(self, measure: str) -> Floats:
+        """Relevance of each document, shape (n_documents,), for a measure; raises ValueError if there is none."""
+
+    def targets(self, surrogate: Any, queries: Queries, dcg: DCG, normalize: Normalize) -> Floats:
+        """The targets of a surrogate for grouped labels, shape (n_documents,); ValueError if there are none."""
+        return targets_of(self.require_relevance(surrogate), queries, dcg, normalize)
+
+    def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
+        """Weights of queries or documents, multiplied with those that the labels have themselves, if they have any."""
+        return weights
+
+    @abstractmethod
+    def group(self, queries: Queries) -> Labels:
+        """The labels, grouped by query; ValueError if they do not belong to these queries."""
+
+    def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> Labels:
+        """The grouped labels to train on, once the features are known.
+
+        Parameters
+        ----------
+        predict_logs : callable
+            Function of one value of 0 or more and one weight for each document that returns the logarithm of the value
+            of each document as predicted from the features, by models that were trained on other queries.
+        """
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Relevance(Labels):
+    """Relevance of each document: finite numbers of 0 or more, float64, shape (n_documents,).
+
+    Examples
+    --------
+    >>> Relevance(np.array([1.0, 1.0])).sameness
+    'all labels are 1; give labels that differ within queries'
+    """
+
+    relevance: Floats
+    default_measure: ClassVar[str] = "ndcg"
+
+    def __len__(self) -> int:
+        return len(self.relevance)
+
+    def __getitem__(self, rows: Any) -> Relevance:
+        return Relevance(self.relevance[rows])
+
+    @property
+    def values(self) -> Floats:
+        """The relevance itself."""
+        return self.relevance
+
+    @property
+    def per_document(self) -> Floats:
+        """The relevance itself."""
+        return self.relevance
+
+    @property
+    def sameness(self) -> str:
+        """Why nothing can be learned from the labels; "" if some of them differ."""
+        return sameness_of(float(self.relevance.min()), float(self.relevance.max()))
+
+    def require_relevance(self, objective: Any) -> Floats:
+        """The relevance itself."""
+        return self.relevance
+
+    def require_relevance_to_measure(self, measure: str) -> Floats:
+        """The relevance itself."""
+        return self.relevance
+
+    def group(self, queries: Queries) -> Relevance:
+        """The relevance, grouped by query."""
+        return Relevance(queries.group(self.relevance))
+
+
+def sameness_of(lowest: float, highest: float) -> str:
+    """As :attr:`Labels.sameness`, for the smallest and the largest relevance."""
+    return "" if lowest < highest else f"all labels are {lowest:g}; give labels that differ within queries"
+
+
+def as_labels(y: Any, name: str = "relevance") -> Labels:
+    """Return labels, and make them of an array of relevance.
+
+    Parameters
+    ----------
+    y : Labels or array-like, shape (n_documents,)
+    name : str
+        Name of the argument, for messages.
+
+    Raises
+    ------
+    ValueError
+        If `y` is neither labels nor one finite number of 0 or more for each document.
+
+    Examples
+    --------
+    >>> as_labels([2, 0, 1]).per_document
+    array([2., 0., 1.])
+    """
+    return y if isinstance(y, Labels) else Relevance(check_relevance(y, name))
