@@ -17,10 +17,10 @@ from urllib.parse import quote, unquote
 import numpy as np
 from scipy.sparse import issparse
 
-from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_count, is_number
 from boostrank.inputs.frames import is_pandas
+from boostrank.inputs.streams import FeatureStream
 
 
 class NameCode:
@@ -292,7 +292,7 @@ def check_codes(
     missing : float, optional
         A number besides NaN that is a missing value.
     """
-    if isinstance(X, FeatureFiles):
+    if isinstance(X, FeatureStream):
         for block in X.blocks() if indices else ():
             check_codes(parameter, block, indices, smallest, missing)
         return

@@ -15,9 +15,8 @@ from typing import IO, NamedTuple
 
 import pandas as pd
 
-from boostrank.datasets.feature_files import PARQUET_MARK
 from boostrank.inputs.checks import did_you_mean, is_finite_text
-from boostrank.inputs.files import open_decompressed
+from boostrank.inputs.files import is_parquet, open_decompressed
 from boostrank.queries.weights import ID_COLUMNS
 
 #: Endings of the names of files, without that of gzip, which are tables.
@@ -78,9 +77,7 @@ def open_table(path: Path) -> TableFile | None:
     OSError
         If the file cannot be read.
     """
-    with open(path, "rb") as file:
-        is_parquet = file.read(len(PARQUET_MARK)) == PARQUET_MARK
-    if is_parquet or path.suffix in PARQUET_SUFFIXES:
+    if is_parquet(path) or path.suffix in PARQUET_SUFFIXES:
         return ParquetFile(path)
     return CsvFile(path) if Path(path.name.removesuffix(".gz")).suffix in CSV_SUFFIXES else None
 

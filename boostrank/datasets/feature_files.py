@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.checks import check_count, named_part
-
-#: First bytes of a Parquet file.
-PARQUET_MARK = b"PAR1"
-#: Number of elements of a block: 16 MiB of float32.
-BLOCK_ELEMENTS = 2**22
+from boostrank.inputs.files import is_parquet
+from boostrank.inputs.streams import FeatureStream
 
 
-class FeatureFiles:
+class FeatureFiles(FeatureStream):
     """Features in files, which rankers read in blocks of rows while they train and predict.
 
     It takes the place of the array `X` in ``fit``, in `eval_set` and in ``predict`` of the rankers, in
@@ -89,8 +86,6 @@ class FeatureFiles:
     >>> folder.cleanup()
     """
 
-    ndim = 2
-
     def __init__(
         self, files: Any, *, columns: Sequence[str] | None = None, cache: str | os.PathLike[str] | None = None
     ) -> None:
@@ -109,16 +104,9 @@ class FeatureFiles:
         self._starts = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts], dtype=np.int64)])
         self._rows = np.arange(int(self._starts[-1]))
         self.dtype = np.result_type(np.float32, *(part.dtype for part in parts))
+        self.shape = len(self._rows), parts[0].shape[1]
         self.names = parts[0].names
         self.cache = None if cache is None else os.fspath(cache)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of documents and of features."""
-        return len(self._rows), self._parts[0].shape[1]
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def __repr__(self) -> str:
         n_parts = f"{len(self._parts)} file{'s' if len(self._parts) > 1 else ''}"
@@ -142,11 +130,8 @@ class FeatureFiles:
             )
         taken = object.__new__(type(self))
         taken.__dict__.update(self.__dict__)
-        taken._rows = chosen
+        taken._rows, taken.shape = chosen, (len(chosen), self.shape[1])
         return taken
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        raise TypeError("FeatureFiles is not read into memory as a whole, unless you call its method read()")
 
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
         """Read rows into memory.
@@ -181,24 +166,6 @@ class FeatureFiles:
             values[done:end] = block if is_dense else block[rows[done:end] - offset - first]
             done = end
         return values
-
-    @property
-    def rows_per_block(self) -> int:
-        """Number of rows of the blocks in which features are read."""
-        return max(1, BLOCK_ELEMENTS // max(1, self.shape[1]))
-
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        """Read all rows, one block after the other; at least one block, which may have no rows."""
-        for start in range(0, max(1, len(self)), self.rows_per_block):
-            yield self.read(start, start + self.rows_per_block)
-
-    def without_rows(self) -> Any:
-        """An array, or a DataFrame if the features have names, with these features and no rows."""
-        if self.names is None:
-            return np.empty((0, self.shape[1]), self.dtype)
-        import pandas as pd
-
-        return pd.DataFrame(np.empty((0, self.shape[1]), self.dtype), columns=self.names)
 
     def _checked(self, part: Part, block: NDArray[Any], first: int) -> NDArray[Any]:
         """A block of a part with the type of all parts; errors name the part and its row."""
@@ -363,17 +330,12 @@ def open_part(path: Any, columns: Sequence[str] | None) -> Part:
             f"FeatureFiles takes paths of .npy and Parquet files; got {type(path).__name__}. An array, also one of "
             "numpy.load(path, mmap_mode='r'), can be given to fit and predict as it is"
         )
-    part = ParquetPart(path, columns) if _is_parquet(path) else NpyPart(path)
+    part = ParquetPart(path, columns) if is_parquet(path) else NpyPart(path)
     if columns is not None and part.names is None:
         raise ValueError(f"columns are the names of columns of Parquet files, and {part.name} has no names of columns")
     if part.dtype.kind not in "biuf" or part.dtype.itemsize > 8:
         raise ValueError(f"{part.name} must contain numbers of at most 64 bits; got dtype {part.dtype}")
     return part
-
-
-def _is_parquet(path: str | os.PathLike[str]) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(PARQUET_MARK)) == PARQUET_MARK
 
 
 def _two_dimensional(shape: Sequence[int], name: str) -> tuple[int, int]:

@@ -19,6 +19,8 @@ from typing import IO, Any
 
 #: Seconds after which nothing writes to a temporary file any more.
 LEFTOVER_SECONDS = 86400
+#: First bytes of a Parquet file.
+_PARQUET_MARK = b"PAR1"
 #: Names of open files, and their numbers.
 _OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -128,3 +130,9 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             raise ValueError(
                 f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"
             ) from error
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Whether the content of a file, not its name, is that of Parquet."""
+    with open(path, "rb") as file:
+        return file.read(len(_PARQUET_MARK)) == _PARQUET_MARK

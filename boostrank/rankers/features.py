@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
+from boostrank.inputs.streams import FeatureStream
 
 #: Number of rows of a DataFrame that are converted at once to look for infinity.
 _ROWS_PER_BLOCK = 4096
@@ -139,7 +139,7 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
         For features of another number, with other names, or with categories in place of numbers, and if one is masked,
         no real number, or infinite where the boosting library does not take infinity.
     """
-    if isinstance(X, FeatureFiles):
+    if isinstance(X, FeatureStream):
         # The values in files are checked when they are read.
         validate_data(known, X.without_rows(), reset=reset, skip_check_array=True)
         return X

@@ -15,10 +15,10 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.backends.objectives.labels import Labels, as_labels
-from boostrank.datasets import FeatureFiles
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import did_you_mean, named_part
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, QID, find_qid, require_qid, without_column
+from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 from boostrank.rankers.features import TrainingFeatures, check_features
@@ -176,7 +176,7 @@ def group_data(
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
     if queries.permutation is not None:
-        if isinstance(X, FeatureFiles):
+        if isinstance(X, FeatureStream):
             raise ValueError(
                 "the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole: sort "
                 "the rows of the files by query"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from boostrank import FeatureFiles
-from boostrank.datasets import feature_files
+from boostrank.inputs import streams
 
 N_ROWS, N_FEATURES = 100, 4
 #: Where the rows are cut into files: some have one row or none.
@@ -34,7 +34,7 @@ def paths(X, tmp_path):
 
 @pytest.fixture(params=[1, 7, 10_000])
 def _rows_per_block(request, monkeypatch):
-    monkeypatch.setattr(feature_files, "BLOCK_ELEMENTS", request.param * N_FEATURES)
+    monkeypatch.setattr(streams, "BLOCK_ELEMENTS", request.param * N_FEATURES)
 
 
 @pytest.mark.usefixtures("_rows_per_block")

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends.lightgbm import features as lightgbm_features
-from boostrank.datasets import feature_files
+from boostrank.inputs import streams
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def rows():
 def on_files(request, rows, tmp_path, monkeypatch):
     """A class of rankers, and the features in files that queries do not respect, read in blocks of 150 rows."""
     name, *cached = request.param.split(" with ")
-    monkeypatch.setattr(feature_files, "BLOCK_ELEMENTS", 150 * rows[0].shape[1])
+    monkeypatch.setattr(streams, "BLOCK_ELEMENTS", 150 * rows[0].shape[1])
     paths = []
     for number, part in enumerate(np.split(rows[0], [0, 1, 233, 234, 500])):
         paths.append(tmp_path / f"{number}.npy")

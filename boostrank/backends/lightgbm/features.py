@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import NameCode
-from boostrank.datasets.feature_files import FeatureFiles
+from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.interrupts import interruptible
 
 #: Names of features with these characters are errors, or are written to model files as other names.
@@ -32,7 +32,7 @@ def check_n_rows(n_rows: int, where: str) -> None:
 def dataset_features(data: GroupedData) -> dict[str, Any]:
     """The arguments of a Dataset that describe its features."""
     check_n_rows(data.queries.n_documents, "in X")
-    if not isinstance(data.X, FeatureFiles):
+    if not isinstance(data.X, FeatureStream):
         return {"data": _plain(NAMES.encode_columns(data.X))}
     if data.X.cache is not None:
         raise ValueError(
@@ -48,7 +48,7 @@ def dataset_features(data: GroupedData) -> dict[str, Any]:
 
 def blocks(X: Any) -> Iterator[Any]:
     """Features as LightGBM takes them to predict: all of them, or blocks of the rows of files."""
-    if isinstance(X, FeatureFiles):
+    if isinstance(X, FeatureStream):
         yield from X.blocks()
     else:
         yield _plain(X)
@@ -75,7 +75,7 @@ def _sequence_class() -> type[Any]:
     class FileSequence(lgb.Sequence):  # type: ignore[name-defined]
         """Rows of files. LightGBM first reads single rows, a sample with increasing numbers, and then all batches."""
 
-        def __init__(self, features: FeatureFiles) -> None:
+        def __init__(self, features: FeatureStream) -> None:
             self.batch_size = features.rows_per_block
             self._features = features
             # The block that contains the row that was read last.

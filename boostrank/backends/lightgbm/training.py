@@ -13,7 +13,7 @@ from boostrank.backends.lightgbm.features import dataset_features
 from boostrank.backends.lightgbm.parameters import PARAMETERS, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
-from boostrank.datasets.feature_files import FeatureFiles
+from boostrank.inputs.streams import FeatureStream
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
@@ -115,7 +115,7 @@ def _check(training: Training) -> None:
                 "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as "
                 "init_score, without init_model; the new model then has only the new rounds"
             )
-        if any(isinstance(part.X, FeatureFiles) for part in parts):
+        if any(isinstance(part.X, FeatureStream) for part in parts):
             raise ValueError(
                 "LightGBM takes no init_model with features in FeatureFiles: give init_score=init_model.predict(X) in "
                 "its place; the new model then has only the new rounds"

@@ -31,9 +31,9 @@ from scipy.sparse import issparse
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import Features, NameCode, check_codes, resolve_features
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
-from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.frames import is_pandas, replace_columns
+from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.interrupts import interruptible
 
 #: Attribute of boosters: the number that means a missing value.
@@ -89,7 +89,7 @@ def make_matrix(
     if takes_bins(parameters) and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
-    elif isinstance(X, FeatureFiles):
+    elif isinstance(X, FeatureStream):
         raise ValueError(
             "with features in FeatureFiles, XGBoostRanker takes no init_model and only tree_method='hist', "
             "because XGBoost would keep the features themselves in memory: leave these out; in "
@@ -123,7 +123,7 @@ def _bins(
     if issparse(X):
         # With weights XGBoost's bins depend on the blocks, so that there is only one.
         ends = _block_ends(_rows_per_block(X), ends if weights is None else ends[-1:])
-    elif isinstance(X, FeatureFiles):
+    elif isinstance(X, FeatureStream):
         ends, cache = _block_ends(X.rows_per_block, ends), X.cache
         columns = {**columns, "feature_names": None if X.names is None else [NAMES.encode(name) for name in X.names]}
     elif isinstance(X, list):
@@ -134,7 +134,7 @@ def _bins(
     def get_block(number: int, rows: slice) -> NDArray[Any]:
         if isinstance(X, list):
             return X[number]
-        return X.read(rows.start, rows.stop) if isinstance(X, FeatureFiles) else _dense(X[rows])
+        return X.read(rows.start, rows.stop) if isinstance(X, FeatureStream) else _dense(X[rows])
 
     make_blocks = partial(_iterate, ends, get_block, fields, weights, columns)
     if cache is not None:
@@ -149,7 +149,7 @@ def takes_bins(parameters: Mapping[str, Any]) -> bool:
 
 def dense_blocks(X: Any) -> Iterator[Any]:
     """Features as XGBoost takes them to predict: an array, or dense blocks of rows of a sparse matrix or of files."""
-    if isinstance(X, FeatureFiles):
+    if isinstance(X, FeatureStream):
         yield from X.blocks()
     elif issparse(X):
         matrix: Any = X

@@ -25,7 +25,7 @@ from boostrank.backends.xgboost import rounds
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
 from boostrank.backends.xgboost.parameters import PARAMETERS, native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
-from boostrank.datasets.feature_files import FeatureFiles
+from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.threads import use_threads
 
 #: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
@@ -112,7 +112,7 @@ def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict
         has_codes = "c" in parameters.get("feature_types", ())
         validation = []
         for part in training.validation:
-            exact = is_exact or (has_codes and not isinstance(part.data.X, FeatureFiles))
+            exact = is_exact or (has_codes and not isinstance(part.data.X, FeatureStream))
             is_same = part.data is training.data
             validation.append(dtrain if is_same else make_matrix(part.data, parameters, reference=dtrain, exact=exact))
         binned[key] = dtrain, validation
