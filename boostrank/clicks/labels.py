@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +28,14 @@ from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
+from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
+from boostrank.queries.weights import document_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickLabels:
+class ClickLabels(Labels):
     """A click log with its click model, in place of the labels `y`.
 
     Rankers, cross-validation, grid search, validation sets and scorers take it where they take labels. It belongs to
@@ -122,6 +126,8 @@ class ClickLabels:
     average: Unit = "sessions"
     shrink: Any = None
 
+    default_measure: ClassVar[str] = "click-dcg"
+
     def __post_init__(self) -> None:
         check_log(self.log)
         check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
@@ -176,6 +182,54 @@ class ClickLabels:
             "relevance labels are needed, one number for each document, but got ClickLabels: clicks are evaluated by "
             "the measure 'click-dcg@10' or by boostrank.clicks.evaluate, and targets() are numbers"
         )
+
+    def require_relevance(self, objective: Any) -> NoReturn:
+        """Raise ValueError: clicks are no relevance."""
+        raise ValueError(
+            f"{objective!r} needs relevance labels, an array of one label for each row; for ClickLabels use a "
+            "surrogate, such as 'softmax'"
+        )
+
+    def require_relevance_to_measure(self, measure: str) -> NoReturn:
+        """Raise ValueError: clicks are no relevance."""
+        cutoff = "".join(measure.partition("@")[1:])
+        raise ValueError(
+            f"{measure} needs relevance labels, one number for each document; got ClickLabels. The measure of "
+            f"ClickLabels is 'click-dcg{cutoff}', an estimate from the clicks"
+        )
+
+    @property
+    def sameness(self) -> str:
+        """Why nothing can be learned from the clicks; "" if estimates of relevance differ."""
+        if not self.has_clicks:
+            return "no document of the click log was clicked; train on more sessions"
+        estimates = self.relevance
+        if (estimates != estimates[0]).any():
+            return ""
+        return f"all documents have the same estimated relevance, {estimates[0]:g}; train on more sessions"
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that is equal for equal clicks."""
+        return hash(tuple(map(bytes, self.log.aggregate().columns)))
+
+    def group(self, queries: Queries) -> ClickLabels:
+        """The clicks, with rows grouped by query; ValueError if the log has other query ids."""
+        self.check_qid(queries.qid)
+        return self if queries.permutation is None else self[queries.permutation]
+
+    def weighted(self, weights: ArrayLike | None) -> ArrayLike:
+        """The weights of queries, for grouped rows; multiplied with `weights` of queries or documents."""
+        if weights is None:
+            return self.query_weights
+        queries = self.queries
+        return document_weights(weights, queries, may_differ=True) * queries.repeat(self.query_weights)
+
+    def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> ClickLabels:
+        """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is ``"auto"``."""
+        if not self.needs_prediction:
+            return self
+        return self.with_prediction(predict_logs(np.maximum(self.relevance, 0.0), self.evidence))
 
     @cached_property
     def estimates(self) -> RelevanceEstimates:
@@ -257,7 +311,13 @@ class ClickLabels:
         """
         return self.queries.ungroup(self.queries.repeat(self.query_weights))
 
-    def targets(self, dcg: DCG | None = None) -> Floats:
+    def targets(
+        self,
+        surrogate: Any = None,
+        queries: Queries | None = None,
+        dcg: DCG | None = None,
+        normalize: Normalize = "dcg",
+    ) -> Floats:
         """The targets of surrogates that rankers train on, one for each row, shape (n_documents,).
 
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
@@ -268,14 +328,18 @@ class ClickLabels:
 
         Parameters
         ----------
+        surrogate, queries
+            Not used: all surrogates have these targets, and the labels have their queries.
         dcg : DCG, optional
             Discount and cutoff; the default is ``DCG()``.
+        normalize : "dcg"
+            The parameter of the ranker, which must have its default.
 
         Raises
         ------
         ValueError
-            If a row is in :attr:`lacks_support`, or has to be predicted before :meth:`with_prediction` was called; and
-            as :func:`boostrank.clicks.click_targets`.
+            If `normalize` has another value; if a row is in :attr:`lacks_support`, or has to be predicted before
+            :meth:`with_prediction` was called; and as :func:`boostrank.clicks.click_targets`.
 
         Warns
         -----
@@ -283,10 +347,14 @@ class ClickLabels:
             If rows have more clicks than rows that are always relevant would have, by more than four standard
             deviations: the probabilities of the model are then too small. Not for cascade models.
         """
+        if normalize != CONSISTENT_NORMALIZATION:
+            raise ValueError(
+                f"normalize={normalize!r} of the ranker has no meaning for clicks: set normalize of the ClickLabels"
+            )
         kept = self.kept
         if kept is not None:
             of_all = np.zeros(len(self))
-            of_all[kept] = self[kept].targets(dcg)
+            of_all[kept] = self[kept].targets(dcg=dcg)
             return of_all
         warn_of_excess(self.log, self.model)
         settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": "irrelevant"}

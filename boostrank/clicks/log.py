@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -271,6 +271,12 @@ class ClickLog:
         return (
             f"ClickLog(n_documents={self.n_documents}, n_queries={self.queries.n_queries}, n_entries={self.n_entries}, "
             f"{sessions}n_impressions={self.n_impressions}, n_clicks={self.n_clicks})"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise ValueError(
+            "y is a ClickLog, whose clicks depend on the positions: pass boostrank.ClickLabels(log, propensities), or "
+            "ClickLabels(log, 1.0) to take clicks for relevance"
         )
 
     def __getitem__(self, rows: Any) -> ClickLog:

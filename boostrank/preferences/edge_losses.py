@@ -35,8 +35,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from boostrank.inputs.arrays import Floats
-from boostrank.preferences.graph import PreferenceGraph
-from boostrank.queries.convex_functions import MARGINS, get_margin
+from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
+from boostrank.queries.convex_functions import get_margin
 
 
 @dataclass(frozen=True)
@@ -94,4 +94,6 @@ class EdgeLoss:
 
 
 #: Losses of edges by the name that rankers take.
-EDGE_LOSSES: Mapping[str, EdgeLoss] = MappingProxyType({f"edge-{margin}": EdgeLoss(margin) for margin in MARGINS})
+EDGE_LOSSES: Mapping[str, EdgeLoss] = MappingProxyType(
+    {name: EdgeLoss(margin) for name, margin in EDGE_LOSS_MARGINS.items()}
+)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import scipy
@@ -11,10 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.frames import as_frame
+from boostrank.queries.convex_functions import MARGINS
 from boostrank.queries.dcg import Ties, check_relevance, check_ties
+from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries, rows_with_ids
 from boostrank.queries.segments import ranges
 
+#: Names of the losses of edges that rankers take, with the names of their functions of a margin.
+EDGE_LOSS_MARGINS: Mapping[str, str] = MappingProxyType({f"edge-{margin}": margin for margin in MARGINS})
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.
 BLOCK_EDGES = 16_384
@@ -45,7 +51,7 @@ class EdgeBlock(NamedTuple):
     to_both: Any
 
 
-class PreferenceGraph:
+class PreferenceGraph(Labels):
     """Preferences between documents: directed, weighted edges from a winner to a loser of the same query.
 
     One graph contains the preferences of all rows of a data set, and is used in place of the labels `y`. Indexing it by
@@ -86,6 +92,8 @@ class PreferenceGraph:
     >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # half of the weight of an edge between tied documents
     [1.0, 2.5]
     """
+
+    default_measure: ClassVar[str] = "agreement"
 
     def __init__(self, qid: ArrayLike, winner: ArrayLike, loser: ArrayLike, weight: ArrayLike | None = None) -> None:
         self.queries = Queries.from_qid(qid)
@@ -179,6 +187,29 @@ class PreferenceGraph:
         return self._with(
             self.qid[kept], winner[edges], loser[edges], None if self.weight is None else self.weight[edges]
         )
+
+    @property
+    def sameness(self) -> str:
+        """Why nothing can be learned from the preferences; "" if there are some."""
+        return "" if self.n_edges else "there is no preference between two documents"
+
+    def require_relevance(self, objective: Any) -> NoReturn:
+        """Raise ValueError: preferences are no relevance."""
+        raise ValueError(
+            f"{objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSS_MARGINS)}"
+        )
+
+    def require_relevance_to_measure(self, measure: str) -> NoReturn:
+        """Raise ValueError: preferences are no relevance."""
+        raise ValueError(
+            f"{measure} needs relevance labels, one number for each document; got PreferenceGraph. The measure of "
+            "preferences is 'agreement'"
+        )
+
+    def group(self, queries: Queries) -> PreferenceGraph:
+        """:attr:`grouped`; ValueError if `queries` are not the queries of the graph."""
+        self.check_qid(queries.qid)
+        return self.grouped
 
     @cached_property
     def grouped(self) -> PreferenceGraph:

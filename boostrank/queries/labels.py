@@ -27,18 +27,24 @@ class Labels(ABC):
     ----------
     default_measure : str
         Name of the measure by which rankers are scored unless another one is given.
-    qid : ndarray, shape (n_documents,), or None
-        Query id of each row, if the labels have them themselves.
-    kept : ndarray of bool, shape (n_documents,), or None
-        Rows to train and to evaluate on; None for all.
-    fingerprint : int or None
-        A number that is equal for equal labels, if a score by the labels of the training says nothing about others.
     """
 
     default_measure: ClassVar[str]
-    qid: NDArray[Any] | None = None
-    kept: Bools | None = None
-    fingerprint: int | None = None
+
+    @property
+    def qid(self) -> NDArray[Any] | None:
+        """Query id of each row, shape (n_documents,), if the labels have them themselves."""
+        return None
+
+    @property
+    def kept(self) -> Bools | None:
+        """Rows to train and to evaluate on, shape (n_documents,); None for all."""
+        return None
+
+    @property
+    def fingerprint(self) -> int | None:
+        """A number that is equal for equal labels, if a score by the labels of the training is too good; else None."""
+        return None
 
     @abstractmethod
     def __len__(self) -> int:

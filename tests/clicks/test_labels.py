@@ -29,7 +29,7 @@ def test_targets_are_click_targets_that_are_not_negative(model, normalize, k):
     log, dcg = simulated(model=model), DCG(k)
     labels = br.ClickLabels(log, model, normalize=normalize, clip=0.55)
     expected = click_targets(log, model, normalize=normalize, dcg=dcg, clip=0.55, not_shown="irrelevant")
-    np.testing.assert_array_equal(labels.targets(dcg), np.maximum(expected, 0))
+    np.testing.assert_array_equal(labels.targets(dcg=dcg), np.maximum(expected, 0))
     if normalize == "sessions" and model is TRUST and k is None:
         assert expected.min() < 0  # Otherwise nothing is tested.
 

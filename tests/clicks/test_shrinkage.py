@@ -49,7 +49,7 @@ def test_shrunk_targets_are_those_of_a_loop(model, method):
     expected, strength = shrunk_by_loop(log.aggregate(), model, method, prior)
     assert 1 < strength < 100  # Otherwise nothing is tested.
     np.testing.assert_allclose(labels.targets(), np.clip(expected, 0, 1), rtol=1e-3, atol=1e-4)
-    of_ndcg = br.ClickLabels(log, model, method=method, shrink=prior).targets(DCG(2))
+    of_ndcg = br.ClickLabels(log, model, method=method, shrink=prior).targets(dcg=DCG(2))
     by_hand = targets_of_relevance(log.queries, labels.targets(), "independent", DCG(2))
     np.testing.assert_array_equal(of_ndcg, by_hand)
     np.testing.assert_array_equal(labels.relevance, br.ClickLabels(log, model, method=method).relevance)

@@ -60,7 +60,7 @@ def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objectiv
     scores = clone(ranker).fit(X, labels).predict(X)
     # Of targets as labels with a linear gain, the targets without a normalization are these labels.
     by_hand = clone(ranker).set_params(normalize="none", gain="linear")
-    by_hand.fit(X, labels.targets(DCG(3)), qid, sample_weight=labels.query_weights)
+    by_hand.fit(X, labels.targets(dcg=DCG(3)), qid, sample_weight=labels.query_weights)
     np.testing.assert_array_equal(by_hand.predict(X), scores)
     np.testing.assert_array_equal(clone(ranker).fit(X, labels, qid).predict(X), scores)
     assert len(np.unique(scores)) > 5

@@ -105,8 +105,9 @@ def test_targets_of_rows_that_are_left_out_are_zero():
     assert not labels.targets()[~data()[2].shown].any()
     # Targets of sessions depend on the cutoff.
     log, normalized = data()[2], {"model": ("power", 0.5), "normalize": "sessions"}
-    of_sessions = br.ClickLabels(log, **normalized, not_shown="drop").targets(DCG(2))
-    np.testing.assert_array_equal(of_sessions[log.shown], br.ClickLabels(log[log.shown], **normalized).targets(DCG(2)))
+    of_sessions = br.ClickLabels(log, **normalized, not_shown="drop").targets(dcg=DCG(2))
+    of_shown = br.ClickLabels(log[log.shown], **normalized).targets(dcg=DCG(2))
+    np.testing.assert_array_equal(of_sessions[log.shown], of_shown)
 
 
 def test_what_cannot_be_left_out_is_still_an_error():

@@ -17,11 +17,10 @@ from boostrank.inputs.arrays import Bools, Floats
 from boostrank.metrics import ClickDCG, Measure
 from boostrank.metrics.correlation import Agreement
 from boostrank.metrics.ndcg import NDCG
-from boostrank.preferences import EDGE_LOSSES, PreferenceGraph
+from boostrank.preferences import PreferenceGraph
 from boostrank.queries.dcg import DCG, check_relevance
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize, targets_of
-from boostrank.queries.weights import document_weights
+from boostrank.queries.targets import Normalize, targets_of
 
 
 class Labels(ABC):
@@ -153,10 +152,10 @@ class Preferences(Labels):
 
     @property
     def sameness(self) -> str:
-        return "" if len(self.values.winner) else "there is no preference between two documents"
+        return self.values.sameness
 
     def require_relevance(self, objective: Any) -> Floats:
-        raise ValueError(f"{objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSSES)}")
+        return self.values.require_relevance(objective)
 
     def preferences(self, queries: Queries) -> PreferenceGraph:
         return self.values
@@ -184,31 +183,16 @@ class Clicks(Labels):
 
     @property
     def sameness(self) -> str:
-        if not self.values.has_clicks:
-            return "no document of the click log was clicked; train on more sessions"
-        estimates = self.values.relevance
-        if (estimates != estimates[0]).any():
-            return ""
-        return f"all documents have the same estimated relevance, {estimates[0]:g}; train on more sessions"
+        return self.values.sameness
 
     def require_relevance(self, objective: Any) -> Floats:
-        raise ValueError(
-            f"{objective!r} needs relevance labels, an array of one label for each row; for ClickLabels use a "
-            "surrogate, such as 'softmax'"
-        )
+        return self.values.require_relevance(objective)
 
     def targets(self, objective: Any, queries: Queries, dcg: DCG, normalize: Normalize) -> Floats:
-        if normalize != CONSISTENT_NORMALIZATION:
-            raise ValueError(
-                f"normalize={normalize!r} of the ranker has no meaning for clicks: set normalize of the ClickLabels"
-            )
-        return self.values.targets(dcg)
+        return self.values.targets(objective, queries, dcg, normalize)
 
     def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
-        queries, own = self.values.queries, self.values.query_weights
-        if weights is None:
-            return own
-        return document_weights(weights, queries, may_differ=True) * queries.repeat(own)
+        return self.values.weighted(weights)
 
     def compared(self, queries: Queries) -> Bools:
         return self.values.query_weights > 0.0

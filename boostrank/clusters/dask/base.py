@@ -171,7 +171,7 @@ class DaskRanker(BaseEstimator):
         The labels cannot be a ClickLog or ClickLabels. A ranker with ``gain="linear"`` and ``normalize="none"`` gets
         the same model from two arrays, which this process computes from the whole log::
 
-            y, weights = labels.targets(br.DCG(k=10)), labels.document_weights
+            y, weights = labels.targets(dcg=br.DCG(k=10)), labels.document_weights
             ranker.fit(X, y, labels.qid, sample_weight=weights)
 
         With ``not_shown="drop"`` take the rows ``labels.kept`` of X and of the labels first. The default measure of

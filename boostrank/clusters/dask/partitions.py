@@ -122,7 +122,7 @@ def refuse_clicks(y: Any) -> None:
     if isinstance(y, (ClickLabels, ClickLog)):
         raise TypeError(
             f"y must be relevance on Dask; got {type(y).__name__}. Make ClickLabels, set gain='linear' and "
-            "normalize='none', and call fit(X, labels.targets(boostrank.DCG(k)), labels.qid, "
+            "normalize='none', and call fit(X, labels.targets(dcg=boostrank.DCG(k)), labels.qid, "
             "sample_weight=labels.document_weights); evaluate with boostrank.get_measure('click-dcg@10')(labels, "
             "ranker.predict(X).compute())"
         )

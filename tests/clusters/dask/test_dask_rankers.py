@@ -317,7 +317,7 @@ def test_targets_of_clicks_train_the_model_of_the_clicks(rows, data, small, smal
     ranker = small(bd.XGBoostRanker, k=5, gain="linear", normalize="none")
     with pytest.raises(TypeError, match=r"y must be relevance on Dask; got ClickLabels.*labels\.targets"):
         ranker.fit(rows[0], labels)
-    ranker.fit(rows[0], labels.targets(br.DCG(5)), labels.qid, sample_weight=labels.document_weights)
+    ranker.fit(rows[0], labels.targets(dcg=br.DCG(5)), labels.qid, sample_weight=labels.document_weights)
     expected = small_local(bd.XGBoostRanker, k=5).fit(X, labels).predict(X)
     np.testing.assert_allclose(ranker.to_local().predict(X), expected, rtol=1e-5, atol=1e-5)
     with pytest.raises(TypeError, match=r"get_measure\('click-dcg@10'\)\(labels, ranker\.predict"):
