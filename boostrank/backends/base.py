@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.backends.custom_functions import BoundMetric, CustomMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
+from boostrank.backends.interrupts import interruptible
 from boostrank.backends.objectives.labels import Labels
 from boostrank.backends.objectives.losses import Loss
 from boostrank.backends.objectives.objective import (
@@ -29,7 +30,6 @@ from boostrank.backends.objectives.objective import (
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import DCG
-from boostrank.queries.interrupts import interruptible
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import Normalize
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean

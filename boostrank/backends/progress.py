@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.interrupts import interruptible
 
 if TYPE_CHECKING:
     from boostrank.backends.base import Training

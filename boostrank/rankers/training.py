@@ -18,6 +18,7 @@ from boostrank.backends.base import (
     TrainingSpecification,
     ValidationSet,
 )
+from boostrank.backends.interrupts import defer_interrupts
 from boostrank.backends.objectives.labels import Clicks, Relevance
 from boostrank.backends.objectives.losses import get_loss
 from boostrank.backends.progress import History
@@ -28,7 +29,6 @@ from boostrank.inputs.checks import named_part
 from boostrank.metrics.base import BoundMeasure
 from boostrank.model_selection import QueryKFold
 from boostrank.queries.dcg import DCG
-from boostrank.queries.interrupts import defer_interrupts
 from boostrank.queries.queries import Queries
 
 #: Parts of the queries whose relevance is predicted by trainings on the others, the largest number of rounds of these,

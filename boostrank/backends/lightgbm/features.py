@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import NameCode
+from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.streams import FeatureStream
-from boostrank.queries.interrupts import interruptible
 
 #: Names of features with these characters are errors, or are written to model files as other names.
 NAMES = NameCode(r"\s\x00-\x1f\",:\[\]{}=")

@@ -30,11 +30,11 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import Features, NameCode, check_codes, resolve_features
+from boostrank.backends.interrupts import interruptible
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.frames import is_pandas, replace_columns
 from boostrank.inputs.streams import FeatureStream
-from boostrank.queries.interrupts import interruptible
 
 #: Attribute of boosters: the number that means a missing value.
 MISSING_ATTRIBUTE = "boostrank_missing"
