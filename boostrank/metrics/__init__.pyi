@@ -11,6 +11,7 @@ from .ndcg_analysis import dcg_breakdown as dcg_breakdown
 from .ndcg_analysis import expected_ndcg as expected_ndcg
 from .ndcg_analysis import ndcg_curve as ndcg_curve
 from .ndcg_analysis import tie_range as tie_range
+from .registry import default_measure as default_measure
 from .registry import evaluate as evaluate
 from .registry import get_measure as get_measure
 from .registry import named_measures as named_measures

@@ -21,6 +21,8 @@ from boostrank.metrics.labels import labels_scores_queries, require_ids
 from boostrank.metrics.names import ALL_MEASURES, GROUPS, base_name, parse_name, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
 from boostrank.preferences import PreferenceGraph
+from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 
@@ -87,6 +89,20 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     if callable(measure) and not _is_of_ir_measures(measure):
         return FunctionMeasure(measure, settings)
     return _from_name(str(measure) if _is_of_ir_measures(measure) else measure, settings)
+
+
+def default_measure(labels: Labels, dcg: DCG) -> Measure:
+    """The measure by which rankers are scored unless another one is given, with those settings of `dcg` that it has.
+
+    Examples
+    --------
+    >>> from boostrank.queries.labels import as_labels
+    >>> default_measure(as_labels([2, 0, 1]), DCG(k=10, gain="linear"))
+    get_measure('ndcg@10', gain='linear')
+    """
+    kind = ALL_MEASURES[labels.default_measure]
+    names = {setting.name for setting in fields(kind)}
+    return kind(**{name: getattr(dcg, name) for name in ("k", "gain", "discount") if name in names})
 
 
 def _made(measure: Any, needed: str | None) -> Measure:
