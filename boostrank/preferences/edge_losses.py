@@ -36,7 +36,7 @@ from typing import ClassVar
 
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
-from boostrank.queries.convex_functions import get_margin
+from boostrank.surrogates.convex_functions import get_margin
 
 
 @dataclass(frozen=True)

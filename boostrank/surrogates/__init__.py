@@ -26,10 +26,9 @@ exponent is small: on held-out queries, softmax without a limit has less NDCG (b
 means that the minimizer of the expected loss sorts like the expected targets ``E[u]``. The weights of
 ``consistent-lambdarank`` depend on the scores: it is convex for fixed weights, and no single loss has its gradient.
 
-To add a surrogate, write its class in a file of this folder, and enter an instance in :data:`SURROGATES` and a row in
-this table. The profiled form of a separable one is called "centered-NAME". Rankers, commands and tests
-use all surrogates in :data:`SURROGATES`. :func:`check` tests the laws that every surrogate obeys. The compiled library,
-if it is there, computes the losses without pairs.
+To add a surrogate, write its class in a file of this folder, and a line in the table of ``registry.py``, as
+CONTRIBUTING.md shows. Rankers, commands and tests use all surrogates in :data:`SURROGATES`. :func:`check` tests the
+laws that every surrogate obeys. The compiled library, if it is there, computes the losses without pairs.
 """
 
 import lazy_loader

@@ -10,12 +10,12 @@ from .pairs import PairwiseLogistic as PairwiseLogistic
 from .pairs import PairwiseSquared as PairwiseSquared
 from .pairs import PairwiseSquaredHinge as PairwiseSquaredHinge
 from .power_family import Power as Power
-from .profiled import Profiled as Profiled
 from .rank_weighted import ConsistentLambdaRank as ConsistentLambdaRank
 from .registry import SURROGATES as SURROGATES
 from .registry import get_surrogate as get_surrogate
 from .registry import is_consistent as is_consistent
 from .separable import Logistic as Logistic
 from .separable import Poisson as Poisson
+from .separable import Profiled as Profiled
 from .separable import Separable as Separable
 from .separable import Squared as Squared

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from boostrank.inputs.arrays import Bools, Floats
+from boostrank.queries.compiled.documents import LossForm
 from boostrank.queries.segments import Segments
 
 HessianKind = Literal["exact", "majorant"]
@@ -139,6 +140,14 @@ class Surrogate(ABC):
         """
         return self
 
+    def compiled_form(self) -> LossForm | None:
+        """The loss of the compiled library that is this surrogate, with its settings; None if the library has none.
+
+        The library computes gradient and Hessian in one pass over the documents, up to rounding of float32. Callers use
+        the function :func:`compiled_form`, which ignores a form that a subclass has inherited.
+        """
+        return None
+
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         """The score that, given to all documents of all queries, minimizes the weighted total loss.
 
@@ -193,6 +202,22 @@ def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
     if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
         return None
     return surrogate.minimizer(expected)
+
+
+def compiled_form(surrogate: Surrogate) -> LossForm | None:
+    """The loss of the compiled library that is this surrogate; None if it has none.
+
+    A subclass that does not define the method `compiled_form` itself has none, because its formulas may differ.
+
+    Examples
+    --------
+    >>> from boostrank.surrogates import Poisson, Power, Profiled
+    >>> compiled_form(Power(0, max_step=1))
+    LossForm(name='power', settings=(0.0, 1.0))
+    >>> compiled_form(Profiled(Poisson())) is None
+    True
+    """
+    return surrogate.compiled_form() if "compiled_form" in vars(type(surrogate)) else None
 
 
 def is_defined_with(kind: type, method: str, *others: str) -> bool:

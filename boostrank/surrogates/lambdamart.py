@@ -5,7 +5,7 @@
 The weights ``w_ij`` of the current scores are those of :mod:`boostrank.surrogates.rank_weighted`, and ``x^+`` is x if
 it is positive, and 0 otherwise. A pair counts for the document with the larger target only. The factor ``c`` of the
 query is ``log2(1 + S) / S``, where ``S`` is the sum, over all documents, of the sizes of their slopes in all pairs. The
-text of the module :mod:`boostrank.surrogates.rank_weighted` shows what follows from it.
+page theory/lambdamart of the guide shows what follows from it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LambdaMART(Surrogate):
 
     With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM, which XGBoost's
     ``rank:ndcg`` computes too. Documents with equal scores get the mean over their rankings; the libraries take the
-    ranks of one of them. The formula is in the text of the module :mod:`boostrank.surrogates.lambdamart`. To train,
+    ranks of one of them. The formula is on the page theory/lambdamart of the guide. To train,
     give a ranker the objective ``"lambdarank"``.
 
     Parameters

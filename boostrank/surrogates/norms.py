@@ -9,6 +9,7 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, is_number
+from boostrank.queries.compiled.documents import LossForm
 from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 
@@ -39,6 +40,11 @@ class _QNorm(Surrogate):
         """The exponent ``q`` for a query of `n_documents` documents."""
         return float(np.log(n_documents) + 2.0) if self.q == "log" else float(self.q)
 
+    @property
+    def compiled_exponent(self) -> float:
+        """The exponent as the compiled library takes it, which is 0 for "log"."""
+        return 0.0 if self.q == "log" else float(self.q)
+
 
 @dataclass(frozen=True)
 class PNorm(_QNorm):
@@ -48,8 +54,7 @@ class PNorm(_QNorm):
     ``1/2 ||.||_p^2`` at ``E[u]``, which is ``E[u]^(p - 1)`` times a number and so sorts like ``E[u]``.
 
     The Hessian returned is the constant ``q - 1``. It is a majorant for all scores, also at ``s = 0``, where the
-    potential has no second derivative: for ``q >= 2``, ``1/2 ||.||_q^2`` is ``(q - 1)``-smooth with respect to
-    ``||.||_q``, and ``||d||_q <= ||d||_2`` for every direction ``d``.
+    potential has no second derivative (the page theory/norms of the guide).
 
     Parameters
     ----------
@@ -100,6 +105,9 @@ class PNorm(_QNorm):
         norm = np.linalg.norm(expected, ord=p, axis=1, keepdims=True)
         return norm ** (2.0 - p) * expected ** (p - 1.0)
 
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("pnorm", (self.compiled_exponent,))
+
 
 @dataclass(frozen=True)
 class NormalizedPNorm(_QNorm):
@@ -111,11 +119,7 @@ class NormalizedPNorm(_QNorm):
     infinity, which sort like ``v``.
 
     The Hessian returned is the majorant ``max(q + 1, 4) B / N^2``, the same for all documents of a query, with
-    ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)``. By Hölder's inequality ``B >= ||u||_p``. *Proof.* With ``g = grad N`` the
-    Hessian of the loss is ``(u g' + g u' + a (N hess N - 2 g g')) / N^2``. Here ``||g||_2 <= ||g||_p <= 1``,
-    ``|a| <= ||u||_p``, ``||u||_2 <= ||u||_p``, and ``0 <= N hess N <= q - 1`` because ``N^2 / 2`` is
-    ``(q - 1)``-smooth. So the eigenvalues of the Hessian times ``N^2 / ||u||_p`` are at most ``2 + (q - 1)`` for
-    ``a >= 0``, and at most ``2 + 2`` for ``a < 0``.
+    ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)`` (proof: the page theory/norms of the guide).
 
     Parameters
     ----------
@@ -185,6 +189,9 @@ class NormalizedPNorm(_QNorm):
         norm = np.linalg.norm(scores, ord=self.exponent(scores.shape[1]), axis=1, keepdims=True)
         return scores / np.where(norm > 0, norm, 1.0)
 
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("normalized-pnorm", (self.compiled_exponent, float(self.epsilon)))
+
 
 @dataclass(frozen=True)
 class Cosine(NormalizedPNorm):
@@ -194,11 +201,7 @@ class Cosine(NormalizedPNorm):
     ``normalize="l2"`` it is the original RankCosine, which is not consistent.
 
     The Hessian returned is ``(2 / sqrt 3) ||u||_2 / N^2`` with ``N = sqrt(||s||_2^2 + epsilon^2)``, a smaller majorant
-    than that of :class:`NormalizedPNorm`. *Proof.* Let ``t = ||s||_2 / N <= 1``, let ``a`` be the cosine of ``s`` and
-    ``u``, and ``b^2 = 1 - a^2``. In the plane of ``s`` and ``u``, the Hessian times ``N^2 / ||u||_2`` is ``t M`` with
-    the matrix ``M = [[3 a (1 - t^2), b], [b, a]]``; orthogonal to this plane, it is ``t a``. For ``c = 2 / sqrt 3``,
-    the determinant of ``(c / t) I - M`` is ``(4 - 3 t^2) (a - c / (2 t))^2 + 3 c^2 / 4 - 1``, which is not negative,
-    and its trace is positive.
+    than that of :class:`NormalizedPNorm` (proof: the page theory/norms of the guide).
 
     Parameters
     ----------
@@ -232,6 +235,9 @@ class Cosine(NormalizedPNorm):
 
     def _curvature_bound(self, targets: Floats, queries: Segments) -> Floats:
         return 2.0 / np.sqrt(3.0) * np.sqrt(queries.sum(targets**2))
+
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("cosine", (float(self.epsilon),))
 
 
 def _norm_and_slope(values: Floats, q: Floats, queries: Segments) -> tuple[Floats, Floats]:

@@ -3,38 +3,10 @@
     loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
 The sums are over the documents of a query, and ``phi`` is a convex function of
-:mod:`boostrank.queries.convex_functions`. RankNet gives all ordered pairs the same weight, which
-is not NDCG consistent. Here the weight of a pair is the target of its first document, which is its normalized gain.
-
-**Consistency.** Since the loss is linear in the targets, its expectation is the loss at ``v = E[u]``.
-
-*Decreasing functions.* Let ``phi`` be decreasing and differentiable with ``phi'(0) < 0``, and let ``v_1 > v_2``.
-If ``s_1 < s_2``, exchanging these two scores changes the loss by ``v_1 - v_2`` times the sum of
-``phi(s_2 - s_1) - phi(s_1 - s_2)``, which is negative, and of ``phi(s_2 - s_j) - phi(s_1 - s_j)`` for all other
-documents ``j``, which are not positive. If ``s_1 = s_2``, increasing ``s_1`` and decreasing ``s_2`` by ``t`` changes
-the loss at the rate ``(v_1 - v_2) (2 phi'(0) + sum_j phi'(s_1 - s_j))``, which is negative. In both cases ``s`` is not
-the minimizer. Hence the minimizer sorts like ``v``.
-
-*The squared margin* is not decreasing, but its minimizer is known. Let ``U = sum_j v_j``, and let the scores of the m
-documents have the sum 0. Then the gradient is 0 where ``s_i = 1 - (2 U - C) / (m v_i + U)`` with ``C = sum_j v_j s_j``.
-Because the scores have the sum 0, ``2 U - C`` is positive. Hence ``s_i`` increases with ``v_i``.
-
-*The hinge*, ``phi(d) = max(0, 1 - d)``, is not differentiable at 1. It can leave documents tied although one is better,
-and is not consistent, so that there is no such surrogate here. (With class probabilities as targets it is the hinge of
-Weston and Watkins for classification, which is not consistent either.)
-
-*The exponential function*, ``phi(d) = exp(-d)``, gives a loss of the power family, ``Power(1)``, whose gradient and
-Hessian take O(m) time (:mod:`boostrank.surrogates.power_family`).
-
-*Known work.* Buffoni, Calauzenes, Gallinari and Usunier ("Learning scoring functions with order-preserving losses and
-standardized supervision", ICML 2011) show consistency for losses that preserve order, with labels replaced by weights
-that fit the metric, and test a pairwise loss for NDCG; of their paper we have read the abstract only.
-
-**Weights of documents.** A weight ``w_i`` of document ``i`` multiplies the pairs that it comes first in, and so its
-target. The expected loss is then the loss at ``v = E[w u]``, and by the same proof its minimizer sorts like ``v``. Let
-the label of document ``i`` be known only with the probability ``p_i``, which does not depend on the label. Then weights
-``1 / p_i`` of documents whose label is known, and 0 of the others, give ``v = E[u]``, if the gains are normalized with
-the ideal DCG of all documents.
+:mod:`boostrank.surrogates.convex_functions`. RankNet gives all ordered pairs the same weight, which is not NDCG
+consistent. Here the weight of a pair is the target of its first document. The minimizer sorts like ``E[u]`` if ``phi``
+is decreasing and differentiable with ``phi'(0) < 0``, or the squared margin; not for the hinge, so that there is no
+such surrogate here. Proofs, and weights of documents: the page theory/gain_weighted_pairs of the guide.
 """
 
 from __future__ import annotations
@@ -48,9 +20,9 @@ import numpy as np
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.queries import compiled
 from boostrank.queries.compiled.documents import pair_derivatives
-from boostrank.queries.convex_functions import get_margin
 from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.convex_functions import get_margin
 
 # Largest number of pairs in memory at a time. The pairs of one document are never divided.
 BLOCK_PAIRS = 65_536
@@ -60,15 +32,15 @@ BLOCK_PAIRS = 65_536
 class GainWeightedPairs(Surrogate):
     """Base class of the losses ``sum_i u_i sum_{j != i} phi(s_i - s_j)``.
 
-    The text of the module :mod:`boostrank.surrogates.pairs` says which of them are consistent, and proves it.
+    The page theory/gain_weighted_pairs of the guide says which of them are consistent, and proves it.
 
     The gradient is ``sum_{j != i} u_i phi'(s_i - s_j) - u_j phi'(s_j - s_i)``. The exact diagonal of the Hessian is
     ``sum_{j != i} u_i phi''(s_i - s_j) + u_j phi''(s_j - s_i)``. The Hessian of one pair is a multiple of
     ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice the exact diagonal is a majorant. That is the
     Hessian returned.
 
-    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.queries.convex_functions.MARGINS`. Unless it has a
-    faster formula, pairs are computed in blocks. The number of pairs of a query is its number of documents with a
+    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.surrogates.convex_functions.MARGINS`. Unless it
+    has a faster formula, pairs are computed in blocks. The number of pairs of a query is its number of documents with a
     positive target times its number of documents.
 
     Examples

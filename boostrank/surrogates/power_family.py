@@ -4,85 +4,9 @@ With ``p = softmax(s)``, ``x_i = 1 / p_i = sum_j exp(s_j - s_i)`` and an exponen
 
     loss(s, u) = sum_i u_i f(x_i),     f(x) = (x^a - 1) / a,     and f(x) = log x for a = 0, which is the limit.
 
-====================== =================================================================================================
-``a = 1``              ``sum_i u_i sum_{j != i} exp(s_j - s_i)``, gain-weighted pairs with ``phi(d) = exp(-d)``
-``a = 0``              ``sum_i u_i log(1 / p_i)``, softmax cross entropy: ``Profiled(Poisson())`` up to a constant
-``a = -b``, 0 < b < 1  ``sum_i u_i (1 - p_i^b) / b``, at most ``sum_i u_i / b``: noisy labels have a limited effect
-====================== =================================================================================================
-
-The smaller ``a``, the less a loss depends on relevant documents with a low rank. In classification, where ``u`` are the
-probabilities of classes, the losses are known as the alpha-loss (``a = 1 / alpha - 1``), and those of ``a < 0`` also as
-generalized cross entropy.
-
-**Gradient and Hessian.** Let ``b_i = u_i x_i^a``, ``B = sum_i b_i`` and ``q = b / B``. The derivative of ``log x_i`` is
-``p - e_i`` with the i-th unit vector ``e_i``, and the Hessian of ``log x_i`` is that of ``logsumexp``. Hence
-
-    gradient = B (p - q),
-    Hessian  = B (diag(p) - p p') + a B sum_i q_i (p - e_i) (p - e_i)'
-             = B [diag(p + a q) - (1 - a) p p' - a (p q' + q p')],
-    diagonal = B [p (1 - p) + a (p^2 + q - 2 p q)].
-
-**Convexity.** ``log x_i = logsumexp(s) - s_i`` is convex, and for ``a >= 0``, ``f(x)`` is a convex, increasing function
-of ``log x``, so that the loss is convex. For ``a < 0`` it is not: with two documents and ``u = (1, 0)`` it is a
-function of ``s_1 - s_2`` that is bounded but not constant.
-
-**Consistency.** The loss is linear in the targets, so that its expectation is the loss at ``v = E[u]``. Suppose first
-that all ``v_i > 0``. The gradient is 0 if and only if ``p = q``, that is, ``p_i^(1 + a)`` is proportional to ``v_i``.
-Hence the stationary points are ``s = log(v) / (1 + a)`` plus any constant; for ``a < 0`` too, there are no others. They
-are the minimizers: for ``a > 0``, Hölder's inequality with the exponents ``1 + a`` and ``(1 + a) / a`` gives
-
-    sum_i v_i^(1 / (1 + a)) = sum_i (v_i p_i^-a)^(1 / (1 + a)) p_i^(a / (1 + a)) <= (sum_i v_i p_i^-a)^(1 / (1 + a)),
-
-with equality if and only if ``v_i p_i^-a`` is proportional to ``p_i``. For ``a = -b < 0`` it gives
-``sum_i v_i p_i^b <= (sum_i v_i^(1 / (1 - b)))^(1 - b)``, with equality in the same case, and for ``a = 0`` the same
-follows from Gibbs' inequality. If some ``v_i`` are 0, the loss is least in the limit of ``p_i = 0`` for these
-documents. So the minimizer sorts like ``v``, for every distribution of the targets.
-
-**Majorants.** For a vector ``z`` let ``y = sum_i p_i z_i`` and ``w = sum_i q_i z_i``. Then
-
-    z' Hessian z / B = sum_i (p_i + a q_i) z_i^2 - (1 - a) y^2 - 2 a y w.
-
-*For a <= 0*, the right side is ``sum_i p_i z_i^2 - b (sum_i q_i z_i^2 - w^2) - b (w - y)^2 - y^2`` with
-``b = -a >= 0``. Since ``w^2 <= sum_i q_i z_i^2``, ``diag(B p)`` is a majorant.
-
-*For 0 < a <= 1*, ``- (1 - a) y^2 - 2 a y w = - (1 - a) (y + a w)^2 + (1 - a) a^2 w^2 - 2 a^2 y w``. The first term is
-not positive. In the second one, ``w^2 <= sum_i q_i z_i^2``. In the third one, the terms of
-``y w = sum_ij p_i q_j z_i z_j`` with ``i != j`` satisfy ``-2 z_i z_j <= z_i^2 / a + a z_j^2``, and those with ``i = j``
-are kept. The sum is
-
-    D = (1 + a) B [p + a q - a (1 + a) p q] = (1 + a) B [p (1 - a q) + a q (1 - a p)].
-
-*For a >= 1*, ``(a - 1) y^2 <= (a - 1) sum_i p_i z_i^2``, and ``-2 a y w`` is bounded as before. The sum is
-
-    D = (1 + a) B [p + a q - (1 + a) p q] = (1 + a) B [p (1 - q) + a q (1 - p)].
-
-For ``a = 0`` and ``a = 1`` these are the majorant ``B p`` of softmax, and twice the exact diagonal, the majorant of
-gain-weighted pairs. Apart from products of two of these probabilities, D is ``1 + a`` times the exact diagonal.
-For ``a > 0``, no smaller factor gives a majorant: if ``p`` tends to 1 at one document and ``q`` at another one, and
-``z`` is 1 at the first, ``-1 / a`` at the second and 0 elsewhere, the ratio of ``z' Hessian z`` to ``z' D z`` tends to
-1.
-
-**Steps.** The Newton step of one document is ``(q - p) B / D``, and that of a leaf a ratio of the sums of both over its
-documents. Write ``D = B (g p + h q - n p q)`` with ``g = 1 + a``, ``h = a (1 + a)`` and
-``n = (1 + a)^2 min(a, 1) <= g + h``. Then ``D - h B (q - p) = B p (g + h - n q) >= 0``, and likewise
-``D - g B (p - q) >= 0``. So steps up are at most ``1 / h``, and steps down at most ``1 / g``: 1/2 for ``a = 1``, and
-3.2 and 0.8 for ``a = 1/4``. For ``a <= 0``, where ``D = B p``, steps down are at most 1, but steps up are not bounded:
-``(q - p) / p`` is huge for a relevant document with a low rank.
-
-A matrix that is larger than a majorant is a majorant. With `max_step`, ``g`` and ``h`` are raised to ``1 / max_step``
-where they are less, so that by the same two inequalities no step is longer. For softmax and ``max_step = 1``, this
-gives ``D = B (p + q)``.
-
-**Distant scores.** Beyond ``a log x = 50``, ``x^a`` is replaced by its continuation of
-:mod:`boostrank.queries.convex_functions` as a function of ``a log x``, which does not overflow. The loss is ``sum_i u_i
-phi(log x_i)`` with a convex ``phi`` and ``phi' > 0``. That it is convex follows as above. It is still consistent: let
-``v_1 > v_2``. If ``s_1 < s_2``, exchanging the two scores changes the loss by ``(v_1 - v_2) (phi(log x_2) - phi(log
-x_1)) < 0``. If ``s_1 = s_2``, raising ``s_1`` and lowering ``s_2`` changes it at the rate ``-(v_1 - v_2) phi'(log x_1)
-< 0``. The formulas hold with ``b_i = u_i phi'(log x_i)``, and ``a b`` replaced by ``c_i = u_i phi''(log x_i) <= a
-b_i``. In D, ``a`` is replaced by ``r = sum_i c_i / B <= a`` (which is ``a`` for a query without distant scores), ``a
-q`` by ``c / B``, and ``min(a, 1)`` by the smaller ``r min(1, 1 / a)``. Unless there is a `max_step`, steps down are
-then at most ``1 / (1 + r)``, and the step up of a document beyond the limit grows with its distance, so that boosting
-corrects such scores in a few rounds.
+It is convex for ``a >= 0``, and consistent for every ``a > -1``. Where ``a log x_i`` is above 50, ``x_i^a`` is replaced
+by its continuation of :mod:`boostrank.surrogates.convex_functions`, which does not overflow. The page
+theory/power_family of the guide proves consistency, majorants and bounds of the steps.
 """
 
 from __future__ import annotations
@@ -95,8 +19,9 @@ import scipy
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number
-from boostrank.queries import convex_functions
+from boostrank.queries.compiled.documents import LossForm
 from boostrank.queries.segments import Segments
+from boostrank.surrogates import convex_functions
 from boostrank.surrogates.base import Surrogate
 
 
@@ -115,9 +40,8 @@ class Power(Surrogate):
     of a query of m documents take O(m) time. With ``p = softmax(s)``, ``b_i = u_i x_i^a``, ``B = sum_i b_i`` and
     ``q = b / B``, the gradient is ``B (p - q)``. The Hessian returned is the majorant
     ``(1 + a) B (p + a q - a (1 + a) p q)`` for exponents from 0 to 1, ``(1 + a) B (p + a q - (1 + a) p q)`` for larger
-    ones, and ``B p`` for negative ones. The text of the module :mod:`boostrank.surrogates.power_family` has
-    the proofs, the bounds of the steps, and the continuation for scores that differ so much that ``x_i^a`` would
-    overflow.
+    ones, and ``B p`` for negative ones. The page theory/power_family of the guide has the proofs, the bounds of the
+    steps, and the continuation for scores that differ so much that ``x_i^a`` would overflow.
 
     ListNet (Cao et al., "Learning to rank: from pairwise approach to listwise approach", ICML 2007) is ``Power(0)``
     with other targets, those of ``normalize="softmax"`` or ``normalize="sum"``, with which it is not consistent.
@@ -194,7 +118,7 @@ class Power(Surrogate):
         # The factors of `expected` and of `slope` in the majorant are raised to `least`.
         growth, least = 1.0 + ratio, 0.0 if self.max_step is None else 1.0 / self.max_step
         increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
-        # D of the text of the module.
+        # D of the page theory/power_family.
         hessian = expected
         if self.exponent > 0:
             p = exponentials
@@ -212,7 +136,7 @@ class Power(Surrogate):
     def _derivatives(
         self, centred: Floats, total: Floats, targets: Floats, queries: Segments
     ) -> tuple[Floats, Floats | float, Floats | float]:
-        """``b``, ``c`` and ``r`` of the text of the module, given ``s - max(s)``, which is overwritten.
+        """``b``, ``c`` and ``r`` of the page theory/power_family, given ``s - max(s)``, which is overwritten.
 
         `total` is the sum of the exponentials of each query. For negative exponents ``c`` and ``r`` are 0, since the
         majorant does not contain them.
@@ -239,3 +163,25 @@ class Power(Surrogate):
         # The formula is that of the loss without its continuation for distant scores.
         inside = self.exponent * log_x[np.isfinite(scores)] <= convex_functions.MAX_EXPONENT
         return scores if inside.all() else None
+
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("power", (float(self.exponent), 0.0 if self.max_step is None else 1.0 / self.max_step))
+
+
+def softmax() -> Power:
+    """The loss with the name "softmax".
+
+    Without the limit of the steps, which are long for relevant documents with a low rank, it is
+    ``Profiled(Poisson())``, and has less NDCG on held-out queries (benchmarks/defaults.py).
+    """
+    return Power(0, max_step=1.0)
+
+
+def power() -> Power:
+    """The loss with the name "power"."""
+    return Power(0.25, max_step=1.0)
+
+
+def pairwise_exponential() -> Power:
+    """The loss with the name "pairwise-exponential"."""
+    return Power(1)

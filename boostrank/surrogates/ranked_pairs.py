@@ -1,27 +1,10 @@
 """Pairs of documents of each query, with weights ``|d(r_i) - d(r_j)|`` that are means over the rankings of tied scores.
 
-Scores leave the ranks of documents with equal scores open. The weight of a pair of documents ``i`` and ``j`` is the
-mean, over all rankings that agree with the scores, with equal probabilities, of
-
-    |d(r_i) - d(r_j)|    if r_i <= T or r_j <= T,    otherwise 0,        d(r) = 1 / log2(1 + r),
-
-where ``T`` is the truncation. Let the documents with one score be a group. A group of ``n`` documents has the ranks
-``a + 1, ..., a + n``, of which ``t = min(max(T - a, 0), n)`` are within the truncation. Each of its documents has each
-of these ranks with the probability ``1 / n``. With
-
-    D = mean of d(r) over the ranks of the group,    p = t / n,    e = (d(a + 1) + ... + d(a + t)) / n,
-
-- the weight of a document of a group ``g`` and one of a group ``h`` with lower scores is ``e_g - p_g D_h``. The rank of
-  the first is always the smaller one, so that the pair counts if it is within the truncation, and the ranks of the two
-  are independent;
-- the weight of two documents of one group is the same for all of them: the mean over the ``n (n - 1) / 2`` pairs of
-  ranks. In the sum over these pairs, the discount of the group's rank ``a + k`` has the factor
-  ``(n - k) [k <= t] - min(k - 1, t)``, since it is the smaller rank of ``n - k`` pairs that count if ``k <= t``, and
-  the larger rank of ``min(k - 1, t)`` pairs that count.
-
-So the weights, and the differences of scores, of the pairs of two groups are the same. Sums over pairs of documents are
-sums over pairs of groups, with the number of documents of each group and the sum of their targets, and ties make them
-shorter. A query without ties has groups of one document, and the weights ``|d(r_i) - d(r_j)|`` of its only ranking.
+The documents of one score are a group of ``n`` documents with the ranks ``a + 1, ..., a + n``, of which ``t`` are
+within the truncation. Let ``D`` be the mean of their discounts, ``p = t / n``, and ``e = (d(a + 1) + ... + d(a + t)) /
+n``. The weight of a document of a group ``g`` and one of a group ``h`` with lower scores is ``e_g - p_g D_h``. So sums
+over pairs of documents are sums over pairs of groups. Proof, and the weight of two documents of one group: the page
+theory/consistent_lambdarank of the guide.
 """
 
 from __future__ import annotations
@@ -58,7 +41,7 @@ class TieGroups(NamedTuple):
     is_divided : ndarray of bool, shape (n_groups,)
         Whether the weights of the pairs of the group's query are divided by the distances of scores.
     lead, share, discount : ndarray, shape (n_groups,)
-        ``e``, ``p`` and ``D`` of the module's text.
+        ``e``, ``p`` and ``D`` of the module's docstring.
     own : ndarray, shape (n_groups,)
         Weight of two documents of the group, 0 if it has only one.
     """
@@ -86,7 +69,7 @@ class TieGroups(NamedTuple):
         is_divided = per_query.repeat((per_query.sizes > 1) & divides)
         counts = (queries.positions < (longest if truncation is None else truncation)).astype(np.float64)
         d, n = DCG().discounts(longest)[queries.positions], members.sizes
-        # The factors of the module's text, where a discount has the index k of its rank in the group.
+        # The factors of the page theory/consistent_lambdarank; a discount has the index k of its rank in the group.
         size, top, k = members.repeat(n), members.repeat(members.sum(counts)), members.positions + 1
         factors = np.where(k <= top, size - k, 0) - np.minimum(k - 1, top)
         own = members.sum(factors * d) / np.maximum(n * (n - 1) / 2, 1) / np.where(is_divided, MIN_DISTANCE, 1.0)

@@ -1,40 +1,56 @@
-"""Surrogates by name, whether one with a kind of targets is consistent, and its form in the compiled library."""
+"""Surrogates by name, and whether one with a kind of targets is consistent."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
 from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.compiled.documents import LossForm, LossName
 from boostrank.queries.targets import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
-from boostrank.surrogates.norms import Cosine, NormalizedPNorm, PNorm
-from boostrank.surrogates.pairs import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
-from boostrank.surrogates.power_family import Power
-from boostrank.surrogates.profiled import Profiled
-from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
-from boostrank.surrogates.separable import BOUND_MARGIN, MAX_LAST_STEP, ZERO_MARGIN, Logistic, Poisson, Squared
+
+# A line for each loss: its name, and a class or function in a module of this package, which makes it with its default
+# settings when it is called without arguments.
+_MAKERS = {
+    "squared": "separable.Squared",
+    "centered-squared": "separable.centered_squared",
+    "poisson": "separable.Poisson",
+    "logistic": "separable.Logistic",
+    "centered-logistic": "separable.centered_logistic",
+    "softmax": "power_family.softmax",
+    "power": "power_family.power",
+    "pnorm": "norms.PNorm",
+    "cosine": "norms.Cosine",
+    "normalized-pnorm": "norms.NormalizedPNorm",
+    "pairwise-logistic": "pairs.PairwiseLogistic",
+    "pairwise-exponential": "power_family.pairwise_exponential",
+    "pairwise-squared": "pairs.PairwiseSquared",
+    "pairwise-squared-hinge": "pairs.PairwiseSquaredHinge",
+    "consistent-lambdarank": "rank_weighted.ConsistentLambdaRank",
+}
+
+
+class _Surrogates(Mapping[str, Surrogate]):
+    """Surrogates by name; the module of a surrogate is imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Surrogate:
+        module, _, maker = _MAKERS[name].partition(".")
+        surrogate: Surrogate = getattr(import_module(f"boostrank.surrogates.{module}"), maker)()
+        return surrogate
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MAKERS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MAKERS)
+
+    def __len__(self) -> int:
+        return len(_MAKERS)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
 
 #: Surrogates with their default settings by name.
-SURROGATES: Mapping[str, Surrogate] = MappingProxyType(
-    {
-        "squared": Squared(),
-        "centered-squared": Profiled(Squared()),
-        "poisson": Poisson(),
-        "logistic": Logistic(),
-        "centered-logistic": Profiled(Logistic()),
-        "softmax": Power(0, max_step=1.0),  # without the limit, this is Profiled(Poisson())
-        "power": Power(0.25, max_step=1.0),
-        "pnorm": PNorm(),
-        "cosine": Cosine(),
-        "normalized-pnorm": NormalizedPNorm(),
-        "pairwise-logistic": PairwiseLogistic(),
-        "pairwise-exponential": Power(1),
-        "pairwise-squared": PairwiseSquared(),
-        "pairwise-squared-hinge": PairwiseSquaredHinge(),
-        "consistent-lambdarank": ConsistentLambdaRank(),
-    }
-)
+SURROGATES: Mapping[str, Surrogate] = _Surrogates()
 
 
 def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
@@ -52,6 +68,7 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
 
     Examples
     --------
+    >>> from boostrank.surrogates import PNorm
     >>> get_surrogate("softmax")
     Power(exponent=0, max_step=1.0)
     >>> get_surrogate("centered-logistic")
@@ -91,36 +108,3 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     (True, False)
     """
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION
-
-
-def compiled_form(surrogate: Surrogate) -> LossForm | None:
-    """The loss of the compiled library that is this surrogate; None if it has none.
-
-    The library computes gradient and Hessian in one pass over the documents. Both are those of the class up to rounding
-    of float32, except for the intercept of the profiled logistic loss, which both compute with an error of 1e-8. A
-    subclass has no form, because its formulas may differ.
-
-    Examples
-    --------
-    >>> compiled_form(Power(0, max_step=1))
-    LossForm(name='power', settings=(0.0, 1.0))
-    >>> compiled_form(Profiled(Poisson())) is None
-    True
-    """
-    one: Any = surrogate
-    kind = type(one)
-    if kind is Power:
-        return LossForm("power", (float(one.exponent), 0.0 if one.max_step is None else 1.0 / one.max_step))
-    if kind is Profiled and type(one.potential) is Squared:
-        return LossForm("centered-squared")
-    if kind is Profiled and type(one.potential) is Logistic:
-        return LossForm("centered-logistic", (ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP))
-    if kind is Cosine:
-        return LossForm("cosine", (float(one.epsilon),))
-    if kind in (PNorm, NormalizedPNorm):
-        exponent = 0.0 if one.q == "log" else float(one.q)
-        if kind is PNorm:
-            return LossForm("pnorm", (exponent,))
-        return LossForm("normalized-pnorm", (exponent, float(one.epsilon)))
-    plain: dict[type, LossName] = {Squared: "squared", Poisson: "poisson", Logistic: "logistic"}
-    return LossForm(plain[kind]) if kind in plain else None

@@ -1,4 +1,4 @@
-"""Separable surrogates: sums over documents of a convex function of one score.
+"""Separable surrogates, which are sums over documents of a convex function of one score, and their profiled forms.
 
 With a strictly convex ``w``, the potential ``W(s) = sum_j w(s_j)`` and its conjugate ``psi``, the loss
 
@@ -6,7 +6,7 @@ With a strictly convex ``w``, the potential ``W(s) = sum_j w(s_j)`` and its conj
 
 is a Bregman divergence, as in Theorems 8 and 9 of Ravikumar, Tewari and Yang (AISTATS 2011). The expected loss is least
 where ``w'(s_j) = E[u_j]`` for every document ``j``. Since ``w'`` is increasing, the minimizer sorts like ``E[u]``: the
-surrogate is consistent.
+surrogate is consistent. Proofs, those of the profiled form too: the page theory/separable_losses of the guide.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 import scipy
 
 from boostrank.inputs.arrays import Floats
-from boostrank.queries import convex_functions
+from boostrank.queries.compiled.documents import LossForm
 from boostrank.queries.segments import Segments
+from boostrank.surrogates import convex_functions
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
 # Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not NaN, times 0.
@@ -173,6 +174,9 @@ class Squared(Separable):
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         return (mass - queries.sum(scores)) / queries.sizes
 
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("squared")
+
 
 @dataclass(frozen=True)
 class Poisson(Separable):
@@ -183,8 +187,8 @@ class Poisson(Separable):
     of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
     For scores above 50, the exponential function is replaced by its second-order Taylor polynomial at 50, which does
-    not overflow (:mod:`boostrank.queries.convex_functions`). The potential is still strictly convex, and the surrogate
-    consistent.
+    not overflow (:mod:`boostrank.surrogates.convex_functions`). The potential is still strictly convex, and the
+    surrogate consistent.
 
     Examples
     --------
@@ -214,6 +218,9 @@ class Poisson(Separable):
         if logs.max() > convex_functions.MAX_EXPONENT:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
+
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("poisson")
 
 
 @dataclass(frozen=True)
@@ -261,3 +268,80 @@ class Logistic(Separable):
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores
         # it is exactly linear, and for small probabilities almost exactly.
         return (self.inverse_slope(slope) - self.inverse_slope(goal)) * slope * (1.0 - slope) / curvature
+
+    def compiled_form(self) -> LossForm | None:
+        return LossForm("logistic")
+
+
+@dataclass(frozen=True)
+class Profiled(Surrogate):
+    """A separable surrogate with the query's intercept profiled out: ``min_c W(s + c) - <s + c, u> + psi(u)``.
+
+    A constant that is added to all scores of a query does not change its ranking, and trees cannot learn it, because
+    they do not see which query a document belongs to. Here it is chosen for each query such that the loss is least.
+
+    The gradient is ``w'(s_j + c*) - u_j`` with the ``c*`` of each query that solves ``sum_j w'(s_j + c*) = sum_j u_j``.
+    The Hessian returned is the majorant ``w''(s_j + c*)``. The surrogate is convex and consistent: the page
+    theory/separable_losses of the guide has the proofs.
+
+    ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
+    within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
+    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets.
+    ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
+    :class:`~boostrank.surrogates.Power`, apart from a term of the loss that depends on the targets only.
+
+    Parameters
+    ----------
+    potential : Separable
+        A surrogate of the package, or one of your own. Its `target_bounds` are those of the profiled surrogate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostrank.surrogates import Poisson, Power, Squared
+    >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), Segments.from_sizes([2])
+    >>> Profiled(Poisson()).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
+    [0.3848, -0.3848]
+    >>> Power(0).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
+    [0.3848, -0.3848]
+    >>> Profiled(Squared()).gradient_hessian(np.array([7.0, 7.0]), np.array([1.0, 0.0]), queries)[0].tolist()
+    [-0.5, 0.5]
+    """
+
+    potential: Separable
+
+    consistent: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+    hessian = "majorant"
+
+    @property
+    def target_bounds(self) -> tuple[float, float]:
+        return self.potential.target_bounds
+
+    @property
+    def takes_device_arrays(self) -> bool:
+        return self.potential.takes_device_arrays
+
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
+        intercept = self.potential.intercept(scores, queries.sum(targets), queries)
+        return self.potential.loss(scores + queries.repeat(intercept), targets, queries)
+
+    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        intercept = self.potential.intercept(scores, queries.sum(targets), queries)
+        slope, curvature = self.potential.slope_curvature(scores + queries.repeat(intercept))
+        return slope - targets, curvature
+
+    def compiled_form(self) -> LossForm | None:
+        settings = ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP
+        forms = {Squared: LossForm("centered-squared"), Logistic: LossForm("centered-logistic", settings)}
+        return forms.get(type(self.potential))
+
+
+def centered_squared() -> Profiled:
+    """The loss with the name "centered-squared"."""
+    return Profiled(Squared())
+
+
+def centered_logistic() -> Profiled:
+    """The loss with the name "centered-logistic"."""
+    return Profiled(Logistic())

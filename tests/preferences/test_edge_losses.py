@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 
 from boostrank.backends.objectives.objective import EdgeObjective
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
-from boostrank.queries.convex_functions import MARGINS, get_margin
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import Power
+from boostrank.surrogates.convex_functions import MARGINS, get_margin
 
 PHI = {
     "logistic": lambda d: np.log1p(np.exp(-d)),

@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_validate
 
 import boostrank as br
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries.convex_functions import MARGINS
+from boostrank.surrogates.convex_functions import MARGINS
 
 RANKERS = [
     br.LightGBMRanker("edge-logistic", n_estimators=6, num_leaves=7, random_state=0, n_jobs=1),

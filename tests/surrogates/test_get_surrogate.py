@@ -50,7 +50,7 @@ def test_surrogates_are_immutable(surrogate):
 @for_each("name", SURROGATES)
 def test_names_give_default_surrogates_and_instances_themselves(name):
     surrogate = get_surrogate(name)
-    assert surrogate is SURROGATES[name]
+    assert surrogate == SURROGATES[name]
     assert get_surrogate(surrogate) is surrogate
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostrank.queries.convex_functions import get_margin
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
@@ -13,6 +12,7 @@ from boostrank.surrogates import (
     PairwiseSquared,
     PairwiseSquaredHinge,
 )
+from boostrank.surrogates.convex_functions import get_margin
 
 PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge()]
 every = pytest.mark.parametrize("surrogate", PAIRS, ids=repr)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from oracles import numeric_gradient, numeric_hessians, slices
 from surrogate_samples import ragged
 
-from boostrank.queries import convex_functions
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     GainWeightedPairs,
     NormalizedPNorm,
     Power,
+    convex_functions,
 )
 from boostrank.surrogates.base import closed_form
 from boostrank.theory import LabelDistribution, minimizer

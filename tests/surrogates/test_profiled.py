@@ -9,9 +9,9 @@ from scipy.special import xlogy
 from surrogate_samples import ragged
 
 import boostrank as br
-from boostrank.queries.convex_functions import MAX_EXPONENT
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable
+from boostrank.surrogates.convex_functions import MAX_EXPONENT
 
 
 @pytest.mark.parametrize("largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"])

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from oracles import Arc
 from surrogate_samples import ragged
 
-from boostrank.queries.convex_functions import MAX_EXPONENT
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Poisson, Separable, Squared
+from boostrank.surrogates.convex_functions import MAX_EXPONENT
 
 NAMED = [surrogate for surrogate in SURROGATES.values() if isinstance(surrogate, Separable)]
 

@@ -25,7 +25,7 @@ from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import document_weights
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.surrogates.registry import compiled_form
+from boostrank.surrogates.base import compiled_form
 
 Float32s = NDArray[np.float32]
 #: Scores of the documents to their gradient and Hessian, as arrays that the boosting library takes.

@@ -22,8 +22,18 @@ LossName = Literal[
     "normalized-pnorm",
     "cosine",
 ]
-# The position of a name is the number of the loss in query_losses.c.
-_LOSSES: tuple[LossName, ...] = LossName.__args__  # type: ignore[attr-defined]
+# The number of each loss in query_losses.c.
+_LOSSES: dict[LossName, int] = {
+    "squared": 0,
+    "poisson": 1,
+    "logistic": 2,
+    "centered-squared": 3,
+    "centered-logistic": 4,
+    "power": 5,
+    "pnorm": 6,
+    "normalized-pnorm": 7,
+    "cosine": 8,
+}
 RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
 # The position of a name is the number of the measure in ranked_measures.c.
 _MEASURES: tuple[RankedMeasure, ...] = ("dcg", "average_precision", "reciprocal_rank", "err")
@@ -75,9 +85,7 @@ def write_derivatives(
     settings = np.array([*form.settings, 0.0])
     n_weights, factors = (0, _NONE) if weights is None else (queries.n_rows, _floats(weights, queries))
     documents = _floats(scores, queries), offset, _floats(targets, queries), factors, n_weights, scale
-    result = call(
-        "query_loss", _LOSSES.index(form.name), settings, *documents, queries.indptr, queries.n_segments, *out
-    )
+    result = call("query_loss", _LOSSES[form.name], settings, *documents, queries.indptr, queries.n_segments, *out)
     return result == 0
 
 

@@ -1,4 +1,4 @@
-/* The intercept of one query of the profiled logistic loss, which boostrank/surrogates/profiled.py explains. */
+/* The intercept of one query of the profiled logistic loss, which boostrank/surrogates/separable.py explains. */
 #ifndef BOOSTRANK_LOGISTIC_SHIFT_H
 #define BOOSTRANK_LOGISTIC_SHIFT_H
 

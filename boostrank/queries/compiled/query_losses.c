@@ -1,5 +1,5 @@
 /* Gradient and Hessian of losses that need time in proportion to the number of documents. The formulas are those of the
-   classes of boostrank/surrogates; a loss has some settings, in the sequence of boostrank/surrogates/registry.py.
+   classes of boostrank/surrogates; a loss has some settings, in the sequence of the method compiled_form of its class.
 
    Queries are processed in groups whose values stay in the first-level cache. So exponentials and logarithms are computed
    for many documents in one loop, and the memory is read and written once. */
@@ -158,7 +158,7 @@ CLONES static void power(const Group *group, const double *settings)
         for (int64_t j = start; j < start + n; j++)
             group->g[j] = a * (log_total - group->s[j]);
     }
-    /* b and c of the text of boostrank/surrogates/power_family.py, the second one 0 for a negative exponent. */
+    /* b and c of the page theory/power_family of the guide, the second one 0 for a negative exponent. */
     int64_t n_powers = a != 0.0 ? group->n : 0;
 #pragma omp simd
     for (int64_t j = 0; j < n_powers; j++) {
@@ -299,9 +299,10 @@ CLONES static void cosine(const Group *group, const double *settings)
     }
 }
 
-/* In the sequence of boostrank/queries/compiled/documents.py. */
+/* By the numbers of boostrank/queries/compiled/documents.py. */
 static void (*const losses[])(const Group *, const double *) = {
-    squared, poisson, logistic, centered_squared, centered_logistic, power, pnorm, normalized_pnorm, cosine,
+    [0] = squared, [1] = poisson, [2] = logistic, [3] = centered_squared, [4] = centered_logistic,
+    [5] = power,   [6] = pnorm,   [7] = normalized_pnorm, [8] = cosine,
 };
 
 /* s = scores + offset; returns the number of those that are not finite. */

@@ -15,7 +15,7 @@ from boostrank.queries.compiled.documents import LossForm
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
-from boostrank.surrogates.registry import compiled_form
+from boostrank.surrogates.base import compiled_form
 
 pytestmark = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 

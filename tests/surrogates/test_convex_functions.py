@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boostrank.queries.convex_functions import MARGINS, get_margin
+from boostrank.surrogates.convex_functions import MARGINS, get_margin
 
 
 @pytest.mark.parametrize("margin", MARGINS)
