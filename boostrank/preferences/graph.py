@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.frames import as_frame
-from boostrank.queries.convex_functions import MARGINS
 from boostrank.queries.dcg import Ties, check_relevance, check_ties
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries, rows_with_ids
 from boostrank.queries.segments import ranges
+from boostrank.surrogates.convex_functions import MARGINS
 
 #: Names of the losses of edges that rankers take, with the names of their functions of a margin.
 EDGE_LOSS_MARGINS: Mapping[str, str] = MappingProxyType({f"edge-{margin}": margin for margin in MARGINS})
