@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import DCG, Discount, Gain, Ties, normalize
+from boostrank.queries.dcg import DCG, Discount, Gain, Ties, ratio_to_ideal
 from boostrank.queries.rankings import RankedBlock
 
 
@@ -77,7 +77,7 @@ class NDCG(DiscountedCumulativeGain):
         dcg = PreparedRanks.of_dcg(self.dcg, labels.relative_gains(self.dcg), labels.queries, self.ties)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            return normalize(dcg.per_block(ranked), ideal[ranked.segments])
+            return ratio_to_ideal(dcg.per_block(ranked), ideal[ranked.segments])
 
         return dcg._replace(undefined=ideal == 0, per_block=per_block)
 

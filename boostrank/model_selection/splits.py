@@ -104,7 +104,7 @@ class QueryKFold(GroupKFold):
         fold = np.empty(queries.n_queries, dtype=np.int64)
         fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), queries.n_queries)
         for i in range(self.n_splits):
-            yield queries.take(fold != i), queries.take(fold == i)
+            yield queries.original_rows_of(fold != i), queries.original_rows_of(fold == i)
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
@@ -141,7 +141,7 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
         raise ValueError("at least two queries are needed to hold out queries; got one")
     n_held = int(np.clip(round(fraction * queries.n_queries), 1, queries.n_queries - 1))
     shuffled = as_random_state(random_state).permutation(queries.n_queries)
-    return queries.take(shuffled[n_held:]), queries.take(shuffled[:n_held])
+    return queries.original_rows_of(shuffled[n_held:]), queries.original_rows_of(shuffled[:n_held])
 
 
 def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None) -> list[Fold]:

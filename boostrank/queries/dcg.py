@@ -250,7 +250,7 @@ class DCG:
 
     def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
-        return normalize(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
+        return ratio_to_ideal(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
     def ideal_of_counts(self, counts: LevelCounts, queries: Segments) -> Floats:
         """Ideal DCG of each query, computed from the counts of its gains, shape (n_queries,)."""
@@ -277,7 +277,7 @@ def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
     return LevelCounts(levels, last) if np.array_equal(last[:, -1], queries.sizes) else None
 
 
-def normalize(dcg: Floats, ideal: Floats) -> Floats:
+def ratio_to_ideal(dcg: Floats, ideal: Floats) -> Floats:
     """``dcg / ideal``, and NaN where the ideal DCG is 0; a ratio that differs from 1 by rounding alone is set to 1."""
     with np.errstate(invalid="ignore"):
         ratio = dcg / ideal

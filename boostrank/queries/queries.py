@@ -139,9 +139,9 @@ class Queries(Segments):
                 "sequence"
             )
 
-    def take(self, chosen: NDArray[Any]) -> Ints:
-        """Increasing original row numbers of the queries in `chosen`, which are indices or a mask of queries."""
-        grouped = super().take(chosen)
+    def original_rows_of(self, queries: NDArray[Any]) -> Ints:
+        """Increasing original row numbers of some queries, which are given by their indices or a mask."""
+        grouped = self.rows_of(queries)
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
 
 

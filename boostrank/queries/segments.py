@@ -160,10 +160,10 @@ class Segments:
         """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape (n_rows,)."""
         return np.repeat(per_segment, self.sizes)
 
-    def take(self, chosen: NDArray[Any]) -> Ints:
-        """Increasing row numbers of the segments in `chosen`, which are indices or a mask of segments."""
+    def rows_of(self, segments: NDArray[Any]) -> Ints:
+        """Increasing row numbers of some segments, which are given by their indices or a mask."""
         mask = np.zeros(self.n_segments, dtype=bool)
-        mask[chosen] = True
+        mask[segments] = True
         return np.flatnonzero(self.repeat(mask))
 
     def sum(self, rows: NDArray[Any]) -> NDArray[Any]:

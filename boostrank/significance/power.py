@@ -13,7 +13,7 @@ from boostrank.inputs.arrays import Floats, as_floats, check_lengths
 from boostrank.inputs.checks import check_choice, check_number
 from boostrank.metrics import Empty, check_scores
 from boostrank.metrics.base import EMPTY
-from boostrank.queries.dcg import DCG, Gain, check_relevance, normalize
+from boostrank.queries.dcg import DCG, Gain, check_relevance, ratio_to_ideal
 from boostrank.queries.discounts import (
     CUTOFFS,
     DISCOUNTS,
@@ -216,7 +216,7 @@ def ndcg_differences(
             own[:, ranked.segments] = [measure(ranked) for measure in measures]
 
         for_each_ranked(queries, scores, queries.sizes, add_block, stable=False)
-    result = normalize(found[0], found[2]) - normalize(found[1], found[2])
+    result = ratio_to_ideal(found[0], found[2]) - ratio_to_ideal(found[1], found[2])
     result[np.abs(result) < ROUNDING] = 0.0
     return result
 

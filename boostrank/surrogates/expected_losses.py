@@ -67,7 +67,7 @@ class Distributions:
 
     def take(self, chosen: NDArray[Any]) -> Self:
         """Some of the distributions, given by a mask or by increasing indices."""
-        rows = self.outcomes.take(chosen)
+        rows = self.outcomes.rows_of(chosen)
         outcomes = Segments.from_sizes(self.outcomes.sizes[chosen])
         return replace(self, values=self.values[rows], probabilities=self.probabilities[rows], outcomes=outcomes)
 

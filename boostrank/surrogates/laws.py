@@ -148,7 +148,7 @@ def _check_queries(surrogate: Surrogate, sample: _Sample) -> None:
     scores, targets, queries = sample
     results = _results(surrogate, sample)
     for query in range(queries.n_segments):
-        rows = queries.take(np.array([query]))
+        rows = queries.rows_of(np.array([query]))
         alone = _Sample(scores[rows], targets[rows], Segments.from_sizes([len(rows)]))
         if not _same(results[:, rows], _results(surrogate, alone)):
             _fail(surrogate, "the loss, gradient or Hessian of a query depends on the other queries")

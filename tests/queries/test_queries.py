@@ -54,9 +54,9 @@ def test_take_gives_the_rows_of_the_chosen_queries(ids, data):
     chosen = data.draw(st.lists(st.integers(0, queries.n_queries - 1), unique=True))
     wanted = {queries.ids.tolist()[query] for query in chosen}
     rows = [row for row, value in enumerate(ids) if value in wanted]
-    assert queries.take(np.array(chosen, dtype=int)).tolist() == rows
+    assert queries.original_rows_of(np.array(chosen, dtype=int)).tolist() == rows
     mask = np.isin(np.arange(queries.n_queries), chosen)
-    assert queries.take(mask).tolist() == rows
+    assert queries.original_rows_of(mask).tolist() == rows
 
 
 def test_queries_of_sizes_are_numbered():

@@ -84,8 +84,8 @@ def test_runs_are_rows_of_a_segment_that_agree_in_all_values(sizes):
 
 def test_take_gives_the_rows_of_the_chosen_segments():
     segments = Segments.from_sizes([2, 1, 3])
-    assert segments.take(np.array([2, 0])).tolist() == [0, 1, 3, 4, 5]
-    assert segments.take(np.array([False, True, False])).tolist() == [2]
+    assert segments.rows_of(np.array([2, 0])).tolist() == [0, 1, 3, 4, 5]
+    assert segments.rows_of(np.array([False, True, False])).tolist() == [2]
 
 
 @given(RAGGED)
