@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.metadata
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,20 +28,8 @@ from boostrank.tables.text import escape_latex, latex_table, markdown_table, tex
 if TYPE_CHECKING:
     from boostrank.displays import ComparisonDisplay, QueryDifferencesDisplay
 
-# Packages whose versions are settings of a comparison, and part of the identity of a training, if they are installed.
-PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost")
 # Width of a line of text.
 WIDTH = 80
-
-
-@cache
-def versions() -> str:
-    """Versions of the installed packages that comparisons use."""
-    found = []
-    for name in PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found.append(f"{name} {importlib.metadata.version(name)}")
-    return ", ".join(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

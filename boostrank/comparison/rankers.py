@@ -15,9 +15,10 @@ from sklearn.utils.validation import _num_samples
 from boostrank.backends.objectives.labels import as_labels
 from boostrank.backends.progress import ProgressBar
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.comparison.comparison import Comparison, summarize, versions
+from boostrank.comparison.comparison import Comparison, summarize
 from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
+from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from boostrank.comparison.comparison import versions
 from boostrank.comparison.saved_results import (
     SavedResults,
     TrainingIdentity,
@@ -21,6 +20,7 @@ from boostrank.comparison.saved_results import (
     data_hash,
     settings_hash,
 )
+from boostrank.comparison.versions import versions
 from boostrank.datasets import Fold
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.comparison import Comparison, summarize, summarize_groups, versions
+from boostrank.comparison.comparison import Comparison, summarize, summarize_groups
+from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, named_measures
