@@ -427,7 +427,7 @@ def _mean_difference(values: Floats, baseline: Floats) -> tuple[float, float]:
     """Mean of the paired differences, and its standard error; NaN for less than two queries."""
     if (~np.isnan(baseline)).sum() < 2:
         return float("nan"), float("nan")
-    differences = paired_differences(values, baseline).values
+    differences, _ = paired_differences(values, baseline)
     return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
 
 

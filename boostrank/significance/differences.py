@@ -19,21 +19,6 @@ ROUNDING = 1e-12
 MAX_NUMBERS_AT_ONCE = 1_000_000
 
 
-class Differences(NamedTuple):
-    """Differences of one ranker or several to a baseline, and the weights of their queries.
-
-    Attributes
-    ----------
-    values : ndarray, shape (n_queries,) or (n_rankers, n_queries)
-        Of the queries that count: those that are not skipped and whose weight is not 0.
-    weights : ndarray, shape (n_queries,)
-        With the mean 1, so that ``mean(weights * values)`` is the weighted mean.
-    """
-
-    values: Floats
-    weights: Floats
-
-
 class Interval(NamedTuple):
     """The ends of a confidence interval: numbers, or arrays with one number for each ranker.
 
@@ -123,7 +108,7 @@ def confidence_interval(
     (-0.0598, 0.4598)
     """
     check_number("level", level, above=0, below=1)
-    differences, weights = differences_of_rankers(values, baseline, sample_weight)
+    differences, weights = paired_differences(values, baseline, sample_weight, max_dimension=2)
     n = differences.shape[-1]
     freedom = n - 1.0 if n > 1 else np.nan
     means = (weights * differences).mean(axis=-1, keepdims=True)
@@ -133,12 +118,24 @@ def confidence_interval(
     return Interval(*ends) if differences.ndim == 2 else Interval(*ends.tolist())
 
 
-def differences_of_rankers(
-    values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None
-) -> Differences:
-    """Values minus baseline on the queries that count.
+def paired_differences(
+    values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None, *, max_dimension: int = 1
+) -> tuple[Floats, Floats]:
+    """Values minus baseline on the queries that count: those that are not skipped and whose weight is not 0.
 
     Differences that are rounding errors are 0.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_queries,), or, if `max_dimension` is 2, (n_rankers, n_queries)
+    baseline, sample_weight
+        As in :func:`confidence_interval`.
+
+    Returns
+    -------
+    differences : ndarray, shape (n_counted,) or (n_rankers, n_counted)
+    weights : ndarray, shape (n_counted,)
+        With the mean 1, so that ``mean(weights * differences)`` is the weighted mean.
 
     Raises
     ------
@@ -146,6 +143,8 @@ def differences_of_rankers(
         If the shapes do not match, a value is infinite, a query is NaN in only one of the two, no query is left, or
         weights are negative, not finite or all 0.
     """
+    if max_dimension == 1 and np.ndim(values) != 1:
+        raise ValueError(f"values must be one-dimensional, paired by query; got shape {np.shape(values)}")
     left, right = as_floats(values, "values", keep_shape=True), as_floats(baseline, "baseline")
     if right.ndim != 1 or left.ndim not in (1, 2) or left.shape[-1] != len(right):
         raise ValueError(f"values and baseline must be paired by query; got shapes {left.shape} and {right.shape}")
@@ -158,20 +157,13 @@ def differences_of_rankers(
         weights = check_weights(as_floats(sample_weight, "sample_weight"))
     if weights.shape != right.shape:
         raise ValueError(f"sample_weight must have one weight per query ({len(right)}); got shape {weights.shape}")
-    kept = ~np.isnan(right) & (weights > 0)
-    left, right = left[..., kept], right[kept]
+    counts = ~np.isnan(right) & (weights > 0)
+    left, right = left[..., counts], right[counts]
     if left.size == 0:
         raise ValueError("there is no query to compare: values and baseline are empty, or NaN everywhere")
     differences = left - right
     differences[np.abs(differences) < ROUNDING * max(np.abs(left).max(), np.abs(right).max())] = 0.0
-    return Differences(differences, weights[kept] / weights[kept].mean())
-
-
-def paired_differences(values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None) -> Differences:
-    """Values minus baseline of a single ranker on the queries that count."""
-    if np.ndim(values) != 1:
-        raise ValueError(f"values must be one-dimensional, paired by query; got shape {np.shape(values)}")
-    return differences_of_rankers(values, baseline, sample_weight)
+    return differences, weights[counts] / weights[counts].mean()
 
 
 def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) -> Floats:

@@ -10,12 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, check_number
-from boostrank.significance.differences import (
-    MAX_NUMBERS_AT_ONCE,
-    ROUNDING,
-    mean_difference,
-    paired_differences,
-)
+from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, mean_difference, paired_differences
 from boostrank.tables.html import html_table
 
 # Differences with an adjusted p-value below this are called significant.
@@ -53,10 +48,9 @@ class PairedTest(NamedTuple):
 
     def _repr_html_(self) -> str:
         """The five numbers as an HTML table, for notebooks."""
+        head = ["difference", "p-value", *self._fields[2:]]
         numbers = [f"{self.difference:+.4f}", shown_p(self.p_value), *self[2:]]
-        return html_table(
-            [["difference", "p-value", *self._fields[2:]], numbers], "Paired randomization test", n_texts=0
-        )
+        return html_table([head, numbers], "Paired randomization test", n_texts=0)
 
     def conclusion(self, name: str, baseline: str, level: float = LEVEL) -> str:
         """A sentence that says whether the ranker is better or worse, without the full stop.
@@ -76,11 +70,11 @@ class PairedTest(NamedTuple):
         'softmax does not differ significantly from LambdaMART (difference -0.0050, p = 0.400)'
         """
         check_number("level", level, above=0, below=1)
-        found = "does not differ significantly from"
+        verdict = "does not differ significantly from"
         if self.p_value < level:
-            found = "is better than" if self.difference > 0 else "is worse than"
+            verdict = "is better than" if self.difference > 0 else "is worse than"
         p = "p < 0.001" if self.p_value < MIN_SHOWN_P else f"p = {self.p_value:.3f}"
-        return f"{name} {found} {baseline} (difference {self.difference:+.4f}, {p})"
+        return f"{name} {verdict} {baseline} (difference {self.difference:+.4f}, {p})"
 
 
 def permutation_test(
@@ -173,14 +167,14 @@ def holm(p_values: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, float("nan"), 0.03]).round(2).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    given = as_floats(p_values, "p_values", keep_shape=True)
-    if given.ndim != 1 or (given < 0).any() or (given > 1).any():
-        raise ValueError(f"p_values must be one-dimensional, one per test, from 0 to 1 or NaN; got {given.tolist()}")
-    tests = np.flatnonzero(~np.isnan(given))
-    increasing = tests[np.argsort(given[tests], kind="stable")]
-    adjusted = np.full(len(given), np.nan)
+    p = as_floats(p_values, "p_values", keep_shape=True)
+    if p.ndim != 1 or (p < 0).any() or (p > 1).any():
+        raise ValueError(f"p_values must be one-dimensional, one per test, from 0 to 1 or NaN; got {p.tolist()}")
+    tests = np.flatnonzero(~np.isnan(p))
+    increasing = tests[np.argsort(p[tests], kind="stable")]
+    adjusted = np.full(len(p), np.nan)
     factors = np.arange(len(increasing), 0, -1)
-    adjusted[increasing] = np.minimum(1.0, np.maximum.accumulate(factors * given[increasing]))
+    adjusted[increasing] = np.minimum(1.0, np.maximum.accumulate(factors * p[increasing]))
     return adjusted
 
 

@@ -162,33 +162,25 @@ def queries_needed(
     3  2^-rank  5       0.138  0.213     21.0
     """
     required_queries(1.0, power=power, level=level)
-    chosen = discounted_cutoffs(discounts, ks)
+    cutoffs = discounted_cutoffs(discounts, ks)
     relevance, queries = check_relevance(y, "y"), Queries.from_qid(qid)
     first, second = check_scores(scores_a, "scores_a"), check_scores(scores_b, "scores_b")
     check_lengths(qid=queries.n_documents, y=len(relevance), scores_a=len(first), scores_b=len(second))
     gains = DCG(gain=gain).relative_gains_of(queries.group(relevance), queries)
     first, second = queries.group(first), queries.group(second)
-    differences = _without_empty(ndcg_differences(gains, first, second, queries, chosen), empty)
+    differences = _without_empty(ndcg_differences(gains, first, second, queries, cutoffs), empty)
     mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     effect = standardized(mean, deviation)
     weakest, strongest = _weakest_strongest(effect, differences.shape[1])
-    table = pd.DataFrame(
-        {
-            "discount": [each.discount_name for each in chosen],
-            "k": [each.k_name for each in chosen],
-            "difference": mean,
-            "sd": deviation,
-            "effect": effect,
-            "queries": required_queries(effect, power=power, level=level),
-            "low": required_queries(strongest, power=power, level=level),
-            "high": required_queries(weakest, power=power, level=level),
-        }
-    )
+    names = {"discount": [cutoff.discount_name for cutoff in cutoffs], "k": [cutoff.k_name for cutoff in cutoffs]}
+    table = pd.DataFrame({**names, "difference": mean, "sd": deviation, "effect": effect})
+    for column, effects in {"queries": effect, "low": strongest, "high": weakest}.items():
+        table[column] = required_queries(effects, power=power, level=level)
     return table.sort_values(["queries", "high"], kind="stable", ignore_index=True)
 
 
 def ndcg_differences(
-    gains: Floats, first: Floats, second: Floats, queries: Segments, chosen: list[DiscountedCutoff]
+    gains: Floats, first: Floats, second: Floats, queries: Segments, cutoffs: list[DiscountedCutoff]
 ) -> Floats:
     """NDCG of `first` minus NDCG of `second`, by discount and cutoff; NaN in queries whose gains are all 0.
 
@@ -199,24 +191,24 @@ def ndcg_differences(
     gains, first, second : ndarray, shape (n_documents,)
         Grouped.
     queries : Segments
-    chosen : list of DiscountedCutoff
+    cutoffs : list of DiscountedCutoff
 
     Returns
     -------
-    ndarray, shape (len(chosen), n_queries)
+    ndarray, shape (len(cutoffs), n_queries)
     """
     measures = [
-        DCG(discount=each.discount).per_block(gains, queries, "average", ranks_kept(each.k, queries.sizes))
-        for each in chosen
+        DCG(discount=cutoff.discount).per_block(gains, queries, "average", ranks_kept(cutoff.k, queries.sizes))
+        for cutoff in cutoffs
     ]
-    found = np.empty((3, len(chosen), queries.n_segments))
-    for own, scores in zip(found, (first, second, gains), strict=True):
+    dcg = np.empty((3, len(cutoffs), queries.n_segments))
+    for values, scores in zip(dcg, (first, second, gains), strict=True):
 
-        def add_block(ranked: RankedBlock, own: Floats = own) -> None:
-            own[:, ranked.segments] = [measure(ranked) for measure in measures]
+        def add_block(ranked: RankedBlock, values: Floats = values) -> None:
+            values[:, ranked.segments] = [measure(ranked) for measure in measures]
 
         for_each_ranked(queries, scores, queries.sizes, add_block, stable=False)
-    result = ratio_to_ideal(found[0], found[2]) - ratio_to_ideal(found[1], found[2])
+    result = ratio_to_ideal(dcg[0], dcg[2]) - ratio_to_ideal(dcg[1], dcg[2])
     result[np.abs(result) < ROUNDING] = 0.0
     return result
 
@@ -227,10 +219,10 @@ def _without_empty(differences: Floats, empty: Empty) -> Floats:
     undefined = np.isnan(differences[0])
     if empty == "raise" and undefined.any():
         raise ValueError("a query has no relevant document; choose empty='zero', 'one' or 'skip'")
-    left = differences[:, ~undefined] if empty == "skip" else np.nan_to_num(differences)
-    if left.shape[1] < 2:
-        raise ValueError(f"a standard deviation over queries needs at least two of them; got {left.shape[1]}")
-    return left
+    differences = differences[:, ~undefined] if empty == "skip" else np.nan_to_num(differences)
+    if differences.shape[1] < 2:
+        raise ValueError(f"a standard deviation over queries needs at least two of them; got {differences.shape[1]}")
+    return differences
 
 
 def _weakest_strongest(effects: Floats, n: int) -> tuple[Floats, Floats]:
