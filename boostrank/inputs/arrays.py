@@ -81,11 +81,7 @@ def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floa
     >>> as_floats([True, 2], "sample_weight")
     array([1., 2.])
     """
-    return real_array_as_floats(as_array(values, name, keep_shape=keep_shape), name)
-
-
-def real_array_as_floats(array: NDArray[Any], name: str) -> Floats:
-    """The numbers of an array as float64, with the errors of :func:`as_floats`."""
+    array = as_array(values, name, keep_shape=keep_shape)
     if array.dtype.kind in "cmMV":
         raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
     try:

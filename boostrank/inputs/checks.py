@@ -9,13 +9,27 @@ import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from numbers import Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
+
+
+def refuse(name: str, value: object, expected: str, advice: str = "") -> NoReturn:
+    """Raise ValueError for a value that is not the `expected` one; `name` is that of the setting.
+
+    Examples
+    --------
+    >>> refuse("k", 0, "an integer of at least 1")
+    Traceback (most recent call last):
+    ValueError: k must be an integer of at least 1; got 0
+    """
+    raise ValueError(f"{name} must be {expected}; got {value!r}{advice}")
 
 
 @contextmanager
@@ -69,10 +83,9 @@ def is_finite_text(text: str) -> bool:
 
 def check_count(name: str, value: Any, smallest: int | None = 1, *, optional: bool = False) -> None:
     """Raise ValueError for a value that is not an integer of at least `smallest`; None is valid if it is `optional`."""
-    if (optional and value is None) or (is_count(value) and (smallest is None or value >= smallest)):
-        return
-    limit = "" if smallest is None else f" of at least {smallest}"
-    raise ValueError(f"{name} must be {'None or ' * optional}an integer{limit}; got {value!r}")
+    if not ((optional and value is None) or (is_count(value) and (smallest is None or value >= smallest))):
+        limit = "" if smallest is None else f" of at least {smallest}"
+        refuse(name, value, f"{'None or ' * optional}an integer{limit}")
 
 
 def check_number(
@@ -95,14 +108,13 @@ def check_number(
     limits += [f"of at least {smallest:g}"] * (smallest > -math.inf)
     limits += [f"below {below:g}"] * (below < math.inf)
     limits += [f"of at most {largest:g}"] * (largest < math.inf)
-    kind = f"{'None or ' * optional}a finite number {' and '.join(limits)}".rstrip()
-    raise ValueError(f"{name} must be {kind}; got {value!r}")
+    refuse(name, value, f"{'None or ' * optional}a finite number {' and '.join(limits)}".rstrip())
 
 
 def check_flag(name: str, value: Any) -> None:
     """Raise ValueError for a value that is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {value!r}")
+        refuse(name, value, "True or False")
 
 
 def did_you_mean(name: Any, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -120,16 +132,17 @@ def did_you_mean(name: Any, known: Iterable[str], shown: Mapping[str, str] = Map
     >>> did_you_mean("softmx", ["softmax", "squared"]), did_you_mean("auc", ["softmax", "squared"])
     (" (did you mean 'softmax'?)", '')
     """
-    in_lower_case = {each.strip().lower(): each for each in known}
-    found = difflib.get_close_matches(name.strip().lower(), in_lower_case, 1) if isinstance(name, str) else []
-    nearest = in_lower_case[found[0]] if found else ""
-    return f" (did you mean {shown.get(nearest, nearest)!r}?)" if found else ""
+    in_lower_case = {known_name.strip().lower(): known_name for known_name in known}
+    if not isinstance(name, str) or not (similar := difflib.get_close_matches(name.strip().lower(), in_lower_case, 1)):
+        return ""
+    nearest = in_lower_case[similar[0]]
+    return f" (did you mean {shown.get(nearest, nearest)!r}?)"
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     """Raise ValueError for a value that is not one of the names in `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}{did_you_mean(value, choices)}")
+        refuse(name, value, f"one of {', '.join(choices)}", did_you_mean(value, choices))
 
 
 def setting(default: Any, check: Any, **limits: Any) -> Any:
@@ -163,9 +176,9 @@ def check_settings(settings: Any) -> None:
 
     A subclass that gives a field another default must make it by :func:`setting` again.
     """
-    for each in dataclasses.fields(settings):
-        if "check" in each.metadata:
-            each.metadata["check"](each.name, getattr(settings, each.name))
+    for field in dataclasses.fields(settings):
+        if "check" in field.metadata:
+            field.metadata["check"](field.name, getattr(settings, field.name))
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:
@@ -181,13 +194,7 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     """
     from sklearn.utils import check_random_state
 
-    # NumPy takes True and False for the seeds 1 and 0.
-    if not isinstance(random_state, (bool, np.bool_)):
-        with suppress(ValueError):
-            return check_random_state(random_state)
-    raise ValueError(
-        f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got {random_state!r}"
-    )
+    return _seeded(check_random_state, random_state, "None, an integer from 0 to 2**32 - 1 or a RandomState")
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -201,9 +208,12 @@ def as_generator(random_state: Any) -> np.random.Generator:
     Traceback (most recent call last):
     ValueError: random_state must be None, an integer of at least 0 or a numpy.random.Generator; got -1
     """
+    return _seeded(np.random.default_rng, random_state, "None, an integer of at least 0 or a numpy.random.Generator")
+
+
+def _seeded(make: Callable[[Any], T], random_state: Any, expected: str) -> T:
+    # NumPy takes True and False for the seeds 1 and 0.
     if not isinstance(random_state, (bool, np.bool_)):
         with suppress(TypeError, ValueError):
-            return np.random.default_rng(random_state)
-    raise ValueError(
-        f"random_state must be None, an integer of at least 0 or a numpy.random.Generator; got {random_state!r}"
-    )
+            return make(random_state)
+    refuse("random_state", random_state, expected)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import gzip
 import os
 import shutil
 import stat
 import sys
 import tempfile
-import time
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
-#: Seconds after which nothing writes to a temporary file any more.
-LEFTOVER_SECONDS = 86400
 #: First bytes of a Parquet file.
 _PARQUET_MARK = b"PAR1"
 #: Names of open files, and their numbers.
@@ -31,8 +27,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     `write` gets the path of a temporary file in the same folder, whose name ends like that of `path`. After it returns,
     the temporary file replaces `path`, with the mode of the file that it replaces; if it raises, `path` is unchanged
     and the temporary file is deleted. If `path` is a symbolic link, the file that it points to is replaced, and the
-    link stays. Other hard links of a file keep its old content. A temporary file that a killed process left is deleted
-    when the same file is written again, a day later or more.
+    link stays. Other hard links of a file keep its old content.
 
     A pipe, a device, ``/dev/stdout`` and ``/dev/stderr`` are not replaced: the complete content is written to them.
     """
@@ -56,7 +51,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     if not os.path.isdir(folder):
         # The error of the temporary file would have a name that the caller does not know.
         raise FileNotFoundError(errno.ENOENT, f"the folder to write {name!r} to does not exist", folder)
-    _delete_leftovers(folder, name[-200:])
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
     try:
         # The content of a file that only its owner may read is never in one that others may read.
@@ -89,15 +83,6 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
             stream.writelines(line.encode() for line in lines)
 
     write_atomically(path, write)
-
-
-def _delete_leftovers(folder: str, name: str) -> None:
-    """Delete old temporary files of a file of this name."""
-    for left in glob.iglob(f".{'[0-9a-f]' * 16}.{glob.escape(name)}", root_dir=folder):
-        temporary = os.path.join(folder, left)
-        with contextlib.suppress(OSError):
-            if time.time() - os.path.getmtime(temporary) > LEFTOVER_SECONDS:
-                os.unlink(temporary)
 
 
 def _write_to_disk(path: str, flags: int = os.O_RDWR) -> None:

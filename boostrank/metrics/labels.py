@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.inputs.arrays import Floats, as_array, check_lengths, real_array_as_floats
+from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
 from boostrank.inputs.frames import require_qid
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries.dcg import DCG, LevelCounts, check_relevance, count_levels
@@ -77,7 +77,7 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     array = as_array(scores, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one per document; got shape {array.shape}")
-    floats = real_array_as_floats(array, name)
+    floats = as_floats(array, name)
     if not np.isfinite(floats).all():
         bad = int(np.argmin(np.isfinite(floats)))
         raise ValueError(f"{name} must be finite; {name}[{bad}] is {array[bad]}")
