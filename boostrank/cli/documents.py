@@ -22,7 +22,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_finite_text, named_part
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
-from boostrank.queries.weights import ID_COLUMNS, by_id
+from boostrank.queries.by_id import ID_COLUMNS, by_id
 
 #: Columns of a table of scores.
 QID, SCORE = "qid", "score"

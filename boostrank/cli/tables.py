@@ -17,7 +17,7 @@ import pandas as pd
 
 from boostrank.inputs.checks import did_you_mean, is_finite_text
 from boostrank.inputs.files import is_parquet, open_decompressed
-from boostrank.queries.weights import ID_COLUMNS
+from boostrank.queries.by_id import ID_COLUMNS
 
 #: Endings of the names of files, without that of gzip, which are tables.
 CSV_SUFFIXES, PARQUET_SUFFIXES = (".csv", ".tsv", ".tab"), (".parquet", ".pq")

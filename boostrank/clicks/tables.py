@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import as_array
 from boostrank.inputs.checks import check_choice
-from boostrank.inputs.frames import as_frame
-from boostrank.queries.queries import other_type, rows_with_ids
+from boostrank.queries.by_id import as_frame, rows_with_ids
+from boostrank.queries.queries import other_type
 
 #: Names of the columns of a table.
 COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session", "context")

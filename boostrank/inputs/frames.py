@@ -108,40 +108,6 @@ def to_pandas(X: Any) -> Any:
     return X.to_pandas() if is_table and not is_pandas(X) else X
 
 
-def as_frame(table: Any, name: str, *columns: str) -> Any:
-    """Convert a table to a DataFrame of pandas that has some columns; named levels of its index are columns too.
-
-    Raises
-    ------
-    TypeError
-        For an object that is no DataFrame of pandas or polars, pyarrow Table or mapping of columns.
-    ValueError
-        If a column is missing.
-
-    Examples
-    --------
-    >>> as_frame({"winner": [1], "loser": [0]}, "pairs", "winner", "loser").shape
-    (1, 2)
-    """
-    import pandas as pd
-
-    frame = to_pandas(table)
-    if not isinstance(frame, (pd.DataFrame, Mapping)):
-        raise TypeError(
-            f"{name} must be a DataFrame of pandas or polars, a pyarrow Table, or a mapping of columns; got "
-            f"{type(table).__name__}"
-        )
-    frame = frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(dict(frame))
-    levels = [level for level in frame.index.names if level is not None and level not in frame]
-    frame = (frame.reset_index(levels) if levels else frame).reset_index(drop=True)
-    for column in columns:
-        if column not in frame:
-            raise ValueError(
-                f"{name} has no column {column!r}; its columns are {', '.join(map(repr, frame.columns)) or 'none'}"
-            )
-    return frame
-
-
 def _column_names(X: Any) -> list[Any]:
     # The names are called `columns` in pandas and polars, `column_names` in pyarrow; its `columns` are the data.
     if hasattr(type(X), "column_names"):

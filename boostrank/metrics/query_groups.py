@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.metrics.base import MIN_GEOMETRIC, Summary
+from boostrank.queries.by_id import align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
-from boostrank.queries.weights import align, by_id, index_has_ids, is_by_id, refuse_unknown, weighted_means
+from boostrank.queries.weights import index_has_ids, weighted_means
 
 #: Name of the group of all queries in a table of means.
 ALL_QUERIES = "all queries"

@@ -12,10 +12,10 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
-from boostrank.inputs.frames import as_frame
+from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.dcg import Ties, check_relevance, check_ties
 from boostrank.queries.labels import Labels
-from boostrank.queries.queries import Queries, rows_with_ids
+from boostrank.queries.queries import Queries
 from boostrank.queries.segments import ranges
 from boostrank.surrogates.convex_functions import MARGINS
 

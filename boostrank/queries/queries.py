@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Ints, as_array, check_lengths
+from boostrank.inputs.arrays import Ints, as_array
 from boostrank.queries.segments import Segments
 
 
@@ -173,44 +173,6 @@ def positions_by_id(ids: NDArray[Any]) -> Ints:
         return np.unique(ids, return_inverse=True)[1].astype(np.int64)
     except TypeError:
         return np.arange(len(ids))
-
-
-def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
-    """The row of `X` that has the ids of each line of a table, shape (n_lines,).
-
-    Parameters
-    ----------
-    **ids : pair of array-like, of shapes (n_rows,) and (n_lines,)
-        Ids of each row and of each line, by their kind, such as query and document.
-
-    Raises
-    ------
-    ValueError
-        If several rows, or none, have the ids of a line. The message names the ids.
-
-    Examples
-    --------
-    >>> rows_with_ids(query=([7, 7, 8], [8, 7]), document=(["a", "b", "a"], ["a", "b"])).tolist()
-    [2, 1]
-    """
-    check_lengths(**{kind: len(own) for kind, (own, _) in ids.items()})
-    rows, lines = (pd.MultiIndex.from_arrays([as_array(both[i], kind) for kind, both in ids.items()]) for i in (0, 1))
-
-    def names(index: pd.MultiIndex, i: int) -> str:
-        return " and ".join(f"the {kind} {str(one)!r}" for kind, one in zip(ids, index[i], strict=True))
-
-    if not rows.is_unique:
-        advice = "" if "query" in ids else ": add a column qid with the query of each line"
-        raise ValueError(f"several rows of X have {names(rows, int(np.argmax(rows.duplicated())))}{advice}")
-    found: Ints = rows.get_indexer(lines)
-    if (found < 0).any():
-        line = int(np.argmin(found))
-        types = "".join(other_type(*pair) for pair in zip(lines[line], rows[0], strict=True))
-        raise ValueError(
-            f"no row of X has {names(lines, line)} of line {line} of the table{types}; this holds for "
-            f"{np.count_nonzero(found < 0)} of {len(found)} lines"
-        )
-    return found
 
 
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:

@@ -1,17 +1,15 @@
-"""Values of queries that users give: weights, and any values by query id, such as groups."""
+"""Weights of queries and of documents, and weighted means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_floats, rescale_extreme
-from boostrank.inputs.checks import is_count
-from boostrank.inputs.frames import QID, is_pandas
+from boostrank.inputs.frames import is_pandas
 from boostrank.queries.queries import Queries
 
 #: Advice for losses and objectives that take only weights of queries.
@@ -19,9 +17,6 @@ DOCUMENT_WEIGHTS = (
     "Only surrogates with a term for each document, such as 'squared', 'softmax' and the default, can be trained with "
     "weights of documents"
 )
-#: Names of the column of a DataFrame that has the query ids.
-ID_COLUMNS = ("query_id", "query", QID, "q_id")
-_N_SHOWN = 3
 
 
 def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True) -> Floats:
@@ -118,7 +113,7 @@ def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
     if rows.min() >= 0 and series.index.name is None and not is_ordered:
         raise ValueError(
             f"{name} is a Series whose index 0, 1, ... may be the query ids, or the sequence in which queries first "
-            f"appear, {queries.ids[:_N_SHOWN].tolist()}, ...: pass {name}.rename_axis('qid') if it has the ids, and "
+            f"appear, {queries.ids[:3].tolist()}, ...: pass {name}.rename_axis('qid') if it has the ids, and "
             f"{name}.to_numpy() if the values are in this sequence"
         )
     return bool(rows.min() >= 0)
@@ -226,13 +221,13 @@ def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, 
 
     Examples
     --------
-    >>> found = weighted_means(np.array([1.0, 2.0, 6.0]), np.ones(3))
-    >>> found.n_values.tolist(), found.mean.tolist(), found.standard_error.round(4).tolist()
+    >>> means = weighted_means(np.array([1.0, 2.0, 6.0]), np.ones(3))
+    >>> means.n_values.tolist(), means.mean.tolist(), means.standard_error.round(4).tolist()
     ([3], [3.0], [1.5275])
     """
-    kept = ~np.isnan(values) & (weights > 0)
-    codes = np.zeros(int(kept.sum()), dtype=np.int64) if groups is None else groups[kept]
-    values, weights = values[kept], weights[kept]
+    counts = ~np.isnan(values) & (weights > 0)
+    codes = np.zeros(int(counts.sum()), dtype=np.int64) if groups is None else groups[counts]
+    values, weights = values[counts], weights[counts]
     n_values = np.bincount(codes, minlength=n_groups)
     total = np.bincount(codes, weights, minlength=n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -241,117 +236,3 @@ def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, 
         error = np.sqrt(squares * n_values / (n_values - 1)) / total
     error[n_values < 2] = np.nan
     return WeightedMeans(n_values, mean, error)
-
-
-def is_by_id(given: Any) -> bool:
-    """Whether this is a mapping, or a DataFrame of pandas or polars, which have the query ids beside the values."""
-    return isinstance(given, Mapping) or (hasattr(type(given), "columns") and np.ndim(given) == 2)
-
-
-def by_id(given: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
-    """Make a Series, with the query ids as index, of values that are given by query id.
-
-    Parameters
-    ----------
-    given : Mapping, Series or DataFrame
-        Value by query id; a Series of pandas with the query ids as index; or a DataFrame of pandas or polars with two
-        columns, the query ids in one called "query_id", "query", "qid" or "q_id". A query may occur several times with
-        the same value.
-    name : str
-        Name of the argument, for error messages.
-    ids_are_text : bool, default False
-        Convert ids that are integers to text, as in TREC files.
-
-    Raises
-    ------
-    TypeError
-        If `given` has none of these forms.
-    ValueError
-        If it is empty, a value is missing, or a query has different values.
-
-    Examples
-    --------
-    >>> by_id({301: "short", 302: "long"}, "by", ids_are_text=True).to_dict()
-    {'301': 'short', '302': 'long'}
-    """
-    series = _series(given, name)
-    if len(series) == 0:
-        raise ValueError(f"{name} is empty: it has no queries")
-    missing = series.isna().to_numpy()
-    if missing.any():
-        raise ValueError(f"{name} must have a value for each query; that of {shown(series.index[missing])} is missing")
-    if ids_are_text:
-        series = series.set_axis([str(each) if is_count(each) else each for each in series.index])
-    table = pd.DataFrame({"id": series.index, "value": series.to_numpy()}).drop_duplicates()
-    repeated = table.duplicated("id").to_numpy()
-    if repeated.any():
-        raise ValueError(f"{name} has different values for the query {shown(table['id'][repeated][:1])}")
-    # A categorical Series has the sequence of its categories, which an array does not have.
-    return series[~series.index.duplicated()]
-
-
-def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
-    """The values of the queries with these ids, in their sequence.
-
-    Parameters
-    ----------
-    series : Series
-        Result of :func:`by_id`. It may have further queries.
-    ids : ndarray, shape (n_queries,)
-    name : str
-        Name of the argument, for error messages.
-
-    Raises
-    ------
-    ValueError
-        If a query has no value.
-    """
-    wanted = pd.Index(ids, dtype=object) if series.index.dtype == object else pd.Index(ids)
-    rows = series.index.get_indexer(wanted)
-    if (rows < 0).any():
-        missing = ids[rows < 0]
-        raise ValueError(
-            f"{name} must have a value for each query; it has none for {shown(missing)} ({len(missing)} of {len(ids)} "
-            f"queries). Its query ids are such as {shown(series.index[:_N_SHOWN])}"
-        )
-    return series.iloc[rows]
-
-
-def refuse_unknown(series: pd.Series, known: NDArray[Any], name: str) -> None:
-    """Raise ValueError if the Series has a value for a query whose id is not in `known`."""
-    unknown = series.index[~series.index.isin(known)]
-    if len(unknown):
-        raise ValueError(
-            f"{name} must have only queries that the data have; it also has {shown(unknown)} ({len(unknown)} of "
-            f"{len(series)}). Correct these ids, or leave them out"
-        )
-
-
-def _series(given: Any, name: str) -> pd.Series:
-    if isinstance(given, Mapping):
-        ids = pd.Index(list(given), dtype=object)
-        return pd.Series(list(given.values()), index=ids, dtype=object).infer_objects()
-    if is_by_id(given):
-        table = given if is_pandas(given) else given.to_pandas()
-        if table.index.name in ID_COLUMNS:
-            table = table.reset_index()
-        found = [column for column in table.columns if column in ID_COLUMNS]
-        others = [column for column in table.columns if column not in ID_COLUMNS]
-        if len(found) != 1 or len(others) != 1:
-            raise ValueError(
-                f"{name} must have two columns, one with query ids, called {', '.join(ID_COLUMNS[:-1])} or "
-                f"{ID_COLUMNS[-1]}, and one with values; its columns are {', '.join(map(str, table.columns))}"
-            )
-        return table.set_index(found[0])[others[0]]
-    if isinstance(given, pd.Series):
-        return given
-    raise TypeError(
-        f"{name} must be a dict, a Series or a DataFrame by query id; got {type(given).__name__}. For an array, pass "
-        "dict(zip(query_ids, values))"
-    )
-
-
-def shown(ids: Any) -> str:
-    """The first ids, as text for a message."""
-    text = ", ".join(repr(each.item() if isinstance(each, np.generic) else each) for each in list(ids)[:_N_SHOWN])
-    return text + (", ..." if len(ids) > _N_SHOWN else "")

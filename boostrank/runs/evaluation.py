@@ -19,11 +19,12 @@ from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasur
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
 from boostrank.metrics.registry import named_measures
+from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
-from boostrank.queries.weights import align, by_id, query_weights, refuse_unknown, shown
+from boostrank.queries.weights import query_weights
 from boostrank.runs.novelty import SubtopicJudgments
 from boostrank.runs.trec_tables import (
     DOCUMENT,

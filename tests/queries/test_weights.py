@@ -6,8 +6,9 @@ import polars
 import pytest
 
 from boostrank.metrics.query_groups import query_groups
+from boostrank.queries.by_id import align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
-from boostrank.queries.weights import align, by_id, document_weights, is_by_id, query_weights, refuse_unknown, unit_mean
+from boostrank.queries.weights import document_weights, query_weights, unit_mean
 
 QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 
