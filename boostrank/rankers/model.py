@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
 from boostrank.backends.objectives.labels import as_labels
-from boostrank.inputs.checks import check_count, check_flag, is_count
+from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count
 from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
 from boostrank.metrics.scorers import warn_of_training_data
 from boostrank.queries.dcg import DCG
@@ -289,84 +290,39 @@ class TrainedModel(BaseEstimator):
         check_is_fitted(self, "booster_")
         return self._library.to_onnx(self.booster_)
 
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        format: str,  # noqa: A002
-        *,
-        features: Any = None,
-        name: str | None = None,
-        store: str | None = None,
-        shift: Any = None,
-        absent: str | None = None,
-        check: Any = None,
-    ) -> None:
-        """Write the model as Elasticsearch, OpenSearch, Solr or Vespa take it; the package treelite reads its trees.
-
-        The engine computes the scores of `predict`, up to the precision of float32: it holds features in float32 and,
-        except Vespa, adds up the leaves in float32.
+    def export(self, path: str | os.PathLike[str], format: str, **settings: Any) -> None:  # noqa: A002
+        """Write the model in the format of another program, such as a search engine.
 
         Parameters
         ----------
         path : path
-            Where to write: the body of the request ``_createmodel`` of the plugins of Elasticsearch and OpenSearch, the
-            body of a request to Solr's model store, or a file, which ends with ``.json``, of Vespa's folder ``models``.
-        format : {"elasticsearch", "opensearch", "solr", "vespa"}
-        features : sequence of str or mapping of str to str, optional
-            Names of the features in the engine, in the sequence of the columns of X; or a mapping from the model's own
-            names, where others stay. The default is `feature_names_in_`.
-        name : str, optional
-            Name of the model in the engine; the default is that of the file, without its ending. Vespa has no other.
-        store : str, optional
-            Name of Solr's feature store.
-        shift : "min" or float, optional
-            A number to add to all scores, at most 1,000 times as large as these. "min" is the least that makes no score
-            negative, as Lucene wants: the least sum of leaves, one of each tree, becomes 0, or more by the rounding of
-            float32.
-        absent : {"missing", "zero"}, optional
-            What a feature that a document does not have counts as: a missing value, for which the splits have learned
-            directions, or the value 0. By default a missing value if the training had any, with a warning about
-            versions of the engine that do not know them, otherwise 0. XGBoost's models show whether the training had
-            missing values only if these went left at some split, and right at others.
-        check : array-like, sparse matrix or DataFrame, shape (n_documents, n_features), optional
-            Features, as of `predict`. The file is only written if the scores that the engine computes from it (see
-            :func:`boostrank.serving.evaluate`) are those of the model on these rows; where `absent` is "zero", those of
-            0 in place of missing values. Rows whose scores differ by more than the rounding have the same ranking.
+            Where to write.
+        format : str
+            "elasticsearch", "opensearch", "solr" or "vespa", which :func:`boostrank.serving.export` writes, or a format
+            of another package, which names its function in the group "boostrank.exports" of its entry points.
+        **settings
+            Arguments of this function.
 
         Raises
         ------
-        ImportError
-            If treelite is not installed: ``pip install boostrank[serve]``.
         ValueError
-            For names that the engine does not take, and models that it cannot represent: with categorical splits, with
-            linear trees, with LightGBM's `zero_as_missing` or XGBoost's `missing`, with trees of more than 300 levels;
-            and if a score of `check` differs. Then there is no file, or the old one.
-
-        Warns
-        -----
-        UserWarning
-            For a model that was trained with missing values, unless `absent` is given.
+            For an unknown format; and as the function.
 
         Examples
         --------
-        >>> import json, pathlib, tempfile
+        >>> import pathlib, tempfile
         >>> from boostrank import LightGBMRanker, make_ranking
         >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
-        >>> ranker = LightGBMRanker(n_estimators=5).fit(X.astype(np.float32), y, qid)
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name, "shop.json")
-        >>> ranker.export(path, "elasticsearch", features=[f"feature_{i}" for i in range(10)], check=X)
-        >>> document = json.loads(path.read_text())
-        >>> document["model"]["name"], document["model"]["model"]["type"]
-        ('shop', 'model/xgboost+json')
-        >>> folder.cleanup()
+        >>> ranker = LightGBMRanker(n_estimators=5).fit(X[:, :2], y, qid)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "shop.json")
+        ...     ranker.export(path, "elasticsearch", features=["price", "bm25"])
+        ...     path.read_text()[:25]
+        '{"model": {"name": "shop"'
         """
-        check_is_fitted(self, "booster_")
-        from boostrank.serving.export import export_model, make_target
-
-        known, X = getattr(self, "feature_names_in_", None), None if check is None else self._checked_features(check)
-        target = make_target(path, format, known, self.n_features_in_, features, name, store)
-        export_model(path, self._library, self.booster_, format, target, shift, absent, X)
+        exporters = {entry.name: entry for entry in entry_points(group="boostrank.exports")}
+        check_choice("format", format, sorted(exporters))
+        exporters[format].load()(self, path, format, **settings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

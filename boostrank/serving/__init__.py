@@ -1,7 +1,7 @@
 """Models as documents of Elasticsearch, OpenSearch, Solr and Vespa, and the scores that these engines compute.
 
-`export` of rankers writes a model; :func:`feature_set` makes the requests for its features, and :func:`evaluate`
-computes the scores of a document in the arithmetic of the engine.
+:func:`export`, which the method `export` of rankers calls, writes a model; :func:`feature_set` makes the requests for
+its features, and :func:`evaluate` computes the scores of a document in the arithmetic of the engine.
 """
 
 import lazy_loader

@@ -1,2 +1,3 @@
 from .evaluators import evaluate as evaluate
+from .exporters import export as export
 from .feature_sets import feature_set as feature_set

@@ -105,9 +105,9 @@ def _require(valid: object, message: str) -> None:
         raise ValueError(f"the search engine would not read this document as it is meant: {message}")
 
 
-def _require_fields(what: str, given: Any, required: set[str], optional: Iterable[str] = ()) -> None:
-    fields = set(given) if isinstance(given, Mapping) else set()
-    _require(required <= fields <= required.union(optional), f"{what} has the fields {', '.join(sorted(fields))}")
+def _require_fields(name: str, node: Any, required: set[str], optional: Iterable[str] = ()) -> None:
+    fields = set(node) if isinstance(node, Mapping) else set()
+    _require(required <= fields <= required.union(optional), f"{name} has the fields {', '.join(sorted(fields))}")
 
 
 def _column(columns: Mapping[str, Floats], name: str) -> Floats:
@@ -135,12 +135,11 @@ def _sum_leaves(trees: list[Any], visit: Callable[[Any, Ints], Any], zeros: Floa
         nodes = [(tree, np.arange(len(zeros)))]
         while nodes:
             node, rows = nodes.pop()
-            found = visit(node, rows)
-            if isinstance(found, tuple):
-                goes_left, left, right = found
-                nodes += [(left, rows[goes_left]), (right, rows[~goes_left])]
-            else:
-                values[rows] = found
+            match visit(node, rows):
+                case goes_left, left, right:
+                    nodes += [(left, rows[goes_left]), (right, rows[~goes_left])]
+                case leaf:
+                    values[rows] = leaf
         total += values
     return total
 

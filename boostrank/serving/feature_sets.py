@@ -92,25 +92,25 @@ def feature_set(
     """
     check_choice("format", format, FORMATS)
     queries = dict(queries or {})
-    names = [str(each) for each in names]
+    names = [str(feature) for feature in names]
     # Without quotes in a rank profile, only such names are read as one name.
     is_valid = is_vespa_name if format == "vespa" else bool
-    faults = [each for i, each in enumerate(names) if each in names[:i] or not is_valid(each)]
+    faults = [feature for i, feature in enumerate(names) if feature in names[:i] or not is_valid(feature)]
     if faults or not names:
         raise ValueError(f"names must be different names of features, as {format} takes them; got {faults or names}")
     # What has arguments or an output is a rank feature of Vespa, and no function of the profile.
-    own = [each for each in names if format != "vespa" or each.isidentifier()]
-    if unknown := [each for each in queries if each not in own]:
+    requested = [feature for feature in names if format != "vespa" or feature.isidentifier()]
+    if unknown := [feature for feature in queries if feature not in requested]:
         kind = "a function of the rank profile" if unknown[0] in names else "in names"
-        raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], own)}")
+        raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")
     if absent not in (None, "missing") or (absent and format != "solr"):
         raise ValueError(f"absent must be None, or 'missing' for Solr; got {absent!r} for {format}")
     if format == "vespa":
-        return _rank_profile(names, name or "features", {each: f"attribute({each})" for each in own} | queries)
+        return _rank_profile(names, name or "features", {key: f"attribute({key})" for key in requested} | queries)
     if format == "solr":
-        document: Any = [_solr_feature(each, name or "_DEFAULT_", queries.get(each), absent) for each in names]
+        document: Any = [_solr_feature(key, name or "_DEFAULT_", queries.get(key), absent) for key in names]
     else:
-        features = [_plugin_feature(each, queries.get(each, {"match": {each: "{{keywords}}"}})) for each in names]
+        features = [_plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}})) for key in names]
         document = {"featureset": {"name": name or "features", "features": features}}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
@@ -132,8 +132,8 @@ def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict
 
 def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, str]) -> str:
     """The rank profile that computes features, some of them by functions."""
-    written = "".join(
-        f"    function {key}() {{\n        expression: {text}\n    }}\n" for key, text in functions.items()
-    )
-    listed = "".join(f"        {each}\n" for each in names)
-    return f"rank-profile {profile} inherits default {{\n{written}    match-features {{\n{listed}    }}\n}}"
+    lines = [f"rank-profile {profile} inherits default {{"]
+    for name, expression in functions.items():
+        lines += [f"    function {name}() {{", f"        expression: {expression}", "    }"]
+    lines += ["    match-features {", *(f"        {name}" for name in names), "    }", "}"]
+    return "\n".join(lines)

@@ -78,7 +78,7 @@ class Forest(NamedTuple):
         trees: list[Tree] = [_read_tree(tree["nodes"]) for tree in model["trees"]]
         forest = cls(trees or [[0.0]], False).plus(library.base_score(booster))
         # XGBoost sends missing values the same way in all splits if the training had none.
-        is_constant = model["threshold_type"] == "float32" and len({each.default_left for each in forest.splits}) <= 1
+        is_constant = model["threshold_type"] == "float32" and len({split.default_left for split in forest.splits}) <= 1
         return forest._replace(knows_missing=not is_constant and not forest.treats_missing_as_zero)
 
     @property
@@ -145,24 +145,22 @@ def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
     by_id = {node["node_id"]: node for node in nodes}
     limits = np.array([node.get("threshold", 0.0) for node in nodes])
     # XGBoost compares with "<", as trees do here, and LightGBM with "<=".
-    is_own = [node.get("comparison_op") == "<" for node in nodes]
-    found = np.where(is_own, np.clip(limits, -LARGEST, LARGEST), as_thresholds(limits)).tolist()
-    thresholds = dict(zip(by_id, found, strict=True))
-    level, n_nodes = [nodes[0]], 1
-    tree: Tree = []
-    for _ in range(MAX_DEPTH + 1):
-        children: list[dict[str, Any]] = []
-        for node in level:
-            if "leaf_value" in node:
-                tree.append(float(node["leaf_value"]))
-                continue
-            if node["node_type"] != "numerical_test_node":
-                fault = f"the model splits by categories of the feature {node['split_feature_id']}"
-                raise ValueError(f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)")
-            place, threshold = n_nodes + len(children), thresholds[node["node_id"]]
-            tree.append(Split(node["split_feature_id"], threshold, node["default_left"], place, place + 1))
-            children += [by_id[node["left_child"]], by_id[node["right_child"]]]
-        level, n_nodes = children, n_nodes + len(children)
-    if level:
-        raise ValueError(f"engines do not read trees of more than {MAX_DEPTH} levels: train with a smaller max_depth")
+    is_less = [node.get("comparison_op") == "<" for node in nodes]
+    thresholds = np.where(is_less, np.clip(limits, -LARGEST, LARGEST), as_thresholds(limits)).tolist()
+    threshold_by_id = dict(zip(by_id, thresholds, strict=True))
+    # The nodes level by level, each with its level; children are added at the end.
+    sequence, tree = [(nodes[0], 0)], Tree()
+    for node, level in sequence:
+        if level > MAX_DEPTH:
+            fault = f"engines do not read trees of more than {MAX_DEPTH} levels"
+            raise ValueError(f"{fault}: train with a smaller max_depth")
+        if "leaf_value" in node:
+            tree.append(float(node["leaf_value"]))
+            continue
+        if node["node_type"] != "numerical_test_node":
+            fault = f"the model splits by categories of the feature {node['split_feature_id']}"
+            raise ValueError(f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)")
+        feature, threshold, left = node["split_feature_id"], threshold_by_id[node["node_id"]], len(sequence)
+        tree.append(Split(feature, threshold, node["default_left"], left, left + 1))
+        sequence += [(by_id[node[side]], level + 1) for side in ("left_child", "right_child")]
     return tree

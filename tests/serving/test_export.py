@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 
 import boostrank as br
 from boostrank.serving import evaluate
+from boostrank.serving.exporters import WRITERS
 from boostrank.serving.forest import LARGEST, MAX_DEPTH, Forest, Split
-from boostrank.serving.writers import WRITERS, Target
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 NAMES = ["price", "bm25(title)", "closeness(field,embedding)", "age", "clicks"]
@@ -129,7 +129,7 @@ def test_deep_trees():
     X = np.arange(5, -MAX_DEPTH - 5, -1.0)
     expected = (X[:, None] < -np.arange(MAX_DEPTH)).sum(axis=1)
     for engine, write in WRITERS.items():
-        text = write(forest, Target(["x"], "deep", None))
+        text = write(forest, ["x"], "deep")
         np.testing.assert_array_equal(evaluate(engine, text, {"x": X}), expected)
     with pytest.raises(ValueError, match=f"more than {MAX_DEPTH} levels"):
         Forest.of_booster(Chain(MAX_DEPTH + 1), None)
@@ -138,7 +138,7 @@ def test_deep_trees():
 def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
     thresholds = [-0.9999999, -1e-9, 1e-12, 0.1, 5.0, 31.9, LARGEST]
     trees = [[Split(0, float(np.float32(t)), t > 0, 1, 2), 1.0, 0.0] for t in thresholds]
-    text = WRITERS["solr"](Forest(trees, False), Target(["x", "unused"], "m", None))
+    text = WRITERS["solr"](Forest(trees, False), ["x", "unused"], "m")
     (feature,) = json.loads(text)["features"]
     assert np.log2(float(feature["norm"]["params"]["std"])) % 1 == 0
     at = np.float32(thresholds[:-1])
@@ -147,7 +147,7 @@ def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
     np.testing.assert_array_equal(evaluate("solr", text, {"x": x}), expected)
     trees += [[Split(0, float(np.float32(1e37)), True, 1, 2), 1.0, 0.0]]
     with pytest.raises(ValueError, match=r"those of 'x', from 1e-12 to 1e\+37: multiply this feature"):
-        WRITERS["solr"](Forest(trees, False), Target(["x"], "m", None))
+        WRITERS["solr"](Forest(trees, False), ["x"], "m")
 
 
 @pytest.mark.parametrize("engine", WRITERS)
@@ -207,7 +207,7 @@ def test_check_refuses_float64_that_float32_does_not_have(data, path):
 
 def test_check_refuses_a_document_that_is_wrong(rankers, data, path, monkeypatch):
     write = WRITERS["vespa"]
-    monkeypatch.setitem(WRITERS, "vespa", lambda forest, target: write(forest.plus(1e-3), target))
+    monkeypatch.setitem(WRITERS, "vespa", lambda forest, *names: write(forest.plus(1e-3), *names))
     for ranker in rankers.values():
         with pytest.raises(ValueError, match=r"vespa would give (\d+) of \1 rows .* report this model as a fault"):
             ranker.export(path, "vespa", features=NAMES, check=data[0])
