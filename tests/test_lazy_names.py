@@ -80,7 +80,7 @@ FIRST_USES = {
             "backends.xgboost",
             "rankers.bagging",
             "clicks.simulation",
-            "clicks.regression_em",
+            "clicks.interventions",
             "datasets.letor_reader",
             "runs.novelty",
             "model_selection.cross_validation",

@@ -1,7 +1,8 @@
 from .counterfactual import CounterfactualEstimate as CounterfactualEstimate
 from .counterfactual import evaluate as evaluate
+from .diagnosis import ClickDiagnosis as ClickDiagnosis
+from .diagnosis import diagnose as diagnose
 from .interventions import harvest_propensities as harvest_propensities
-from .interventions import swap_propensities as swap_propensities
 from .labels import ClickLabels as ClickLabels
 from .log import ClickLog as ClickLog
 from .models import ByContext as ByContext
@@ -11,11 +12,8 @@ from .models import PositionBased as PositionBased
 from .models import TrustBias as TrustBias
 from .models import get_click_model as get_click_model
 from .propensities import Propensities as Propensities
-from .regression_em import regression_em_propensities as regression_em_propensities
 from .relevance import RelevanceEstimates as RelevanceEstimates
 from .relevance import estimate_relevance as estimate_relevance
-from .reports import ClickDiagnosis as ClickDiagnosis
-from .reports import diagnose as diagnose
 from .simulation import SimulatedClicks as SimulatedClicks
 from .simulation import simulate_clicks as simulate_clicks
 from .tables import from_table as from_table

@@ -1,91 +1,32 @@
 """Counterfactual evaluation: DCG and NDCG of new scores, estimated from clicks on result lists of other scores.
 
-Let ``d_i`` be the discount of document ``i`` at its rank by the new scores, and ``gamma_i`` the probability of its
-relevance. With the estimates of :mod:`boostrank.clicks.relevance`, which are unbiased without `clip`,
-
-    DCG of a query = sum_i gamma_i d_i,      estimate = sum_i estimate_i d_i
-
-is unbiased too, because it is a sum. A document that was never shown has no estimate. If its rank counts, it is an
-error that names the document, or by choice a term of 0.
-
-**Self-normalized estimates.** With weights ``v_q`` of the queries, the estimate
-
-    sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i
-
-is the mean discount of a relevant document: DCG divided by the expected number of relevant documents. The divisor is
-the same for all scores, so that it compares rankers as DCG does. It has two advantages. It is a weighted mean of
-discounts, so that it lies between 0 and ``d(1)`` if no estimate is negative. And in the position-based model without
-`clip`, it does not change if all propensities are multiplied by one number. Swaps, intervention harvesting and
-regression EM determine propensities only up to such a number. It is a ratio, with a bias of the order of one divided by
-the number of sessions, or by the number of queries if it stands for other queries too (``by="queries"``). Swaminathan
-and Joachims (NeurIPS 2015) introduced self-normalized estimates, with the sum of the importance weights as divisor.
-That sum is not known here, because it is not known which documents without a click were examined; the sum over clicks
-takes its place.
-
-**NDCG.** The estimates are means over sessions of ``sum_i target_i d_i`` with the targets of
-:func:`boostrank.clicks.session_targets`, which are unbiased for every distribution of the relevances. The
-self-normalized NDCG is divided by the estimated probability that a session has a relevant document, which is the mean
-of the multilinear ``1 - prod_j (1 - t_j)``, and for a cascade model of ``1 / w_j`` at the first clicked document ``j``.
-So it is the NDCG of the sessions with a relevant document; the plain estimate counts the other sessions as 0. Both need
-propensities that are right, and not only up to a common factor.
-
-**Intervals.** Let an estimate be ``A / B`` with sums ``A = sum_c A_c`` and ``B = sum_c B_c`` over independent units
-``c``. Its standard error is ``sqrt(n / (n - 1) sum_c (A_c - (A / B) B_c)^2) / B``, the delta method, and the interval
-uses quantiles of Student's distribution with ``n - 1`` degrees of freedom. ``by="queries"``: units are queries, so that
-the interval is for other queries of the same kind.
-
-``by="sessions"``: units are sessions, and the interval is for these queries. The parts of a session are deviations of
-its clicks from their estimated expectations, for NDCG of its terms from their mean over the sessions of the query.
-Estimates follow their own clicks, which makes these deviations too small. Therefore they are divided by ``sqrt(1 -
-h)``, where ``h`` is the share of the impression in the weights ``sum w a N`` of its document, for NDCG one divided by
-the number of sessions of the query. Then their squares have the right expectation for NDCG and for equal ``h``, and in
-the position-based model for rare clicks. With ``h = 1`` the deviation is always 0. There nothing is subtracted, so that
-the error is too large instead of 0. In a log of counts, each impression counts as a session.
-
-Errors of the propensities are included only with `n_bootstrap`. The bias of `clip` is not: with `clip`, an interval is
-for the expectation of the clipped estimate, which may be far from DCG.
-
-*Bootstrap.* Each sample draws as many queries as there are, with replacement. The click model is estimated from the
-sample, and the estimate of DCG is that of the sample with this model. So the variation of propensities and of queries,
-and the dependence between both, are those of new queries of the same kind (Efron and Tibshirani, "An introduction to
-the bootstrap", 1993). In 120 simulated logs of 80 queries with ten sessions each, and harvested propensities, the
-interval with the standard deviation of 100 samples contained the truth 94% of the time, that without bootstrap 92%, and
-one with quantiles of the samples 92%.
-
-**Differences.** Two rankers that are evaluated on one log share its noise, so that their intervals may overlap although
-one of them is clearly better. All estimates are linear in the discounts. So the difference of two estimates is the
-estimate for the differences ``d_i - d'_i`` of the discounts, and the formulas above give its paired interval.
+The estimate of DCG is ``sum_q v_q sum_i estimate_i d_i`` with the estimates of relevance, the discounts ``d_i`` at the
+ranks by the new scores, and weights ``v_q`` of the queries. The self-normalized one divides it by ``sum_q v_q sum_i
+estimate_i``. The page "Evaluation by clicks" of the guide (examples/guide/theory/click_evaluation.md) has the
+properties of both, those of NDCG, and the standard errors.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.clicks.log import ClickLog, check_log, summed
-from boostrank.clicks.models import Cascade, get_click_model
-from boostrank.clicks.relevance import (
-    NOT_SHOWN_OR_DROP,
-    EntryWeights,
-    Method,
-    NotShown,
-    NotShownOrDrop,
-    entry_weights,
-    estimate_relevance,
-)
-from boostrank.clicks.targets import session_targets, sessions_of_queries
+from boostrank.clicks.labels import ClickLabels
+from boostrank.clicks.log import ClickLog
+from boostrank.clicks.models import Cascade
+from boostrank.clicks.relevance import Method, NotShown, NotShownOrDrop
+from boostrank.clicks.targets import Unit, session_targets, sessions_of_queries
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_flag, check_number
 from boostrank.queries.dcg import DCG, Discount
 from boostrank.queries.queries import Queries
 
-Unit = Literal["queries", "sessions"]
 MIN_BOOTSTRAP = 20
-# The settings that are taken from ClickLabels.
-SETTINGS = ("model", "method", "clip", "not_shown", "average")
 
 
 class CounterfactualEstimate(NamedTuple):
@@ -107,8 +48,8 @@ class CounterfactualEstimate(NamedTuple):
     Examples
     --------
     >>> log = ClickLog([1, 1, 2, 2], row=[0, 1, 2, 3], position=[1, 2, 1, 2], clicks=[1, 1, 0, 1])
-    >>> found = evaluate(log, [1, 0, 1, 0], [1.0, 0.5])
-    >>> round(found.value, 3), found.n_units, found.by, found.low < found.value < found.high
+    >>> estimate = evaluate(log, [1, 0, 1, 0], [1.0, 0.5])
+    >>> round(estimate.value, 3), estimate.n_units, estimate.by, estimate.low < estimate.value < estimate.high
     (0.705, 2, 'queries', True)
     """
 
@@ -141,7 +82,7 @@ def evaluate(
 ) -> CounterfactualEstimate:
     """Estimate from clicks how good the ranking by new scores is, with a confidence interval.
 
-    The text of the module :mod:`boostrank.clicks.counterfactual` has the formulas.
+    The page "Evaluation by clicks" of the guide has the formulas.
 
     Parameters
     ----------
@@ -213,13 +154,10 @@ def evaluate(
     >>> round(evaluate(log, y, "position-based", baseline=shown).value, 4)
     0.5
     """
-    if model is None and hasattr(log, "log"):
-        # ClickLabels, whose module imports this one.
-        model, method, clip, not_shown, average = (getattr(log, name) for name in SETTINGS)
-        not_shown, log = "irrelevant" if not_shown == "predict" else not_shown, log.log
-    check_log(log)
     name, dcg = _parse(measure, discount)
-    estimator = model
+    check_number("level", level, above=0, below=1)
+    check_choice("by", by, ("queries", "sessions"))
+    check_flag("self_normalized", self_normalized)
     if n_bootstrap:
         check_count("n_bootstrap", n_bootstrap, MIN_BOOTSTRAP)
         if name != "dcg" or by != "queries" or not callable(model):
@@ -228,55 +166,56 @@ def evaluate(
                 "by='queries', and a model that is a function of a log, such as lambda log: "
                 "harvest_propensities(log).extended(log.n_positions)"
             )
-        model = get_click_model(estimator(log))
-    check_number("level", level, above=0, below=1)
-    check_choice("by", by, ("queries", "sessions"))
-    check_flag("self_normalized", self_normalized)
-    check_choice("average", average, ("queries", "sessions"))
-    rankings = [finite_numbers(scores, "scores", log=len(log))]
-    if baseline is not None:
-        rankings.append(finite_numbers(baseline, "baseline", log=len(log)))
-    check_choice("not_shown", not_shown, NOT_SHOWN_OR_DROP)
-    if not_shown == "drop" and not log.shown.all():
-        log, rankings = log[log.shown], [values[log.shown] for values in rankings]
-    queries = log.queries
-    each = [queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries)) for values in rankings]
-    discounts = each[0] if baseline is None else each[0] - each[1]
-    estimates = estimate_relevance(log, model, method=method, clip=clip, bounded=False, not_shown="irrelevant")
-    weights = session_weights(log, average)
-    counts = queries.ungroup(queries.repeat(weights > 0.0))
-    without = ~estimates.shown & counts & (discounts != 0.0)
-    if not_shown != "irrelevant":
-        require_support(log, without)
-    if name == "dcg":
-        entry = entry_weights(log, model, method, clip)
-        value, influences = _of_documents(log, discounts, weights, estimates.relevance, entry, self_normalized, by)
+    if model is None and isinstance(log, ClickLabels):
+        labels = log
     else:
-        if method != "auto":
-            raise ValueError(f"method={method!r} is not used for NDCG; leave it out")
-        of_sessions: NotShown = "irrelevant" if not_shown == "irrelevant" else "error"
-        targets = session_targets(log, model, dcg=dcg, clip=clip, not_shown=of_sessions)
-        value, influences = _of_sessions(log, targets * discounts[log.row], weights, model, clip, self_normalized, by)
-    n, sum_of_squares = influences
+        click_model = model(log) if n_bootstrap else model
+        labels = ClickLabels(log, click_model, method=method, clip=clip, not_shown=not_shown, average=average)
+    rankings = [finite_numbers(scores, "scores", log=len(labels))]
+    if baseline is not None:
+        rankings.append(finite_numbers(baseline, "baseline", log=len(labels)))
+    if labels.kept is not None:
+        labels, rankings = labels[labels.kept], [values[labels.kept] for values in rankings]
+    queries = labels.queries
+    of_rankings = [queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries)) for values in rankings]
+    discounts = of_rankings[0] if baseline is None else of_rankings[0] - of_rankings[1]
+    without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
+    if labels.not_shown in ("error", "drop"):
+        require_support(labels.log, without)
+    if name == "dcg":
+        value, n, error = _of_documents(labels, discounts, self_normalized, by)
+    else:
+        value, n, error = _of_sessions(labels, dcg, discounts, self_normalized, by)
     if n < 2:
         raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
-    error = float(np.sqrt(sum_of_squares))
     if n_bootstrap:
-        values, random, known = [], as_generator(random_state), np.flatnonzero(weights)
-        for _ in range(n_bootstrap):
-            drawn = np.bincount(random.choice(known, len(known)), minlength=queries.n_queries)
-            settings: dict[str, Any] = {"method": method, "clip": clip, "bounded": False, "not_shown": "irrelevant"}
-            relevance = estimate_relevance(log, estimator(log.weighted(drawn)), **settings).relevance
-            of_row = queries.ungroup(queries.repeat(weights * drawn))
-            divisor = float(of_row @ relevance) if self_normalized else float(weights @ drawn)
-            divisor = _divisor(divisor, "number of relevant documents", log)
-            values.append(float(of_row * discounts @ relevance) / divisor)
-        error = float(np.std(values, ddof=1))
+        error = _bootstrap_error(labels, model, discounts, self_normalized, n_bootstrap, random_state)
     import scipy
 
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     n_without = int(np.count_nonzero(without))
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without)
+
+
+def _bootstrap_error(
+    labels: ClickLabels,
+    estimator: Callable[[ClickLog], Any],
+    discounts: Floats,
+    self_normalized: bool,
+    n_samples: int,
+    random_state: Any,
+) -> float:
+    """Standard deviation of the estimates from samples of the queries with impressions, with a click model of each."""
+    queries, weights, random = labels.queries, labels.query_weights, as_generator(random_state)
+    drawn_from, values = np.flatnonzero(weights), []
+    for _ in range(n_samples):
+        times = np.bincount(random.choice(drawn_from, len(drawn_from)), minlength=queries.n_queries)
+        relevance = replace(labels, model=estimator(labels.log.weighted(times))).relevance
+        of_row = queries.ungroup(queries.repeat(weights * times))
+        divisor = float(of_row @ relevance) if self_normalized else float(weights @ times)
+        divisor = _divisor(divisor, "number of relevant documents", labels.log)
+        values.append(float(of_row * discounts @ relevance) / divisor)
+    return float(np.std(values, ddof=1))
 
 
 def require_support(labels: Any, without: Bools) -> None:
@@ -306,40 +245,21 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
     return discounts
 
 
-def session_weights(log: ClickLog, average: Unit) -> Floats:
-    """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
-    n_queries = log.queries.n_queries
-    if log.sessions is not None:
-        counts = sessions_of_queries(log).astype(np.float64)
-    else:
-        counts = np.zeros(n_queries)
-        query, _, _, impressions = summed(n_queries, log.query, log.position, log.clicks, log.impressions)
-        np.maximum.at(counts, query, impressions)
-    weights = counts if average == "sessions" else (counts > 0).astype(np.float64)
-    return weights / weights.sum()
-
-
-def _of_documents(
-    log: ClickLog,
-    discounts: Floats,
-    weights: Floats,
-    relevance: Floats,
-    entry: EntryWeights,
-    self_normalized: bool,
-    by: Unit,
-) -> tuple[float, tuple[int, float]]:
-    """The estimate of DCG; its number of independent units, and the sum of their squared influences."""
-    queries, row = log.queries, log.row
-    of_row = queries.ungroup(queries.repeat(weights))
-    numerators, parts = of_row * discounts * relevance, of_row * relevance
-    divisor = _divisor(float(parts.sum()), "number of relevant documents", log) if self_normalized else 1.0
+def _of_documents(labels: ClickLabels, discounts: Floats, self_normalized: bool, by: Unit) -> tuple[float, int, float]:
+    """The estimate of DCG, its number of independent units, and its standard error."""
+    log, queries, relevance, row = labels.log, labels.queries, labels.relevance, labels.log.row
+    of_row = labels.document_weights
+    numerators, denominators = of_row * discounts * relevance, of_row * relevance
+    divisor = _divisor(float(denominators.sum()), "number of relevant documents", log) if self_normalized else 1.0
     value = float(numerators.sum()) / divisor
     if by == "queries":
-        per_query = queries.sum(queries.group(parts)) if self_normalized else weights
+        weights = labels.query_weights
+        per_query = queries.sum(queries.group(denominators)) if self_normalized else weights
         residuals = queries.sum(queries.group(numerators)) - value * per_query
-        return value, _influences_of_queries(residuals[weights > 0] / divisor)
+        return value, *_error_of_queries(residuals[weights > 0] / divisor)
     # The derivative of the estimate with respect to the estimated relevance of each row.
     slope = of_row * (discounts - value * self_normalized) / divisor
+    entry = labels.entry_weights()
     total = np.bincount(row, weights=entry.weights * entry.clipped * log.impressions, minlength=len(log))
     factor = slope[row] * entry.weights / np.where(total > 0, total, 1.0)[row]
     share = np.divide(entry.weights * entry.clipped, total[row], out=np.zeros(len(row)), where=total[row] > 0)
@@ -348,43 +268,47 @@ def _of_documents(
     expected = np.where(alone, 0.0, entry.clipped * relevance[row]) + entry.b
     factor = factor / np.sqrt(np.where(alone, 1.0, 1.0 - share))
     if log.sessions is not None:
-        return value, _influences(log.sessions.sum(factor * (log.clicks - expected)))
+        return value, *_error(log.sessions.sum(factor * (log.clicks - expected)))
     squares = log.clicks * (1.0 - expected) ** 2 + (log.impressions - log.clicks) * expected**2
-    return value, (log.n_impressions, float((factor**2 * squares).sum()))
+    return value, log.n_impressions, float(np.sqrt((factor**2 * squares).sum()))
 
 
 def _of_sessions(
-    log: ClickLog, per_entry: Floats, weights: Floats, model: Any, clip: float, self_normalized: bool, by: Unit
-) -> tuple[float, tuple[int, float]]:
-    """The same as :func:`_of_documents` of NDCG, from the terms of each entry."""
+    labels: ClickLabels, dcg: DCG, discounts: Floats, self_normalized: bool, by: Unit
+) -> tuple[float, int, float]:
+    """The same as :func:`_of_documents` of NDCG, from the targets of each session."""
+    if labels.method != "auto":
+        raise ValueError(f"method={labels.method!r} is not used for NDCG; leave it out")
+    log, weights = labels.log, labels.query_weights
+    not_shown: NotShown = "error" if labels.not_shown in ("error", "drop") else "irrelevant"
+    targets = session_targets(log, labels.model, dcg=dcg, clip=labels.clip, not_shown=not_shown)
     assert log.sessions is not None
     query, counts = log.query[log.sessions.starts], np.maximum(1, sessions_of_queries(log))
-    columns = [log.sessions.sum(per_entry)]
+    columns = [log.sessions.sum(targets * discounts[log.row])]
     if self_normalized:
-        columns.append(_any_relevant(log, model, clip))
+        columns.append(_any_relevant(labels))
     means = [np.bincount(query, weights=column, minlength=len(weights)) / counts for column in columns]
     name = "share of sessions with a relevant document"
     divisor = _divisor(float(weights @ means[1]), name, log) if self_normalized else 1.0
     value = float(weights @ means[0]) / divisor
     if by == "queries":
         residuals = weights * (means[0] - value * (means[1] if self_normalized else 1.0))
-        return value, _influences_of_queries(residuals[weights > 0] / divisor)
+        return value, *_error_of_queries(residuals[weights > 0] / divisor)
     # The only session of a query has no deviation from the mean of the query, so nothing is subtracted there.
     alone = counts == 1
     terms, centers = columns[0], np.where(alone, 0.0, means[0])
     if self_normalized:
         terms, centers = terms - value * columns[1], centers - value * np.where(alone, 0.0, means[1])
     factor = weights / counts * np.sqrt(counts / np.maximum(1, counts - 1)) / divisor
-    return value, _influences(factor[query] * (terms - centers[query]))
+    return value, *_error(factor[query] * (terms - centers[query]))
 
 
-def _any_relevant(log: ClickLog, model: Any, clip: float) -> Floats:
+def _any_relevant(labels: ClickLabels) -> Floats:
     """Unbiased estimate, for each session, of whether it has a relevant document."""
+    log, (_, _, b, clipped) = labels.log, labels.entry_weights()
     assert log.sessions is not None
-    chosen = get_click_model(model)
-    a, b = chosen.corrections(log)
-    values = (log.clicks - b) / np.maximum(a, clip)
-    if isinstance(chosen, Cascade):
+    values = (log.clicks - b) / clipped
+    if isinstance(labels.model, Cascade):
         return log.sessions.sum(np.where(log.sessions.sum_before(log.clicks) == 0, values, 0.0))
     return 1.0 - np.multiply.reduceat(1.0 - values, log.sessions.starts)
 
@@ -399,10 +323,11 @@ def _divisor(value: float, name: str, log: ClickLog) -> float:
     return value
 
 
-def _influences(values: Floats) -> tuple[int, float]:
-    return len(values), float((values**2).sum())
+def _error(influences: Floats) -> tuple[int, float]:
+    """The number of units, and the standard error, of an estimate from the influence of each unit."""
+    return len(influences), float(np.sqrt((influences**2).sum()))
 
 
-def _influences_of_queries(values: Floats) -> tuple[int, float]:
-    """Influences of residuals, whose squares are too small by the factor ``1 - 1/n`` because they have the mean 0."""
-    return _influences(values * np.sqrt(len(values) / max(1.0, len(values) - 1.0)))
+def _error_of_queries(residuals: Floats) -> tuple[int, float]:
+    """The same from residuals, whose squares are too small by the factor ``1 - 1/n`` because they have the mean 0."""
+    return _error(residuals * np.sqrt(len(residuals) / max(1.0, len(residuals) - 1.0)))

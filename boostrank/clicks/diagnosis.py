@@ -1,99 +1,180 @@
-"""Checks of what a click log can tell, with the reasons and the remedies where it cannot.
+"""Diagnosis of a click log: what it can tell, and which estimator of its click model to use.
 
-A log with missing impressions, or with documents whose positions follow from their features, gives estimates that are
-wrong although their standard errors are small. Estimators call these checks.
+**Below a click.** In the position-based model, whether a document is clicked at a position does not depend on the
+clicks above it. Users who stop after a click make it less likely. The ratio compares the click rates of the same
+document at the same position in sessions with a click above and without one. It is Mantel and Haenszel's ratio over
+documents and positions, with the standard error of counts with Poisson distributions. If sessions end with the
+probability `satisfaction` after a click, and few have two clicks above, it is about ``1 - satisfaction``.
+
+**Trust.** In the position-based model, the propensities of documents that users like and of those that they do not like
+are the same. Trust bias makes the click rates of documents that are not relevant fall faster with the position
+(:class:`boostrank.clicks.TrustBias`). Documents of about the same mean position are divided at the median of their
+relevance, estimated from a random half of the sessions, and the propensities of both parts are harvested from the other
+half, so that the division does not depend on the clicks that are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from boostrank.clicks.log import ClickLog
-from boostrank.inputs.arrays import Floats
-from boostrank.inputs.warnings import warn
+from boostrank.clicks.interventions import (
+    MAX_ENDING_WITH_CLICK,
+    MIN_SESSIONS,
+    ending_with_click,
+    harvest_propensities,
+)
+from boostrank.clicks.log import ClickLog, check_log
+from boostrank.clicks.propensities import Propensities
+from boostrank.clicks.relevance import estimate_relevance
+from boostrank.clicks.shrinkage import mean_positions
+from boostrank.inputs.checks import as_generator
 
-if TYPE_CHECKING:
-    from boostrank.clicks.propensities import Shown
-
-# A complete list ends with a click by chance only. Fewer sessions than the second number say nothing.
-MAX_ENDING_WITH_CLICK, MIN_SESSIONS = 0.9, 20
-# Estimates that are above 1 by more than this number of standard errors are reported.
-MAX_ERRORS_ABOVE_ONE = 4.0
-# Above this share of the variance of positions, simulated propensities of the last ones were wrong by a factor of 2.
-MAX_EXPLAINED, MIN_VARIANCE = 0.2, 1e-30
-
-
-def require_impressions_without_click(log: ClickLog) -> None:
-    """Raise ValueError if all impressions of a log were clicked, so that those without a click are missing."""
-    if log.n_clicks == log.n_impressions:
-        raise ValueError(
-            f"all {log.n_impressions} impressions of the log were clicked, so that all propensities would be 1. Log "
-            "every document that was shown, with 0 clicks if it was not clicked"
-        )
+# A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.
+MAX_RATIO, MIN_ERRORS = 0.8, 4.0
 
 
-def ending_with_click(log: ClickLog) -> tuple[int, int]:
-    """Number of the sessions with a click whose list ends with one, and of all of these.
+class ClickDiagnosis(NamedTuple):
+    """The result of :func:`diagnose`: checks of a click log, and the estimator to use.
 
-    Lists of one document do not count. A log of counts does not have the lists, so that both are 0.
+    Attributes
+    ----------
+    table : DataFrame
+        A line for each check: check, value, verdict ("good", "bad" or "not known") and meaning.
+    estimator : str
+        Python text that makes the click model, such as "harvest_propensities(log)"; "" if the log is not usable.
+    reason : str
+    propensities : Propensities or None
+        The harvested propensities, which :class:`boostrank.displays.PropensityDisplay` draws; None if there are none.
     """
-    if log.sessions is None:
-        return 0, 0
-    chosen = (log.sessions.sizes > 1) & (log.sessions.sum(log.clicks) > 0)
-    return int(log.clicks[log.sessions.ends - 1][chosen].sum()), int(chosen.sum())
+
+    table: pd.DataFrame
+    estimator: str
+    reason: str
+    propensities: Propensities | None
 
 
-def warn_of_cut_lists(log: ClickLog) -> None:
-    """Warn if the lists of nearly all sessions with a click end with a click: what was shown below is missing."""
-    n_ending, n_sessions = ending_with_click(log)
-    if n_sessions >= MIN_SESSIONS and n_ending > MAX_ENDING_WITH_CLICK * n_sessions:
-        warn(
-            f"{n_ending} of {n_sessions} sessions with a click end with a click: the lists seem to be cut there, which "
-            "makes propensities of low positions several times too large. Log every document that was shown"
-        )
+def diagnose(log: ClickLog, *, random_state: Any = 0) -> ClickDiagnosis:
+    """Check what a click log can tell, and say which estimator of its click model to use.
 
-
-def warn_of_values_above_one(values: Floats, standard_errors: Floats) -> None:
-    """Warn if a propensity relative to position 1 is above 1 by more than chance explains."""
-    excess = values - 1.0 - MAX_ERRORS_ABOVE_ONE * standard_errors
-    if (excess > 0.0).any():
-        k = int(np.nanargmax(excess))
-        warn(
-            f"the propensity of position {k + 1} is {values[k]:.3g} times that of position 1. If users do not examine "
-            "it more often, documents without clicks are missing in the log: are lists cut at the last click?"
-        )
-
-
-def explained_share(shown: Shown, predict: Callable[[Floats, Floats], Floats]) -> float:
-    """Share of the variance of positions that features explain.
-
-    The measure is the squared correlation, over impressions, of whether the position is one of the first, and the
-    prediction of that from features.
+    The text of the module :mod:`boostrank.clicks.diagnosis` explains the checks.
 
     Parameters
     ----------
-    shown : Shown
-    predict : callable
-        Called with two numbers of each row, the impressions at the first positions and all impressions, it returns the
-        share of the first that is predicted from the features of the row.
+    log : ClickLog
+        Some checks need sessions.
+    random_state : int, Generator or None
+        For the halves of the sessions.
+
+    Returns
+    -------
+    ClickDiagnosis
+
+    Raises
+    ------
+    ValueError
+        If `log` is no click log.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> policy = ("plackett-luce", 1.0)
+    >>> log = br.simulate_clicks(y, X[:, 0], qid, n_sessions=5000, policy=policy, noise=0.1, random_state=0).log
+    >>> diagnosis = diagnose(log)
+    >>> diagnosis.estimator
+    'harvest_propensities(log)'
+    >>> diagnosis.table["verdict"].tolist()
+    ['good', 'good', 'good', 'good', 'good']
     """
-    by_position = np.cumsum(np.bincount(shown.position, shown.impressions))
-    is_first = shown.position <= np.searchsorted(by_position, by_position[-1] / 2.0)
-    counts = [shown.rows.sum(n.astype(np.float64)) for n in (shown.impressions * is_first, shown.impressions)]
-    predicted = shown.rows.repeat(predict(*counts))
-    covariance = np.cov(is_first, predicted, fweights=shown.impressions)
-    return float(covariance[0, 1] ** 2 / max(covariance[0, 0] * covariance[1, 1], MIN_VARIANCE))
+    check_log(log)
+    n_ending, n_sessions = ending_with_click(log)
+    ending = n_ending / n_sessions if n_sessions >= MIN_SESSIONS else np.nan
+    propensities, refusal = None, ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            propensities = harvest_propensities(log)
+        except ValueError as error:
+            refusal = str(error)
+        trust = _trust_ratio(log, propensities, random_state)
+    below = _ratio_below_clicks(log)
+    compared = 0.0 if propensities is None else 1.0 - len(propensities.not_estimated) / propensities.n_positions
+    clicked = log.n_clicks / log.n_impressions
+    rows = [
+        ("impressions that were clicked", clicked, clicked < 1.0, "1: impressions without a click are missing"),
+        ("sessions with a click that end with it", ending, ending <= MAX_ENDING_WITH_CLICK, "1: lists are cut there"),
+        ("positions compared with position 1", compared, compared > 0.0, "by documents shown at several positions"),
+        ("clicks below a click, ratio", *below, "below 1: users stop after a click"),
+        ("trust, ratio", *trust, "below 1: irrelevant documents are clicked too"),
+    ]
+    table = pd.DataFrame(rows, columns=["check", "value", "verdict", "meaning"])
+    table["verdict"] = np.where(table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad"))
+    estimator, reason = _estimator(table["verdict"].tolist(), below[0], propensities, refusal)
+    return ClickDiagnosis(table, estimator, reason, propensities)
 
 
-def warn_of_predicted_positions(shown: Shown, predict: Callable[[Floats, Floats], Floats]) -> None:
-    """Warn if features predict positions, so that the log hardly tells propensity from relevance."""
-    share = explained_share(shown, predict)
-    if share > MAX_EXPLAINED:
-        warn(
-            f"X explains {share:.0%} of the variance of positions, so that errors of the classifier become errors of "
-            f"the propensities: from {MAX_EXPLAINED:.0%} on, those of the last positions were wrong by a factor of 2 "
-            "in simulations. Use harvest_propensities on a log in which documents were shown at several positions"
-        )
+def _estimator(
+    verdicts: list[str], ratio_below: float, propensities: Propensities | None, refusal: str
+) -> tuple[str, str]:
+    """The estimator, and the reason for it."""
+    if "bad" in verdicts[:2]:
+        return "", "documents that were shown are missing in the log: log all of them, with 0 clicks"
+    if verdicts[3] == "bad":
+        return f"Cascade(satisfaction={1.0 - ratio_below:.2f})", "clicks are rarer below a click than without one above"
+    if verdicts[4] == "bad":
+        return "TrustBias(...)", "clicks alone do not give the numbers of the model: they must come from an experiment"
+    if propensities is None:
+        return "1.0", f"the effect of positions is not known: swap documents at random ({refusal})"
+    rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
+    return "harvest_propensities(log)" + rest, "documents were shown at several positions for the same query"
+
+
+def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:
+    """Mantel and Haenszel's ratio of click rates below a click, and whether it is good; NaN if it is not known."""
+    if log.sessions is None:
+        return np.nan, True
+    below = log.sessions.sum_before(log.clicks) > 0
+    cell = np.unique(log.row * (log.n_positions + 1) + log.position, return_inverse=True)[1]
+    columns = (below, ~below, below * log.clicks, ~below * log.clicks)
+    n1, n0, c1, c0 = (np.bincount(cell, weights=values) for values in columns)
+    n = n1 + n0
+    first, second = float((c1 * n0 / n).sum()), float((c0 * n1 / n).sum())
+    if not first + second > 0.0:
+        return np.nan, True
+    # Half a click more on both sides, as documents may have none below a click.
+    ratio, error = (first + 0.5) / (second + 0.5), np.sqrt(1.0 / (first + 0.5) + 1.0 / (second + 0.5))
+    return ratio, _is_good(np.log(ratio), error)
+
+
+def _is_good(log_ratio: float, error: float) -> bool:
+    return bool(log_ratio > np.log(MAX_RATIO) or log_ratio > -MIN_ERRORS * error)
+
+
+def _trust_ratio(log: ClickLog, propensities: Propensities | None, random_state: Any) -> tuple[float, bool]:
+    """The mean ratio of the propensities of documents of small and of large relevance, and whether it is good."""
+    if propensities is None or log.n_sessions is None or log.n_sessions < MIN_SESSIONS:
+        return np.nan, True
+    half = as_generator(random_state).permutation(log.n_sessions) % 2 == 0
+    first, second = log.select(half), log.select(~half)
+    model = propensities.extended(log.n_positions)
+    relevance = pd.Series(estimate_relevance(first, model, not_shown="irrelevant").relevance)
+    median = relevance.groupby(np.rint(mean_positions(first))).transform("median")
+    is_large, is_shown = (relevance > median).to_numpy(), first.shown & second.shown
+    try:
+        small, large = (harvest_propensities(second[rows & is_shown]) for rows in (~is_large, is_large))
+    except ValueError:
+        return np.nan, True
+    n = min(small.n_positions, large.n_positions)
+    logs = np.log(small.values[1:n] / large.values[1:n])
+    errors = np.array([group.standard_errors[1:n] / group.values[1:n] for group in (small, large)])
+    # A position that one of them lacks has the weight 0.
+    weights, logs = np.nan_to_num(1.0 / (errors**2).sum(axis=0)), np.nan_to_num(logs)
+    if not weights.any():
+        return np.nan, True
+    mean = float(np.average(logs, weights=weights))
+    # Position 1 makes the errors of all positions similar, so that their mean is about as certain as the best of them.
+    return float(np.exp(mean)), _is_good(mean, float(weights.max() ** -0.5))

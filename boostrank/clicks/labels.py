@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks.counterfactual import Unit, session_weights
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import get_click_model, require_absolute
 from boostrank.clicks.relevance import (
     NOT_SHOWN_OR_DROP,
+    EntryWeights,
     Method,
+    NotShown,
     NotShownOrDrop,
     RelevanceEstimates,
     entry_weights,
@@ -24,7 +25,14 @@ from boostrank.clicks.relevance import (
     warn_of_excess,
 )
 from boostrank.clicks.shrinkage import evidence, mean_positions, mean_relevance, predict_relevance, shrunk
-from boostrank.clicks.targets import CLICK_NORMALIZATIONS, ClickNormalize, click_targets, targets_of_relevance
+from boostrank.clicks.targets import (
+    CLICK_NORMALIZATIONS,
+    ClickNormalize,
+    Unit,
+    click_targets,
+    session_weights,
+    targets_of_relevance,
+)
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice
 from boostrank.queries.dcg import DCG
@@ -80,7 +88,7 @@ class ClickLabels(Labels):
     shrink : None, "auto", or array-like, shape (n_documents,), default None
         Whether the estimates of relevance are shrunk towards a prediction, in the training only. Documents with few
         clicks are then judged by their features and by the positions where they were shown, and those with many clicks
-        by the clicks (:mod:`boostrank.clicks.shrinkage`). None: no shrinkage, so that the estimates have no bias, but
+        by the clicks (the guide's page "Targets from clicks"). None: no shrinkage, so that estimates have no bias, but
         ``"auto"`` with ``not_shown="predict"``. ``"auto"``: rankers make the prediction when they are trained, from the
         clicks on other queries; the targets of ``normalize="sessions"`` are not shrunk. An array has the predicted
         probability of relevance of each row in (0, 1), which must not come from the clicks on its own query, such as
@@ -143,7 +151,7 @@ class ClickLabels(Labels):
         if self.not_shown == "predict" and self.shrink is None:
             object.__setattr__(self, "shrink", "auto")
         # This checks the other settings, and whether the model fits the log.
-        entry_weights(self.log, self.model, self.method, self.clip)
+        self.entry_weights()
 
     @property
     def queries(self) -> Queries:
@@ -212,6 +220,10 @@ class ClickLabels(Labels):
     def fingerprint(self) -> int:
         """A number that is equal for equal clicks."""
         return hash(tuple(map(bytes, self.log.aggregate().columns)))
+
+    def entry_weights(self) -> EntryWeights:
+        """The weight of each entry of the log in the estimates of relevance."""
+        return entry_weights(self.log, self.model, self.method, self.clip)
 
     def group(self, queries: Queries) -> ClickLabels:
         """The clicks, with rows grouped by query; ValueError if the log has other query ids."""
@@ -322,7 +334,7 @@ class ClickLabels(Labels):
 
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
-        targets. This bias tends to 0 with the number of sessions (:mod:`boostrank.theory.click_feedback`, section 6).
+        targets. This bias tends to 0 with the number of sessions.
         Those of rows that ``not_shown="drop"`` leaves out are 0. With ``shrink="auto"`` they are not shrunk, because a
         ranker makes the prediction from its features: it calls :meth:`with_prediction` first.
 
@@ -357,22 +369,23 @@ class ClickLabels(Labels):
             of_all[kept] = self[kept].targets(dcg=dcg)
             return of_all
         warn_of_excess(self.log, self.model)
-        settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": "irrelevant"}
-        if self.normalize != "sessions":
-            require_shown(self.log, ~self.lacks_support, "or pass not_shown='predict', 'drop' or 'irrelevant'")
-        elif self.not_shown != "irrelevant":
-            settings["not_shown"] = "error"
+        dcg = DCG() if dcg is None else dcg
+        if self.normalize == "sessions":
+            not_shown: NotShown = "irrelevant" if self.not_shown == "irrelevant" else "error"
+            settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": not_shown}
+            return np.maximum(click_targets(self.log, self.model, normalize="sessions", dcg=dcg, **settings), 0.0)
+        require_shown(self.log, ~self.lacks_support, "or pass not_shown='predict', 'drop' or 'irrelevant'")
         if self._has_prior:
             relevance = shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
             relevance = relevance if self.not_shown == "predict" else self.estimates.shown * relevance
-            return targets_of_relevance(self.queries, relevance, self.normalize, DCG() if dcg is None else dcg)
-        if self.not_shown == "predict":
+        elif self.not_shown == "predict":
             raise ValueError(
                 "not_shown='predict' has no prediction yet: call with_prediction first, as rankers do when they are "
                 "trained, or pass shrink as an array"
             )
-        targets = click_targets(self.log, self.model, normalize=self.normalize, dcg=dcg, **settings)
-        return np.maximum(targets, 0.0)
+        else:
+            relevance = np.clip(self.relevance, 0.0, 1.0)
+        return targets_of_relevance(self.queries, relevance, self.normalize, dcg)
 
     @property
     def _has_prior(self) -> bool:
@@ -380,7 +393,7 @@ class ClickLabels(Labels):
 
     def _evidence(self, prior: Floats) -> Floats:
         """``E`` of :mod:`boostrank.clicks.shrinkage` of each row."""
-        return evidence(self.log, entry_weights(self.log, self.model, self.method, self.clip), prior)
+        return evidence(self.log, self.entry_weights(), prior)
 
     def _checked_prior(self) -> Floats:
         prior = finite_numbers(self.shrink, "shrink", log=len(self.log))

@@ -10,25 +10,19 @@ propensities, unless ``b_r / a_r`` is the same at all positions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from boostrank.clicks.diagnosis import require_impressions_without_click, warn_of_cut_lists, warn_of_values_above_one
-from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
-from boostrank.inputs.arrays import Bools, Floats, Ints, as_floats
+from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import check_count, check_number
-from boostrank.queries.segments import Segments
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Matrices of estimates have one number for each pair of positions.
-MAX_POSITIONS = 500
 # Messages name at most this many positions.
 MAX_NAMED = 8
 
@@ -37,8 +31,7 @@ MAX_NAMED = 8
 class Propensities:
     """Propensities of the positions 1, 2, ..., with standard errors.
 
-    Made by :func:`boostrank.clicks.swap_propensities`, :func:`boostrank.clicks.harvest_propensities`,
-    :func:`boostrank.clicks.regression_em_propensities` and :meth:`given`.
+    Made by :func:`boostrank.clicks.harvest_propensities` and :meth:`given`.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
     are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1. For NDCG and
@@ -56,7 +49,7 @@ class Propensities:
     standard_errors : ndarray of float64, shape (n_positions,)
         Standard errors of `values`; 0 for position 1 of an estimate, and NaN where they are not known.
     method : str
-        How the values were found, such as "swaps".
+        How the values were found, such as "all pairs".
     clicks, impressions : ndarray of int64, shape (n_positions,)
         Numbers of clicks and impressions at each position that the estimate uses.
     n_queries : int
@@ -119,18 +112,6 @@ class Propensities:
         numbers = np.array(PositionBased(as_floats(values, "values")).propensities)
         none = np.zeros(len(numbers), dtype=np.int64)
         return cls(numbers, np.full(len(numbers), np.nan), "given", none, none, 0)
-
-    @classmethod
-    def of_estimate(
-        cls, values: Floats, standard_errors: Floats, method: str, used: Shown, reasons: dict[int, str]
-    ) -> Propensities:
-        """Propensities with the numbers of clicks, impressions and queries of the entries that an estimate uses."""
-        warn_of_values_above_one(values, standard_errors)
-        clicks, impressions = (
-            np.bincount(used.position - 1, counts, len(values)).astype(np.int64)
-            for counts in (used.clicks, used.impressions)
-        )
-        return cls(values, standard_errors, method, clicks, impressions, len(np.unique(used.query)), reasons)
 
     @property
     def n_positions(self) -> int:
@@ -254,65 +235,5 @@ class Propensities:
         return float(-(weight * x * np.log(self.values[known] / self.values[0])).sum() / (weight * x * x).sum())
 
 
-def reasons_without_value(supported: Bools, cases: list[tuple[Bools, str]], otherwise: str) -> dict[int, str]:
-    """The text of the first case that is true for each position without support, by position."""
-    texts = np.select([case for case, _ in cases], [text for _, text in cases], otherwise)
-    return {k + 1: str(texts[k]) for k in np.flatnonzero(~supported).tolist()}
-
-
 def _named(positions: list[int]) -> str:
     return f"[{', '.join(map(str, positions[:MAX_NAMED]))}{', ...' * (len(positions) > MAX_NAMED)}]"
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """The entries of a log of counts up to some position, sorted by row and position.
-
-    Attributes
-    ----------
-    query, row, position, clicks, impressions : ndarray of int64, shape (n_entries,)
-    n_positions : int
-        The largest position.
-    """
-
-    query: Ints
-    row: Ints
-    position: Ints
-    clicks: Ints
-    impressions: Ints
-    n_positions: int
-
-    @classmethod
-    def of_log(cls, log: ClickLog, max_position: int | None) -> Shown:
-        """The entries of a log at the positions up to `max_position`, of which some have no click."""
-        check_log(log)
-        require_impressions_without_click(log)
-        warn_of_cut_lists(log)
-        counts = log.aggregate()
-        kept: Bools | slice = slice(None)
-        largest = counts.n_positions
-        if max_position is not None:
-            check_count("max_position", max_position, 2)
-            largest, kept = min(largest, max_position), counts.position <= max_position
-        if largest > MAX_POSITIONS:
-            raise ValueError(
-                f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: leave "
-                "out the entries at larger positions (max_position)"
-            )
-        return cls(counts.query, *counts.columns, largest).where(kept)
-
-    @cached_property
-    def rows(self) -> Segments:
-        """The entries of each row."""
-        return Segments(np.array([0, len(self.row)])).runs(self.row)
-
-    def where(self, chosen: Bools | slice) -> Shown:
-        """Some of the entries."""
-        names = ("query", "row", "position", "clicks", "impressions")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
-
-    def at_positions(self, supported: Bools) -> Shown:
-        """The entries at some positions, a mask of shape (n_positions,), which get the numbers 1, 2, ...."""
-        kept = self.where(supported[self.position - 1])
-        number: Ints = np.cumsum(supported, dtype=np.int64)
-        return replace(kept, position=number[kept.position - 1], n_positions=int(supported.sum()))

@@ -44,7 +44,7 @@ def test_a_click_log_is_examined(run, tmp_path):
     log.to_frame().rename(columns={"row": "document"}).to_csv(path, index=False)
     out = run("check", "--clicks", path, code=1)
     assert "positions compared with position 1      bad        0.000" in out
-    assert "Use regression_em_propensities(log, X, classifier)" in out
+    assert "Use 1.0: the effect of positions is not known: swap documents at random" in out
     swapped = br.simulate_clicks(*data, random_state=0, noise=0.1, policy=("swap", 0.5)).log
     swapped.to_frame().assign(document=lambda table: table["row"]).to_csv(path, index=False)
     assert "Use harvest_propensities(log): documents were shown" in run("check", "--clicks", path)

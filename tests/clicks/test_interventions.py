@@ -1,6 +1,7 @@
-"""Intervention harvesting and swaps: against loops over rows, the likelihood of the paper, and derivatives."""
+"""Intervention harvesting: against loops over rows, the likelihood of the paper, and derivatives."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -8,9 +9,16 @@ from propensity_logs import P, counts_of, exact_log, influences, jackknife_error
 from scipy import optimize
 from scipy.stats import binom
 
-from boostrank.clicks import ClickLog, PositionBased, harvest_propensities, simulate_clicks, swap_propensities
-from boostrank.clicks.interventions import _PairSums, _variance_of_clicks
-from boostrank.clicks.propensities import Shown
+import boostrank as br
+from boostrank.clicks import (
+    ClickLog,
+    PositionBased,
+    Propensities,
+    harvest_propensities,
+    session_targets,
+    simulate_clicks,
+)
+from boostrank.clicks.interventions import _PairSums, _Shown, _variance_of_clicks, warn_of_cut_lists
 
 
 def sums_by_loop(log):
@@ -46,7 +54,7 @@ def negative_likelihood_of_the_paper(parameters, sums, n_positions):
 
 def test_sums_are_those_of_a_loop_over_rows():
     log = several_rankers(3000, 0).aggregate()
-    sums, expected = _PairSums.of_entries(Shown.of_log(log, None)), sums_by_loop(log)
+    sums, expected = _PairSums.of_entries(_Shown.of_log(log, None)), sums_by_loop(log)
     found = dict(zip(zip((sums.first + 1).tolist(), (sums.second + 1).tolist(), strict=True), range(99), strict=False))
     assert sorted(found) == sorted(expected)
     for pair, i in found.items():
@@ -57,7 +65,7 @@ def test_estimated_variance_of_clicks_is_unbiased_with_few_impressions():
     p, n, relevance = np.array([1.0, 0.5, 0.2]), np.array([1, 2, 1]), 0.7
     mean = np.zeros(3)
     for clicks in itertools.product(*(range(count + 1) for count in n)):
-        shown = Shown(np.zeros(3, int), np.zeros(3, int), np.arange(1, 4), np.array(clicks), n, 3)
+        shown = _Shown(np.zeros(3, int), np.zeros(3, int), np.arange(1, 4), np.array(clicks), n, 3)
         mean += binom.pmf(clicks, n, p * relevance).prod() * _variance_of_clicks(shown, p)
     np.testing.assert_allclose(mean, n * p * relevance * (1 - p * relevance))
 
@@ -189,104 +197,97 @@ def test_errors_of_logs():
         harvest_propensities(np.zeros(3))
 
 
-DATA = np.random.default_rng(3)
-SIZES = DATA.integers(2, 6, 80)
-QID = np.repeat(np.arange(80), SIZES)
-Y = DATA.integers(0, 3, len(QID))
-RANKS = np.concatenate([np.arange(1, n + 1) for n in SIZES])
+@pytest.fixture(scope="module")
+def complete():
+    return several_rankers(20_000, 0, relevance=(0.1, 0.2, 0.5))
 
 
-def swapped(n_sessions, seed, probability=0.6, model=("power", 1.0)):
-    """Lists of 2 to 5 documents; the first rows of each query have the best scores."""
-    settings = {"policy": ("swap", probability), "relevance": [0.1, 0.3, 0.8], "random_state": seed}
-    return simulate_clicks(Y, -RANKS, QID, model=PositionBased(model), n_sessions=n_sessions, **settings).log
+def part_of(log, kept, *, counts=False):
+    session = None if counts else log.sessions.repeat(log.session_ids)[kept]
+    return ClickLog(log.qid, log.row[kept], log.position[kept], log.clicks[kept], session=session)
 
 
-def ratios_by_loop(log):
-    """The ratio for each position, from a loop over the entries."""
-    length = {q: max(log.position[log.query == q]) for q in set(log.query.tolist())}
-    cells = {}
-    for row, q, j, c, n in zip(log.row, log.query, log.position, log.clicks, log.impressions, strict=True):
-        others = range(2, log.n_positions + 1) if RANKS[row] == 1 else [RANKS[row]]
-        for k in others:
-            if j in (1, k):
-                cell = cells.setdefault((k, min(RANKS[row], 2), length[q]), {1: [0, 0], k: [0, 0]})[j]
-                cell[0] += c
-                cell[1] += n
-    above, below = np.zeros((2, log.n_positions))
-    for (k, _, _), stratum in cells.items():
-        (c, n), (first, n_first) = stratum[k], stratum[1]
-        if n and n_first:
-            above[k - 1] += c * n_first / (n + n_first)
-            below[k - 1] += first * n / (n + n_first)
-    return np.append(1.0, above[1:] / below[1:])
+def last_click(log):
+    """The position of the last click of the session of each entry, 0 without a click."""
+    return log.sessions.repeat(log.sessions.max(np.where(log.clicks > 0, log.position, 0)))
 
 
-def test_ratios_are_those_of_a_loop():
-    for seed in range(3):
-        log = swapped(4000, seed)
-        np.testing.assert_allclose(swap_propensities(log, RANKS).values, ratios_by_loop(log), rtol=1e-12)
-
-
-def test_one_session_of_each_query_is_enough():
-    n = 20_000
-    qid, ranks = np.repeat(np.arange(n), 3), np.tile([1, 2, 3], n)
-    y = np.random.default_rng(0).integers(0, 3, 3 * n)
-    log = simulate_clicks(
-        y, -ranks, qid, n_sessions=np.ones(n, int), policy=("swap", 0.6), relevance=[0.1, 0.3, 0.8], random_state=1
-    ).log
-    found = swap_propensities(log, ranks)
-    assert (np.abs(found.values - [1, 1 / 2, 1 / 3]) < 4 * found.standard_errors)[1:].all()
-    assert found.standard_errors[2] < 0.02
-    with pytest.raises(ValueError, match="no document was shown at two positions"):
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_log_of_clicked_rows_is_refused(complete, counts):
+    log = part_of(complete, complete.clicks > 0, counts=counts)
+    with pytest.raises(ValueError, match=rf"all {log.n_clicks} impressions of the log were clicked.*Log every"):
         harvest_propensities(log)
 
 
-def test_swaps_errors_are_robust_to_dependent_clicks():
-    log = swapped(8000, 5).aggregate()
-    copies = ClickLog(QID, log.row, log.position, 50 * log.clicks, 50 * log.impressions, documents=RANKS)
-    found = swap_propensities(copies, RANKS)
-    expected = jackknife_errors(lambda part: swap_propensities(part, part.documents), copies)
-    np.testing.assert_allclose(found.standard_errors[1:] / found.values[1:], expected[1:], rtol=0.15)
+@pytest.mark.parametrize("without_clicks", ["left out", "complete"])
+def test_lists_that_end_at_the_last_click_are_found(complete, without_clicks):
+    last = last_click(complete)
+    log = part_of(complete, (complete.position <= last) | ((last == 0) & (without_clicks == "complete")))
+    clicked = part_of(complete, last_click(complete) > 0).n_sessions
+    ending = int((last_click(complete)[complete.sessions.starts] > 1).sum())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        values = harvest_propensities(log).values
+    assert f"{ending} of {ending} sessions with a click end with a click" in str(caught[0].message)
+    assert 1000 < ending < clicked
+    assert (values[1:] > 1.15 / np.arange(2, 9)).all()
+    # Counts do not have the lists, but the estimates are above 1 if sessions without clicks are missing.
+    above = [str(one.message) for one in caught if "times that of position 1" in str(one.message)]
+    assert len(above) == (without_clicks == "left out") == (values.max() > 1.3)
+    with warnings.catch_warnings(record=True) as of_counts:
+        warnings.simplefilter("always")
+        harvest_propensities(log.aggregate())
+    assert [str(one.message) for one in of_counts] == above
 
 
-def test_swaps_positions_without_evidence_are_named():
-    # Of rank 3, no swaps; of rank 4, no clicks at position 4; of rank 5, none at position 1.
-    rows, positions = [0, 0, 0, 0, 1, 1, 2, 3, 3, 4, 4], [1, 2, 4, 5, 2, 1, 3, 4, 1, 5, 1]
-    clicks = [0, 4, 0, 5, 2, 3, 5, 0, 2, 3, 0]
-    log = ClickLog([1] * 6, rows, positions, clicks, [10] * 11)
-    found = swap_propensities(log, [1, 2, 3, 4, 5, 6])
-    assert found.values[1] == pytest.approx(6 / 3)
-    assert found.not_estimated == {
-        3: "no clicks there on documents that swaps moved between this position and position 1",
-        4: "no clicks there on documents that swaps moved between this position and position 1",
-        5: "no clicks at position 1 on documents that swaps moved between both positions",
-    }
+def test_complete_lists_of_any_length_are_not_suspected(complete):
+    # Warnings are errors.
+    harvest_propensities(complete)
+    harvest_propensities(part_of(complete, last_click(complete) > 0))
+    # Lists of one document always end with a click if there is one.
+    warn_of_cut_lists(part_of(complete, complete.position == 1))
 
 
-def test_a_rank_below_all_positions_of_the_log():
-    log = ClickLog([1] * 5, [0, 0, 1, 1, 4], [1, 2, 2, 1, 1], [5, 2, 3, 4, 1], [10] * 5)
-    found = swap_propensities(log, [1, 2, 3, 4, 5])
-    assert found.values[1] == pytest.approx(5 / 9)
-    assert found.not_estimated == dict.fromkeys([3, 4, 5], "nothing was shown there")
+@pytest.mark.parametrize(("n_ending", "n_others", "n_warnings"), [(19, 0, 0), (20, 0, 1), (37, 4, 1), (36, 4, 0)])
+def test_nine_in_ten_sessions_may_end_with_a_click(n_ending, n_others, n_warnings):
+    n = n_ending + n_others
+    clicks = [[0, 1]] * n_ending + [[1, 0]] * n_others + [[0, 0]] * 30
+    log = ClickLog([1, 1], [0, 1] * (n + 30), [1, 2] * (n + 30), np.ravel(clicks), session=np.repeat(range(n + 30), 2))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_cut_lists(log)
+    assert [f"{n_ending} of {n} sessions" in str(one.message) for one in caught] == [True] * n_warnings
 
 
-def test_swaps_errors_of_logs():
-    log = swapped(500, 0)
-    with pytest.raises(ValueError, match=r"ranks must be an array of one value per entry, shape \(\d+,\)"):
-        swap_propensities(log, RANKS[1:])
-    with pytest.raises(ValueError, match=r"ranks\[\d+\] is 0, but the first rank is 1"):
-        swap_propensities(log, RANKS - 1)
-    other = several_rankers(500, 0, n_queries=9)
-    with pytest.raises(
-        ValueError, match=r"a swap with position 1 moves it to position 1 only.* use harvest_propensities"
-    ):
-        swap_propensities(other, np.arange(1, len(other) + 1))
-    same = np.where(RANKS == 2, 1, RANKS)
-    with pytest.raises(ValueError, match=r"row \d+ of query '\d+' and row \d+ have the same rank"):
-        swap_propensities(log, same)
-    without = simulate_clicks(Y, -RANKS, QID, n_sessions=500, random_state=0).log
-    with pytest.raises(ValueError, match=r"no position can be compared with position 1 \(position 2: no clicks there"):
-        swap_propensities(without, RANKS)
-    with pytest.raises(ValueError, match="nothing was shown elsewhere"):
-        swap_propensities(ClickLog([1], [0], [1], [0]), [1])
+def test_a_position_that_is_examined_more_often_is_reported():
+    log = several_rankers(20_000, 1, relevance=(0.1, 0.2, 0.5))
+    other = np.where(log.position <= 2, 3 - log.position, log.position)
+    swapped = ClickLog(log.qid, log.row, other, log.clicks)
+    with pytest.warns(UserWarning, match=r"position 2 is 2\.\d* times that of position 1"):
+        assert harvest_propensities(swapped).values[1] > 1.8
+
+
+def test_relative_propensities_need_their_factor():
+    qid, y, scores = [1] * 3 + [2] * 3, [1, 0, 1, 0, 1, 0], [3, 2, 1, 3, 2, 1]
+    settings = {"model": PositionBased([0.6, 0.4, 0.3]), "random_state": 0, "noise": 0.1}
+    log = simulate_clicks(y, scores, qid, n_sessions=20_000, policy=("plackett-luce", 1.0), **settings).log
+    found = harvest_propensities(log)
+    calls = (
+        lambda model: br.clicks.evaluate(log, scores, model, measure="ndcg@2", by="sessions"),
+        lambda model: br.ClickLabels(log, model, normalize="sessions"),
+        lambda model: br.clicks.click_targets(log, model, normalize="sessions"),
+        lambda model: session_targets(log, model),
+    )
+    for call in calls:
+        for relative in (found, found.extended(5), found.click_model()):
+            with pytest.raises(ValueError, match=r"pass p \* propensities.values with the probability p"):
+                call(relative)
+        call(0.6 * found.values)
+        call(Propensities.given(0.6 * found.values))
+    truth = br.clicks.evaluate(log, scores, settings["model"], measure="ndcg@2", by="sessions")
+    scaled = br.clicks.evaluate(log, scores, 0.6 * found.values, measure="ndcg@2", by="sessions")
+    assert scaled.value == pytest.approx(truth.value, abs=0.01)
+    assert truth.value - br.clicks.evaluate(log, scores, found.values, measure="ndcg@2", by="sessions").value > 0.01
+    # The others do not depend on the factor.
+    br.clicks.evaluate(log, scores, found, measure="dcg@2", by="sessions")
+    br.ClickLabels(log, found).targets()
