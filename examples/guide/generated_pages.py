@@ -137,7 +137,7 @@ THEORY = {
         "clicks.shrinkage",
         "clicks.interventions",
         "clicks.counterfactual",
-        "clicks.reports",
+        "clicks.diagnosis",
     ],
     "Long lists": ["theory.long_lists.limits", "theory.long_lists.decay"],
 }
