@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import MAX_USUAL, MIN_USUAL, Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number
+from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.documents import RankedMeasure, ranked_measure
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
@@ -29,6 +29,7 @@ from boostrank.queries.threads import for_each
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
 Ties = Literal["average", "stable", "best", "worst"]
+LevelCounts = tuple[Floats, Ints]
 
 TIES: tuple[str, ...] = get_args(Ties)
 # Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
@@ -40,21 +41,6 @@ _NONE = np.empty(0)
 MAX_COUNTED_LEVELS = 8
 # Number of gains in the sample that shows whether there are few different gains.
 LEVEL_SAMPLE_SIZE = 2048
-
-
-class LevelCounts(NamedTuple):
-    """Counts of the documents of each query by their gain.
-
-    Attributes
-    ----------
-    levels : ndarray, shape (n_levels,)
-        Different gains, decreasing.
-    last : ndarray of int64, shape (n_queries, n_levels)
-        Number of documents with at least this gain.
-    """
-
-    levels: Floats
-    last: Ints
 
 
 @dataclass(frozen=True)
@@ -182,12 +168,17 @@ class DCG:
 
     def ideal(self, gains: Floats, queries: Segments) -> Floats:
         """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
-        counts = count_levels(gains, queries)
-        return self.ideal_of_counts(counts, queries) if counts else self.ideal_by_sorting(gains, queries)
+        return self.ideal_of_levels(count_levels(gains, queries), gains, queries)
 
-    def ideal_by_sorting(self, gains: Floats, queries: Segments) -> Floats:
-        """Ideal DCG of each query, if there are many different gains, shape (n_queries,)."""
-        return self.of_ranking(gains, gains, queries, ties="stable")
+    def ideal_of_levels(self, levels: LevelCounts | None, gains: Floats, queries: Segments) -> Floats:
+        """As :meth:`ideal`, if :func:`count_levels` has returned `levels`."""
+        if levels is None:
+            return self.of_ranking(gains, gains, queries, ties="stable")
+        different_gains, n_at_least = levels
+        # In the ideal ranking, the documents of one gain follow directly after those of the next higher gain.
+        table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
+        until = table[np.minimum(n_at_least, self.cutoffs(queries)[:, None])]
+        return (np.diff(until, axis=1, prepend=0.0) * different_gains).sum(axis=1)
 
     def normalized_gains(self, gains: Floats, queries: Segments) -> Floats:
         """Normalized gains ``u = G / Z_k``, grouped, shape (n_documents,); zero in queries whose gains are all 0."""
@@ -252,29 +243,29 @@ class DCG:
         """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
         return ratio_to_ideal(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
 
-    def ideal_of_counts(self, counts: LevelCounts, queries: Segments) -> Floats:
-        """Ideal DCG of each query, computed from the counts of its gains, shape (n_queries,)."""
-        # In the ideal ranking, the documents of one gain follow directly after those of the next higher gain.
-        table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
-        until = table[np.minimum(counts.last, self.cutoffs(queries)[:, None])]
-        return (np.diff(until, axis=1, prepend=0.0) * counts.levels).sum(axis=1)
-
 
 def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
-    """Count the documents of each gain, which takes less time than sorting; None if there are many different gains."""
+    """Count the documents of each gain, which takes less time than sorting; None if there are many different gains.
+
+    Returns
+    -------
+    levels : ndarray, shape (n_levels,)
+        Different gains, decreasing.
+    n_at_least : ndarray of int64, shape (n_queries, n_levels)
+        Number of documents of each query with at least this gain.
+    """
     levels = np.unique(gains[:: max(1, len(gains) // LEVEL_SAMPLE_SIZE)])[::-1]
     if len(levels) > MAX_COUNTED_LEVELS:
         return None
     counts = np.empty((queries.n_segments, len(levels)), dtype=np.int64)
 
     def count(block: Block) -> None:
-        own = gains[block.rows]
         for i, level in enumerate(levels):
-            counts[block.segments, i] = block.part.sum((own == level).view(np.int8).astype(np.int64))
+            counts[block.segments, i] = block.part.sum((gains[block.rows] == level).view(np.int8).astype(np.int64))
 
     for_each(count, queries.blocks())
-    last = np.cumsum(counts, axis=1)
-    return LevelCounts(levels, last) if np.array_equal(last[:, -1], queries.sizes) else None
+    n_at_least = np.cumsum(counts, axis=1)
+    return (levels, n_at_least) if np.array_equal(n_at_least[:, -1], queries.sizes) else None
 
 
 def ratio_to_ideal(dcg: Floats, ideal: Floats) -> Floats:
@@ -324,12 +315,11 @@ def compiled_measure(
     discounts : ndarray of float64
         Discounts of ranks, for DCG.
     """
-    own = cutoffs[ranked.segments]
+    cutoffs = cutoffs[ranked.segments]
     if ties in ("best", "worst"):
-        ranked = break_ties(ranked.first(own), quality, ties)
-    averages = ties == "average"
+        ranked = break_ties(ranked.first(cutoffs), quality, ties)
     documents = ranked.rows, ranked.scores, ranked.part
-    return ranked_measure(measure, quality, *documents, own, averages=averages, discounts=discounts)
+    return ranked_measure(measure, quality, *documents, cutoffs, averages=ties == "average", discounts=discounts)
 
 
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
@@ -365,24 +355,20 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
 
 def check_cutoff(name: str, k: Any) -> None:
     """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
-    if k is None:
-        return
-    if (is_count(k) and k >= 1) or (isinstance(k, (float, np.floating)) and 0 < k <= 1):
-        return
-    raise ValueError(f"{name} must be None, an integer of at least 1, or a fraction in (0, 1]; got {k!r}")
+    is_fraction = isinstance(k, (float, np.floating)) and 0 < k <= 1
+    if not (k is None or (is_count(k) and k >= 1) or is_fraction):
+        refuse(name, k, "None, an integer of at least 1, or a fraction in (0, 1]")
 
 
 def _check_gain(gain: Any) -> None:
     if isinstance(gain, str):
         if gain not in ("exp2", "linear"):
-            raise ValueError(
-                "gain must be 'exp2', 'linear', a table of gains by label, or a function; got "
-                f"{gain!r}{did_you_mean(gain, ('exp2', 'linear'))}"
-            )
+            expected = "'exp2', 'linear', a table of gains by label, or a function"
+            refuse("gain", gain, expected, did_you_mean(gain, ("exp2", "linear")))
     elif not callable(gain):
         table = as_floats(gain, "gain")
         if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
-            raise ValueError(f"a gain table must be a non-empty list of finite gains that never decrease; got {gain!r}")
+            refuse("a gain table", gain, "a non-empty list of finite gains that never decrease")
 
 
 # Gains of the usual labels, which are small integers; looking them up takes half of the time of computing them.
@@ -417,16 +403,14 @@ def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
         return lambda ranks: 1.0 / np.log2(1.0 + ranks)
     if discount == "zipf":
         return lambda ranks: 1.0 / ranks
-    if isinstance(discount, (tuple, list)) and len(discount) == 2:
-        name, parameter = discount
-        if name == "power" and is_number(parameter) and parameter > 0:
-            return lambda ranks: ranks**-parameter
-        if name == "exponential" and is_number(parameter) and parameter > 1:
-            return lambda ranks: parameter**-ranks
-    raise ValueError(
-        "discount must be 'log2', 'zipf', ('power', beta) with beta > 0, ('exponential', base) with base > 1, "
-        f"or a function of the rank; got {discount!r}{did_you_mean(discount, ('log2', 'zipf'))}"
-    )
+    name, parameter = discount if isinstance(discount, (tuple, list)) and len(discount) == 2 else ("", 0)
+    if name == "power" and is_number(parameter) and parameter > 0:
+        return lambda ranks: ranks**-parameter
+    if not (name == "exponential" and is_number(parameter) and parameter > 1):
+        powers = "('power', beta) with beta > 0, ('exponential', base) with base > 1"
+        expected = f"'log2', 'zipf', {powers}, or a function of the rank"
+        refuse("discount", discount, expected, did_you_mean(discount, ("log2", "zipf")))
+    return lambda ranks: parameter**-ranks
 
 
 @lru_cache(maxsize=16)

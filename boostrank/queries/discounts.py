@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import refuse
 from boostrank.queries.dcg import DCG, Discount, check_cutoff, discount_function
 from boostrank.queries.segments import Segments
 
@@ -52,21 +53,21 @@ def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[Disco
 
     Examples
     --------
-    >>> [(each.discount_name, each.k_name) for each in discounted_cutoffs(["log2", "zipf"], [None, 10])]
+    >>> [(pair.discount_name, pair.k_name) for pair in discounted_cutoffs(["log2", "zipf"], [None, 10])]
     [('log2', 'n'), ('log2', '10'), ('zipf', 'n'), ('zipf', '10')]
     """
-    given = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
+    discounts = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
-    for discount in given:
+    for discount in discounts:
         checked_discount(discount)
-    named = [DiscountedCutoff(d, k, discount_name(d), cutoff_name(k)) for d, k in product(given, cutoffs)]
-    if not named or len({each[2:] for each in named}) < len(named):
+    pairs = [DiscountedCutoff(d, k, discount_name(d), cutoff_name(k)) for d, k in product(discounts, cutoffs)]
+    if not pairs or len({(pair.discount_name, pair.k_name) for pair in pairs}) < len(pairs):
         raise ValueError(
             "discounts and ks must have at least one discount and one cutoff, and different names; got the discounts "
-            f"{', '.join(map(discount_name, given)) or 'none'} and the cutoffs "
+            f"{', '.join(map(discount_name, discounts)) or 'none'} and the cutoffs "
             f"{', '.join(map(cutoff_name, cutoffs)) or 'none'}"
         )
-    return named
+    return pairs
 
 
 def discount_name(discount: Discount) -> str:
@@ -111,12 +112,9 @@ def growth_power(k: Cutoff) -> float | None:
     """
     if not isinstance(k, (tuple, list)):
         return None
-    if len(k) == 2 and k[0] == "power" and isinstance(k[1], Real) and 0 < k[1] < 1:
-        return float(k[1])
-    raise ValueError(
-        "k must be None, an integer of at least 1, a fraction in (0, 1], or ('power', a) with 0 < a < 1 for n^a; "
-        f"got {k!r}"
-    )
+    if not (len(k) == 2 and k[0] == "power" and isinstance(k[1], Real) and 0 < k[1] < 1):
+        refuse("k", k, "None, an integer of at least 1, a fraction in (0, 1], or ('power', a) with 0 < a < 1 for n^a")
+    return float(k[1])
 
 
 def share_kept(k: Cutoff) -> float:

@@ -15,6 +15,7 @@ import ctypes
 import os
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
 
 def is_available() -> bool:
     """Whether the compiled library is there, and may be used."""
-    return status() == "used"
+    return os.environ.get("BOOSTRANK_COMPILED") != "0" and _library() is not None
 
 
 def status() -> str:
@@ -69,7 +70,7 @@ def call(name: str, *arguments: object) -> int:
     if library is None:
         raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
     # If ctypes converted them in the call, an interrupt of the conversion would become another error.
-    converted = [_converted(argument, kind) for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True)]
+    converted = starmap(_converted, zip(arguments, _ARGUMENTS[name], strict=True))
     result = int(getattr(library, name)(*converted))
     if result < 0:
         raise MemoryError(f"there is no memory for {name}")
@@ -92,8 +93,8 @@ def _converted(argument: Any, kind: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL | None:
-    found = find_spec("boostrank.queries.compiled._kernels")
-    return None if found is None or found.origin is None else _load(found.origin)
+    spec = find_spec("boostrank.queries.compiled._kernels")
+    return None if spec is None or spec.origin is None else _load(spec.origin)
 
 
 def _load(path: str) -> ctypes.CDLL | None:
@@ -101,7 +102,8 @@ def _load(path: str) -> ctypes.CDLL | None:
     try:
         library = ctypes.CDLL(path)
         library.boostrank_interface.restype = ctypes.c_int64
-        fault = None if (found := library.boostrank_interface()) == INTERFACE else f"interface {found}, not {INTERFACE}"
+        version = library.boostrank_interface()
+        fault = None if version == INTERFACE else f"interface {version}, not {INTERFACE}"
         for name in _ARGUMENTS:
             getattr(library, name).restype = ctypes.c_int64
     except (OSError, AttributeError) as error:

@@ -11,19 +11,8 @@ from boostrank.inputs.arrays import Floats, Ints
 from boostrank.queries.compiled import call
 from boostrank.queries.segments import Segments
 
-LossName = Literal[
-    "squared",
-    "poisson",
-    "logistic",
-    "centered-squared",
-    "centered-logistic",
-    "power",
-    "pnorm",
-    "normalized-pnorm",
-    "cosine",
-]
 # The number of each loss in query_losses.c.
-_LOSSES: dict[LossName, int] = {
+_LOSSES = {
     "squared": 0,
     "poisson": 1,
     "logistic": 2,
@@ -35,8 +24,8 @@ _LOSSES: dict[LossName, int] = {
     "cosine": 8,
 }
 RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
-# The position of a name is the number of the measure in ranked_measures.c.
-_MEASURES: tuple[RankedMeasure, ...] = ("dcg", "average_precision", "reciprocal_rank", "err")
+# The number of each measure in ranked_measures.c.
+_MEASURES: dict[RankedMeasure, int] = {"dcg": 0, "average_precision": 1, "reciprocal_rank": 2, "err": 3}
 _NONE = np.empty(0)
 
 
@@ -50,7 +39,7 @@ class LossForm(NamedTuple):
         In the sequence in which query_losses.c reads them.
     """
 
-    name: LossName
+    name: str
     settings: tuple[float, ...] = ()
 
 
@@ -193,7 +182,7 @@ def ranked_measure(
     discounts : ndarray of float64
         Discounts of ranks, for DCG.
     """
-    values, number = np.empty(part.n_segments), _MEASURES.index(measure)
+    values, number = np.empty(part.n_segments), _MEASURES[measure]
     ranked = rows, np.ascontiguousarray(scores, np.float64), part.indptr, part.n_segments, cutoffs
     call("ranked_measure", number, quality, *ranked, averages, discounts, values)
     return values
