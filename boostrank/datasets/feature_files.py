@@ -7,12 +7,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.inputs.checks import check_count, named_part
+from boostrank.inputs.checks import check_count, named_part, refuse
 from boostrank.inputs.files import is_parquet
 from boostrank.inputs.streams import FeatureStream
 
@@ -91,26 +91,22 @@ class FeatureFiles(FeatureStream):
     ) -> None:
         sources = list(files) if isinstance(files, (list, tuple)) else [files]
         check_count("the number of files", len(sources))
-        if cache is not None and not os.path.isdir(cache):
-            raise ValueError(f"cache must be a folder that exists; got {os.fspath(cache)!r}")
-        parts = [open_part(source, columns) for source in sources]
-        for part in parts[1:]:
-            if part.shape[1] != parts[0].shape[1] or part.names != parts[0].names:
-                raise ValueError(
-                    f"all files must have the same features: {parts[0].name} has {_features(parts[0])}, and "
-                    f"{part.name} has {_features(part)}"
-                )
-        self._parts = parts
-        self._starts = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts], dtype=np.int64)])
-        self._rows = np.arange(int(self._starts[-1]))
-        self.dtype = np.result_type(np.float32, *(part.dtype for part in parts))
-        self.shape = len(self._rows), parts[0].shape[1]
-        self.names = parts[0].names
         self.cache = None if cache is None else os.fspath(cache)
+        if self.cache is not None and not os.path.isdir(self.cache):
+            refuse("cache", self.cache, "a folder that exists")
+        first, *others = self._files = [open_file(source, columns) for source in sources]
+        for file in others:
+            if file.shape[1] != first.shape[1] or file.names != first.names:
+                raise ValueError(f"all files must have the same features: {first}, and {file}")
+        self._starts = np.concatenate([[0], np.cumsum([file.shape[0] for file in self._files], dtype=np.int64)])
+        self._rows = np.arange(int(self._starts[-1]))
+        self.dtype = np.result_type(np.float32, *(file.dtype for file in self._files))
+        self.shape = len(self._rows), first.shape[1]
+        self.names = first.names
 
     def __repr__(self) -> str:
-        n_parts = f"{len(self._parts)} file{'s' if len(self._parts) > 1 else ''}"
-        return f"FeatureFiles({n_parts}, shape={self.shape}, dtype={self.dtype})"
+        n_files = f"{len(self._files)} file{'s' if len(self._files) > 1 else ''}"
+        return f"FeatureFiles({n_files}, shape={self.shape}, dtype={self.dtype})"
 
     def __getitem__(self, rows: Any) -> Self:
         """Choose rows without reading them: a slice, or increasing row numbers, or a mask.
@@ -122,15 +118,15 @@ class FeatureFiles(FeatureStream):
         """
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]  # as scikit-learn indexes arrays
-        chosen = self._rows[rows]
-        if chosen.ndim != 1 or (np.diff(chosen) < 1).any():
+        numbers = self._rows[rows]
+        if numbers.ndim != 1 or (np.diff(numbers) < 1).any():
             raise ValueError(
                 "rows of FeatureFiles can be taken only by a slice, a mask or row numbers in increasing sequence, each "
                 "at most once, because they stay in their files: sort the row numbers"
             )
         taken = object.__new__(type(self))
         taken.__dict__.update(self.__dict__)
-        taken._rows, taken.shape = chosen, (len(chosen), self.shape[1])
+        taken._rows, taken.shape = numbers, (len(numbers), self.shape[1])
         return taken
 
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
@@ -156,36 +152,29 @@ class FeatureFiles(FeatureStream):
         done = 0
         while done < len(rows):
             number = int(np.searchsorted(self._starts, rows[done], side="right")) - 1
-            part, offset = self._parts[number], int(self._starts[number])
+            file, offset = self._files[number], int(self._starts[number])
             # Not more than a block is read at once, also if only few of its rows are chosen.
             last = min(int(self._starts[number + 1]), int(rows[done]) + self.rows_per_block)
             end = done + int(np.searchsorted(rows[done : done + self.rows_per_block], last))
             first, last = int(rows[done]) - offset, int(rows[end - 1]) - offset + 1
-            block = self._checked(part, part.read(first, last), first)
+            block = self._checked(file, file.read(first, last), first)
             is_dense = last - first == end - done
             values[done:end] = block if is_dense else block[rows[done:end] - offset - first]
             done = end
         return values
 
-    def _checked(self, part: Part, block: NDArray[Any], first: int) -> NDArray[Any]:
-        """A block of a part with the type of all parts; errors name the part and its row."""
+    def _checked(self, file: FeatureFile, block: NDArray[Any], first: int) -> NDArray[Any]:
+        """A block of a file with the type of all files; errors name the file and its row."""
         with np.errstate(over="ignore", invalid="ignore"):
             block = block.astype(self.dtype, copy=False)
             suspicious = not np.isfinite(block.sum(dtype=np.float64))
         if suspicious and (infinite := np.isinf(block)).any():
             row, column = np.argwhere(infinite)[0]
-            raise ValueError(
-                f"{part.name} contains infinity in row {first + row}, feature {column}; use NaN for a missing value"
-            )
+            file.refuse(f"contains infinity in row {first + row}, feature {column}; use NaN for a missing value")
         return block
 
 
-def _features(part: Part) -> str:
-    """Number and names of the features of a part, for messages."""
-    return f"{part.shape[1]} features" + ("" if part.names is None else f" {part.names[:5]}")
-
-
-class Part(ABC):
+class FeatureFile(ABC):
     """Rows of features in a file, which must not change while it is used, since a training reads it several times.
 
     Attributes
@@ -208,10 +197,17 @@ class Part(ABC):
         self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
         self._version = self._current_version()
 
+    def __str__(self) -> str:
+        return f"{self.name} has {self.shape[1]} features" + ("" if self.names is None else f" {self.names[:5]}")
+
+    def refuse(self, fault: str) -> NoReturn:
+        """Raise ValueError that names the file and says what is wrong with it."""
+        raise ValueError(f"{self.name} {fault}")
+
     def check_unchanged(self) -> None:
         """Raise ValueError if the file has changed since this object was made."""
         if self._current_version() != self._version:
-            raise ValueError(f"{self.name} has changed since FeatureFiles was made: make it again")
+            self.refuse("has changed since FeatureFiles was made: make it again")
 
     def _current_version(self) -> tuple[int, int]:
         status = os.stat(self._path)
@@ -222,13 +218,13 @@ class Part(ABC):
         """Read the rows from `start` up to, but not with, `stop`."""
 
 
-class NpyPart(Part):
+class NpyFile(FeatureFile):
     """Rows of a file in NumPy's format ``.npy``."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
         array = self._map()
-        self.shape, self.dtype = _two_dimensional(array.shape, self.name), array.dtype
+        self.shape, self.dtype = array.shape, array.dtype
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Read rows."""
@@ -242,22 +238,18 @@ class NpyPart(Part):
             return np.lib.format.open_memmap(self._path, mode="r")
 
 
-class ParquetPart(Part):
+class ParquetFeatures(FeatureFile):
     """Columns of a Parquet file. The row group that was read last is kept."""
 
     def __init__(self, path: str | os.PathLike[str], columns: Sequence[str] | None) -> None:
         super().__init__(path)
         file = self._open()
         if columns is None:
-            raise ValueError(
-                f"{self.name} is a Parquet file: give columns=, the names of the columns that are features, among "
-                f"{file.schema_arrow.names[:10]}"
-            )
-        self._columns = list(columns)
-        self.names = self._columns
-        fields = [self._field(file.schema_arrow, name) for name in self._columns]
-        self.shape = _two_dimensional((file.metadata.num_rows, len(fields)), self.name)
-        self.dtype = np.result_type(*fields)
+            names = file.schema_arrow.names[:10]
+            self.refuse(f"is a Parquet file: give columns=, the names of the columns that are features, among {names}")
+        self.names = self._columns = list(columns)
+        self.shape = file.metadata.num_rows, len(self.names)
+        self.dtype = np.result_type(np.float32, *(self._dtype_of(file.schema_arrow, name) for name in self.names))
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         self._last: tuple[int, NDArray[Any]] | None = None
@@ -291,15 +283,15 @@ class ParquetPart(Part):
             self._last = last = group, values
         return last[1]
 
-    def _field(self, schema: Any, name: str) -> np.dtype[Any]:
-        """The type of a column, or that of floats if it may have nulls, which are missing values."""
-        dtype, found = np.dtype(object), [field.type for field in schema if field.name == name]
+    def _dtype_of(self, schema: Any, name: str) -> np.dtype[Any]:
+        """The type of floats for the values of a column. Nulls are missing values."""
+        dtype, types = np.dtype(object), [field.type for field in schema if field.name == name]
         with suppress(NotImplementedError, IndexError):
-            dtype = np.dtype(found[0].to_pandas_dtype())
-        if len(found) != 1 or dtype.kind not in "biuf":
-            raise ValueError(
-                f"{self.name} must have one column {name!r}, of numbers; it has {len(found)} {list(map(str, found))}, "
-                f"and its columns are {schema.names[:10]}"
+            dtype = np.dtype(types[0].to_pandas_dtype())
+        if len(types) != 1 or dtype.kind not in "biuf":
+            self.refuse(
+                f"must have one column {name!r}, of numbers; it has {len(types)} {list(map(str, types))}, and its "
+                f"columns are {schema.names[:10]}"
             )
         return np.result_type(dtype, np.float32)
 
@@ -311,10 +303,10 @@ class ParquetPart(Part):
         try:
             return ParquetFile(self._path)
         except ValueError as error:
-            raise ValueError(f"{self.name} is no complete Parquet file: {error}") from error
+            self.refuse(f"is no complete Parquet file: {error}")
 
 
-def open_part(path: Any, columns: Sequence[str] | None) -> Part:
+def open_file(path: Any, columns: Sequence[str] | None) -> FeatureFile:
     """Read shape and type of a file in NumPy's format ``.npy`` or in Parquet, but not its features.
 
     Raises
@@ -330,18 +322,13 @@ def open_part(path: Any, columns: Sequence[str] | None) -> Part:
             f"FeatureFiles takes paths of .npy and Parquet files; got {type(path).__name__}. An array, also one of "
             "numpy.load(path, mmap_mode='r'), can be given to fit and predict as it is"
         )
-    part = ParquetPart(path, columns) if is_parquet(path) else NpyPart(path)
-    if columns is not None and part.names is None:
-        raise ValueError(f"columns are the names of columns of Parquet files, and {part.name} has no names of columns")
-    if part.dtype.kind not in "biuf" or part.dtype.itemsize > 8:
-        raise ValueError(f"{part.name} must contain numbers of at most 64 bits; got dtype {part.dtype}")
-    return part
-
-
-def _two_dimensional(shape: Sequence[int], name: str) -> tuple[int, int]:
-    if len(shape) != 2 or shape[1] == 0:
-        raise ValueError(
-            f"{name} must have two dimensions, (n_documents, n_features), and at least one feature; got the shape "
-            f"{tuple(shape)}"
+    file = ParquetFeatures(path, columns) if is_parquet(path) else NpyFile(path)
+    if columns is not None and file.names is None:
+        raise ValueError(f"columns are the names of columns of Parquet files, and {file.name} has no names of columns")
+    if len(file.shape) != 2 or file.shape[1] == 0:
+        file.refuse(
+            f"must have two dimensions, (n_documents, n_features), and at least one feature; got the shape {file.shape}"
         )
-    return int(shape[0]), int(shape[1])
+    if file.dtype.kind not in "biuf" or file.dtype.itemsize > 8:
+        file.refuse(f"must contain numbers of at most 64 bits; got dtype {file.dtype}")
+    return file

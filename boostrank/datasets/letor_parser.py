@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostrank.inputs.checks import check_flag, is_count
+from boostrank.inputs.checks import check_flag, is_count, refuse
 from boostrank.inputs.files import open_decompressed
 from boostrank.queries.compiled import call, is_available
 from boostrank.queries.compiled.lines import powers_of_five
@@ -62,13 +62,13 @@ class ReadOptions:
     def __post_init__(self) -> None:
         n_features, sparse = self.n_features, self.sparse
         if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
-            raise ValueError(f"n_features must be None or an integer from 1 to {MAX_INDEX}; got {n_features!r}")
+            refuse("n_features", n_features, f"None or an integer from 1 to {MAX_INDEX}")
         if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
-            raise ValueError(f"sparse must be 'auto', True or False; got {sparse!r}")
+            refuse("sparse", sparse, "'auto', True or False")
         check_flag("zero_based", self.zero_based)
         check_flag("comments", self.comments)
         if self.dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be numpy.float64 or numpy.float32; got {self.dtype!r}")
+            refuse("dtype", self.dtype, "numpy.float64 or numpy.float32")
 
     @property
     def first_index(self) -> int:
@@ -317,10 +317,7 @@ def parse_lines(
     ValueError
         If a line is invalid.
     """
-    labels: list[float] = []
-    columns: list[list[int]] = []
-    values: list[list[float]] = []
-    qids: list[bytes] = []
+    documents: list[Document] = []
     comments: list[str] = []
     lines = block.split(b"\n")[:-1]
     for number, ended in enumerate(lines, first_line):
@@ -331,39 +328,42 @@ def parse_lines(
         document = _parse_line(content, options, has_qid)
         if isinstance(document, str):
             raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
-        label, qid, own_columns, own_values = document
-        labels.append(label)
-        columns.append(own_columns)
-        values.append(own_values)
-        comments.append(_comment(comment))
-        has_qid = qid is not None
-        qids += [] if qid is None else [qid]
-    sizes = np.array([len(own) for own in columns], np.int64)
-    indices = np.array(list(itertools.chain.from_iterable(columns)), np.int32)
-    data = np.array(list(itertools.chain.from_iterable(values)), np.float64).astype(options.dtype)
-    width = len(columns[0]) if columns and all(own == list(range(len(columns[0]))) for own in columns) else None
-    runs = [(text, sum(1 for _ in run)) for text, run in itertools.groupby(qids)]
-    kept = comments if options.comments else []
-    return ParsedBlock(np.array(labels), sizes, indices, data, width, bool(has_qid), runs, kept, len(lines))
+        documents.append(document)
+        comments += [_comment(comment)] if options.comments else []
+        has_qid = document.qid is not None
+    labels, sizes = np.array([row.label for row in documents]), np.array([len(row.columns) for row in documents], int)
+    indices = np.array([column for row in documents for column in row.columns], np.int32)
+    data = np.array([value for row in documents for value in row.values], np.float64).astype(options.dtype)
+    width = next((len(row.columns) for row in documents), 0)
+    n_regular = width if documents and all(row.columns == list(range(width)) for row in documents) else None
+    runs = [(text, len(list(run))) for text, run in itertools.groupby(row.qid for row in documents) if text is not None]
+    return ParsedBlock(labels, sizes, indices, data, n_regular, bool(has_qid), runs, comments, len(lines))
 
 
-def _parse_line(
-    line: bytes, options: ReadOptions, has_qid: bool | None
-) -> tuple[float, bytes | None, list[int], list[float]] | str:
-    """Label, qid, columns (sorted) and values of a line without its comment; or, as a text, its first fault."""
+class Document(NamedTuple):
+    """A line without its comment; columns are sorted."""
+
+    label: float
+    qid: bytes | None
+    columns: list[int]
+    values: list[float]
+
+
+def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Document | str:
+    """The document of a line without its comment; or, as a text, its first fault."""
     if control := re.search(rb"[\x00-\x08\x0b-\x1f]", line):
         return f"it has the byte 0x{control[0][0]:02x}, so this is not plain text with line ends \\n or \\r\\n"
     label, *features = line.split()
     if not re.fullmatch(_NUMBER, label):
         return f"{quote(label, 40)} is not a number"
-    found = bool(features) and features[0].startswith(b"qid:")
-    if has_qid is not None and found != has_qid:
-        return "it has a qid, but the lines before have none" if found else "it has no qid, but the lines before do"
-    if found and (len(features[0]) == 4 or features[0].count(b":") > 1):
+    starts_with_qid = bool(features) and features[0].startswith(b"qid:")
+    if has_qid not in (None, starts_with_qid):
+        return "it has no qid, but the lines before do" if has_qid else "it has a qid, but the lines before have none"
+    if starts_with_qid and (len(features[0]) == 4 or features[0].count(b":") > 1):
         return f"{quote(features[0], 40)} is not qid:ID"
     values: dict[int, float] = {}
     first_index, max_index = options.first_index, options.max_index
-    for token in features[found:]:
+    for token in features[starts_with_qid:]:
         match = _FEATURE.fullmatch(token)
         if match is None:
             return f"{quote(token, 40)} is not index:value, an integer and a number"
@@ -379,19 +379,16 @@ def _parse_line(
         if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
             return f"{quote(value, 40)} is too large for {options.dtype}"
         values[column] = number
-    columns = sorted(values)
-    qid = features[0][4:] if found else None
-    return float(label), qid, [column - first_index for column in columns], [values[column] for column in columns]
+    columns, qid = sorted(values), features[0][4:] if starts_with_qid else None
+    return Document(
+        float(label), qid, [column - first_index for column in columns], [values[column] for column in columns]
+    )
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:
     """Whether a finite value becomes infinite as `dtype`."""
-    try:
-        with np.errstate(over="raise"):
-            values.astype(dtype, copy=False)
-    except FloatingPointError:
-        return True
-    return False
+    with np.errstate(over="ignore"):
+        return values.dtype != dtype and bool(np.isinf(values.astype(dtype)).sum() > np.isinf(values).sum())
 
 
 def _comment(text: bytes) -> str:

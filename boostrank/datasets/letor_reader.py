@@ -190,13 +190,13 @@ def read_letor_folds(
     [('Fold1', (2, 3), None, (1, 3))]
     """
     options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
-    found = find_folds(Path(directory), LETOR_ENDINGS)
-    parsed_files = [parse_file(path, options) for _, paths in found for path in paths if path]
+    folders = find_folds(Path(directory), LETOR_ENDINGS)
+    parsed_files = [parse_file(path, options) for _, paths in folders for path in paths if path]
     for parsed in parsed_files:
         apply_sizes(parsed)
     datasets = iter(make_datasets(parsed_files, options))
     folds = []
-    for folder, paths in found:
+    for folder, paths in folders:
         train, validation, test = (next(datasets) if path else None for path in paths)
         folds.append(Fold(folder.name, cast(Dataset, train), validation, cast(Dataset, test)))
     return folds
@@ -293,7 +293,7 @@ def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list
         raise FileNotFoundError(
             f"{directory} contains no folders Fold1, Fold2, ... (or fold1, ...); it contains {names}"
         )
-    found = []
+    folds: list[tuple[Path, list[Path | None]]] = []
     for _, folder in folders:
         train, test = _find_file(folder, endings, "train"), _find_file(folder, endings, "test")
         if train is None or test is None:
@@ -302,8 +302,8 @@ def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list
             raise FileNotFoundError(
                 f"{folder} has neither {', '.join(files[:-1])} nor {files[-1]}; a fold needs one of them"
             )
-        found.append((folder, [train, _find_file(folder, endings, "vali", "valid", "validation"), test]))
-    return found
+        folds.append((folder, [train, _find_file(folder, endings, "vali", "valid", "validation"), test]))
+    return folds
 
 
 def _find_file(folder: Path, endings: Sequence[str], *stems: str) -> Path | None:

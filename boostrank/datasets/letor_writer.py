@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from boostrank.datasets.letor_parser import PathLike
 from boostrank.inputs.arrays import as_array, as_floats
-from boostrank.inputs.checks import check_flag, is_count
+from boostrank.inputs.checks import check_flag, is_count, refuse
 from boostrank.inputs.files import write_lines
 
 
@@ -75,7 +75,7 @@ def write_letor(
         )
     for row, note in enumerate(notes):
         if not isinstance(note, str) or re.search(r"[\r\n]", note):
-            raise ValueError(f"comments must be str of one line each; got {note!r} in row {row}")
+            refuse("comments", note, "str of one line each", f" in row {row}")
     heads = (f"{_number_text(label)} qid:{text}" for label, text in zip(labels.tolist(), qids, strict=True))
     tails = (f" # {note}" if note else "" for note in notes)
     parts = zip(heads, features, tails, strict=True)
@@ -91,9 +91,8 @@ def _feature_texts(X: Any, first_index: int) -> tuple[int, Iterator[str]]:
     """Return the number of rows, and an iterator over the text ``index:value index:value ...`` of each row."""
     matrix = X.tocsr(copy=True) if hasattr(X, "tocsr") else as_floats(X, "X", keep_shape=True)
     if matrix.ndim != 2 or min(matrix.shape) < 1:
-        raise ValueError(
-            f"X must be a two-dimensional array with at least one row and one column; got shape {matrix.shape}"
-        )
+        expected = "a two-dimensional array with at least one row and one column"
+        refuse("X", X, expected, got=f"shape {matrix.shape}")
     keys = [f"{column}:" for column in range(first_index, matrix.shape[1] + first_index)]
     if isinstance(matrix, np.ndarray):
         listed: Iterator[tuple[Any, Any]] = ((keys, row) for row in matrix)
@@ -111,7 +110,5 @@ def _qid_texts(qid: npt.ArrayLike) -> list[str]:
     texts = [str(value) for value in ids] if all(map(is_count, ids)) else ids
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not re.fullmatch(r"[^\s:#\x00-\x1f\ud800-\udfff]+", text):
-            raise ValueError(
-                f"qid must be integers, or non-empty str without spaces, ':' and '#'; got {text!r} in row {row}"
-            )
+            refuse("qid", text, "integers, or non-empty str without spaces, ':' and '#'", f" in row {row}")
     return texts

@@ -9,7 +9,7 @@ import scipy
 
 from boostrank.datasets.dataset import Dataset
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count, refuse
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import make_targets
 
@@ -92,10 +92,8 @@ def make_ranking(
     check_number("noise", noise, smallest=0, below=1)
     low, high = n_documents if isinstance(n_documents, (tuple, list)) and len(n_documents) == 2 else [n_documents] * 2
     if not (is_count(low) and is_count(high) and 1 <= low <= high):
-        raise ValueError(
-            "n_documents must be an integer of at least 1, or two integers (low, high) with 1 <= low <= high; got "
-            f"{n_documents!r}"
-        )
+        expected = "an integer of at least 1, or two integers (low, high) with 1 <= low <= high"
+        refuse("n_documents", n_documents, expected)
     check_flag("return_bayes", return_bayes)
     random = as_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.inputs.checks import refuse
+
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -83,7 +85,7 @@ def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floa
     """
     array = as_array(values, name, keep_shape=keep_shape)
     if array.dtype.kind in "cmMV":
-        raise ValueError(f"{name} must be real numbers; got dtype {array.dtype}")
+        refuse(name, array, "real numbers", got=f"dtype {array.dtype}")
     try:
         # Numbers beyond the range of float64 become infinite. Callers refuse values that are not finite.
         with np.errstate(over="ignore"):

@@ -20,8 +20,10 @@ import numpy as np
 T = TypeVar("T")
 
 
-def refuse(name: str, value: object, expected: str, advice: str = "") -> NoReturn:
-    """Raise ValueError for a value that is not the `expected` one; `name` is that of the setting.
+def refuse(name: str, value: object, expected: str, advice: str = "", *, got: str = "") -> NoReturn:
+    """Raise ValueError for a value that is not the `expected` one; `name` is that of the setting or argument.
+
+    `got` describes a value that is too long to be shown.
 
     Examples
     --------
@@ -29,7 +31,7 @@ def refuse(name: str, value: object, expected: str, advice: str = "") -> NoRetur
     Traceback (most recent call last):
     ValueError: k must be an integer of at least 1; got 0
     """
-    raise ValueError(f"{name} must be {expected}; got {value!r}{advice}")
+    raise ValueError(f"{name} must be {expected}; got {got or repr(value)}{advice}")
 
 
 @contextmanager

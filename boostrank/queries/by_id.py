@@ -93,9 +93,9 @@ def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
     return series.iloc[rows]
 
 
-def refuse_unknown(series: pd.Series, known: NDArray[Any], name: str) -> None:
-    """Raise ValueError if the Series has a value for a query whose id is not in `known`."""
-    unknown = series.index[~series.index.isin(known)]
+def refuse_unknown(series: pd.Series, ids: NDArray[Any], name: str) -> None:
+    """Raise ValueError if the Series has a value for a query whose id is not in `ids`."""
+    unknown = series.index[~series.index.isin(ids)]
     if len(unknown):
         raise ValueError(
             f"{name} must have only queries that the data have; it also has {shown(unknown)} ({len(unknown)} of "

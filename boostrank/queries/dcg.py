@@ -337,9 +337,8 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
     """
     labels = as_floats(relevance, name)
     if labels.ndim != 1 or len(labels) == 0:
-        raise ValueError(
-            f"{name} must be a non-empty one-dimensional array, one label per document; got shape {labels.shape}"
-        )
+        expected = "a non-empty one-dimensional array, one label per document"
+        refuse(name, labels, expected, got=f"shape {labels.shape}")
     # NaN is not in the range either.
     if not (labels.min() >= 0 and labels.max() < np.inf):
         _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label", name)

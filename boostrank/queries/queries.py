@@ -125,19 +125,19 @@ class Queries(Segments):
 
     def check_qid(self, qid: ArrayLike, owner: str) -> None:
         """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
-        given, own = _as_ids(qid), self.qid
-        if given.shape != own.shape:
-            raise ValueError(f"qid differs from the query ids of {owner}: it has shape {given.shape}. Leave qid out")
-        if given.dtype != own.dtype:
-            given, own = given.astype(object), own.astype(object)
-        differ = given != own
-        if np.any(differ):
+        ids, expected, fault = _as_ids(qid), self.qid, ""
+        if ids.dtype != expected.dtype:
+            ids, expected = ids.astype(object), expected.astype(object)
+        if ids.shape != expected.shape:
+            fault = f"it has shape {ids.shape}. Leave qid out"
+        elif np.any(differ := ids != expected):
             row = int(np.argmax(differ))
-            raise ValueError(
-                f"qid differs from the query ids of {owner}: it is {str(given[row])!r} in row {row}, where these have "
-                f"{str(own[row])!r}{other_type(given[row], own[row])}. Leave qid out if the rows are in the same "
-                "sequence"
+            fault = (
+                f"it is {str(ids[row])!r} in row {row}, where these have {str(expected[row])!r}"
+                f"{other_type(ids[row], expected[row])}. Leave qid out if the rows are in the same sequence"
             )
+        if fault:
+            raise ValueError(f"qid differs from the query ids of {owner}: {fault}")
 
     def original_rows_of(self, queries: NDArray[Any]) -> Ints:
         """Increasing original row numbers of some queries, which are given by their indices or a mask."""
@@ -145,7 +145,7 @@ class Queries(Segments):
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
 
 
-def other_type(given: Any, expected: Any) -> str:
+def other_type(query_id: Any, expected: Any) -> str:
     """The end of a message about two ids that differ, if one is a text and the other one is not; otherwise nothing.
 
     Examples
@@ -155,9 +155,9 @@ def other_type(given: Any, expected: Any) -> str:
     >>> other_type(7.0, 8)
     ''
     """
-    if isinstance(given, str) == isinstance(expected, str):
+    if isinstance(query_id, str) == isinstance(expected, str):
         return ""
-    types = [type(one.item() if isinstance(one, np.generic) else one).__name__ for one in (given, expected)]
+    types = [type(id_.item() if isinstance(id_, np.generic) else id_).__name__ for id_ in (query_id, expected)]
     return f" (of the types {types[0]} and {types[1]})"
 
 

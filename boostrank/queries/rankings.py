@@ -64,10 +64,10 @@ class RankedBlock:
         if np.array_equal(cutoffs, self.cutoffs):
             return self
         # Scores decrease, so that those of documents that are tied with the last one follow it; NaN is the last.
-        chosen = ~(self.scores < self.part.repeat(self.scores[self.part.starts + cutoffs - 1]))
-        sizes = self.part.sum(chosen.view(np.int8).astype(np.int64))
+        within = ~(self.scores < self.part.repeat(self.scores[self.part.starts + cutoffs - 1]))
+        sizes = self.part.sum(within.view(np.int8).astype(np.int64))
         part = Segments.from_sizes(sizes)
-        return RankedBlock(self.segments, cutoffs, part, self.rows[chosen], self.scores[chosen])
+        return RankedBlock(self.segments, cutoffs, part, self.rows[within], self.scores[within])
 
     def break_ties(self, tiebreak: NDArray[Any]) -> RankedBlock:
         """Sort documents of equal score by increasing `tiebreak`, shape (n_ranked,), and then by row."""

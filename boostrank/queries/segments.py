@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import refuse
 
 # Blocks of this many rows are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache; a pass over newly allocated memory takes three times
@@ -94,10 +95,8 @@ class Segments:
         """
         array = np.asarray(sizes)
         if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"sizes must be a non-empty one-dimensional array of integers; got dtype {array.dtype}, shape "
-                f"{array.shape}"
-            )
+            expected = "a non-empty one-dimensional array of integers"
+            refuse("sizes", sizes, expected, got=f"dtype {array.dtype}, shape {array.shape}")
         if array.min() < 1:
             bad = int(np.argmin(array))
             raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")
@@ -242,8 +241,8 @@ class Segments:
         """
         result = np.empty(self.n_rows, dtype=np.int64)
         for block in self.blocks():
-            part = None if tiebreak is None else tiebreak[block.rows]
-            result[block.rows] = block.part._sort_block(scores[block.rows], part, stable)
+            tiebreak_of_block = None if tiebreak is None else tiebreak[block.rows]
+            result[block.rows] = block.part._sort_block(scores[block.rows], tiebreak_of_block, stable)
             result[block.rows] += block.rows.start
         return result
 
@@ -256,20 +255,18 @@ class Segments:
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
         """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
         if n_rows not in self._blocks:
-            self._blocks[n_rows] = self._divide(n_rows)
+            blocks = []
+            for segments in parts(self.ends, n_rows):
+                first, last = int(self.indptr[segments.start]), int(self.indptr[segments.stop])
+                indptr = self.indptr[segments.start : segments.stop + 1] - first
+                blocks.append(Block(segments, slice(first, last), Segments(indptr)))
+            self._blocks[n_rows] = blocks
         return self._blocks[n_rows]
 
     @cached_property
     def _blocks(self) -> dict[int, list[Block]]:
         # Cached because metrics and objectives use the blocks in every round, with their cached sizes and positions.
         return {}
-
-    def _divide(self, n_rows: int) -> list[Block]:
-        blocks = []
-        for part in parts(self.ends, n_rows):
-            start, stop = int(self.indptr[part.start]), int(self.indptr[part.stop])
-            blocks.append(Block(part, slice(start, stop), Segments(self.indptr[part.start : part.stop + 1] - start)))
-        return blocks
 
     def _is_first_of_run(self, values: NDArray[Any], *others: NDArray[Any]) -> Bools:
         """Whether each row is the first of its segment, or differs from the row before it in one of the arrays."""

@@ -54,9 +54,9 @@ def n_threads() -> int:
     ``OMP_NUM_THREADS`` if it is set, and otherwise the number of processors. joblib and Dask set that variable in their
     workers.
     """
-    chosen = _n_threads.get()
-    if chosen is not None:
-        return chosen
+    number = _n_threads.get()
+    if number is not None:
+        return number
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) >= 1 else _n_processors()
 

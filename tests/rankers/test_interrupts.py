@@ -88,7 +88,7 @@ def test_every_block_that_xgboost_reads_may_raise_an_interrupt(kind, call, act, 
 @pytest.mark.parametrize("call", range(1, 2 * N_BLOCKS + 1))
 def test_every_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch, path):
     given = br.FeatureFiles(path)
-    calls = act_at(monkeypatch, type(given._parts[0]), "read", call)
+    calls = act_at(monkeypatch, type(given._files[0]), "read", call)
     with pytest.raises(KeyboardInterrupt):
         br.LightGBMRanker(n_estimators=2).fit(given, y, qid)
     assert len(calls) == call

@@ -140,8 +140,8 @@ def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints,
     >>> from boostrank.queries.compiled import is_available
     >>> scores, queries = np.array([3.0, 2.0, 3.0, 3.0, 1.0]), Segments.from_sizes([2, 3])
     >>> expected = [0, 2, 3], [1, 2]
-    >>> found = first_ranks(scores, queries, np.array([1, 1])) if is_available() else map(np.array, expected)
-    >>> [array.tolist() for array in found]
+    >>> ranked = first_ranks(scores, queries, np.array([1, 1])) if is_available() else map(np.array, expected)
+    >>> [array.tolist() for array in ranked]
     [[0, 2, 3], [1, 2]]
     """
     rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)

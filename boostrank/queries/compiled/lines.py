@@ -85,9 +85,8 @@ def trec_lines(content: NDArray[np.uint8], roles: Sequence[Role]) -> TrecLines |
     if call("trec_lines", content, size, numbers, *shape, powers_of_five(), data, places.ravel(), *results) != 0:
         return None
     n_rows, n_runs, n_slow = counts.tolist()
-    texts = [
-        (data[column * size : column * size + int(own[n_rows])], own[: n_rows + 1]) for column, own in enumerate(places)
-    ]
+    contents = (data[column * size :] for column in range(n_texts))
+    texts = [(text[: int(ends[n_rows])], ends[: n_rows + 1]) for text, ends in zip(contents, places, strict=True)]
     return TrecLines(texts, scores[:n_rows], integers[:n_rows], runs[:n_runs], slow[:n_slow])
 
 
