@@ -274,11 +274,11 @@ def low_noise(folder, n_queries):
     excess, regret = np.array(rows).T
     figure, ax = plt.subplots(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
     ax.plot(excess, np.where(regret > 1e-9, regret, np.nan), color=style.BLUE, marker="o", label="mean regret")
-    bound = theory.regret_bound("squared", excess, 3, sharp=True)
-    ax.plot(excess, bound, color=style.ORANGE, label="Theorem 10, sharp")
+    bound = theorem_10 = theory.regret_bound("squared", excess, 3, sharp=True)
+    ax.plot(excess, theorem_10, color=style.ORANGE, label="Theorem 10, sharp")
     for alpha, dash in ((1, "--"), (3, "-."), (10, ":")):
         moment = theory.margin_moment(margins, alpha)
-        improved = [theory.low_noise_bound("squared", each, moment, alpha, 3, sharp=True) for each in excess]
+        improved = [theory.low_noise_bound(value, moment, alpha) for value in theorem_10]
         bound = np.minimum(bound, improved)
         ax.plot(excess, improved, color=style.GREEN, linestyle=dash, label=f"Theorem 11, alpha = {alpha}")
     ax.set_xscale("log")

@@ -93,9 +93,9 @@ def _less_work(monkeypatch):
     monkeypatch.setattr(br, "make_ranking", make_small_ranking)
     for ranker in (br.LightGBMRanker, br.XGBoostRanker, lightgbm.LGBMRanker, xgboost.XGBRanker):
         monkeypatch.setattr(ranker, "fit", with_few_rounds(ranker.fit))
-    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 0)
+    monkeypatch.setattr("boostrank.theory.search.N_CLIMBS", 0)
     for starts in ("N_STARTS", "N_QUICK_STARTS"):
-        monkeypatch.setattr(f"boostrank.theory.consistency.minimizers.{starts}", 1)
+        monkeypatch.setattr(f"boostrank.theory.minimizers.{starts}", 1)
     monkeypatch.setattr(subprocess, "run", _run_here)
     # Threads, because a fork of this process would take over the locks of other tests' threads.
     monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)

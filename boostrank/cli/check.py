@@ -28,22 +28,16 @@ def check(
             metavar="[SURROGATE]",
             help="Name of a surrogate (softmax), lambdarank for LambdaMART as LightGBM computes it, or FILE.py:NAME "
             "for a class or an instance of your own; the file is executed. /NORMALIZE after it gives it other targets, "
-            f"{', '.join(NORMALIZATIONS)} (by default dcg), or with --clicks corrected sessions (the default there): "
-            "softmax/softmax is ListNet. Left out with --clicks FILE.",
+            f"{', '.join(NORMALIZATIONS)} (by default dcg): softmax/softmax is ListNet. Left out with --clicks.",
         ),
     ] = None,
     clicks: Annotated[
         str | None,
         option(
             LOSS,
-            "naive|corrected|FILE",
-            "Targets from clicks: as if they were labels, or divided by propensities; or a CSV, TSV or Parquet file: a "
-            "click log, which is examined in place of a loss.",
+            "FILE",
+            "A CSV, TSV or Parquet file: a click log, which is examined in place of a loss.",
         ),
-    ] = None,
-    click_model: Annotated[
-        str | None,
-        option(LOSS, "NAME", "position-based (default), trust-bias, or, with --clicks naive, cascade."),
     ] = None,
     k: Annotated[
         int | None, option(MEASURING, "N", "Cutoff of the targets and of NDCG; by default none.", "-k", "--k", min=1)
@@ -69,36 +63,24 @@ def check(
     On such a distribution the scores that minimize the expected loss do not
     maximize the expected NDCG. The worst one that is found is printed. The
     exit code is 0 if none is found, 1 if one is found, and 2 after an error,
-    as where the loss has no minimum. With --clicks, labels are 0 and 1, the
-    relevances of a session, and the loss gets targets that are made from the
-    clicks on the documents, which are shown in the sequence of the columns.
+    as where the loss has no minimum.
 
     --clicks FILE says what a click log can tell, and which estimator of
     propensities to use. A line of FILE is a document that was shown: qid,
     document, position, click, session. The exit code is 1 if a check fails.
     """
-    if clicks not in (None, "naive", "corrected"):
-        given_too = {"surrogate": surrogate, "click_model": click_model, "k": k, "gain": gain}
-        refuse_unused("a loss, and no click log", **given_too)
-        _check_log(Path(str(clicks)))
+    if clicks is not None:
+        refuse_unused("a loss, and no click log", surrogate=surrogate, k=k, gain=gain)
+        _check_log(Path(clicks))
         return
     if surrogate is None:
         raise ValueError("give the name of a SURROGATE, such as softmax, or a click log as --clicks FILE")
-    chosen: Any
-    found, chosen = _parse(surrogate)
-    if clicks is None:
-        chosen = "dcg" if chosen is None else chosen
-        check_choice("targets", chosen, NORMALIZATIONS)
-        refuse_unused("--clicks naive or --clicks corrected", click_model=click_model)
+    loss, targets = _parse(surrogate)
+    check_choice("targets", targets, NORMALIZATIONS)
     dcg = DCG(k, discount=discount, **given(gain=gain))
-    from boostrank.theory import ClickFeedback, check_consistency
+    from boostrank.theory import check_consistency
 
-    if clicks is not None:
-        correct = clicks == "corrected"
-        chosen = chosen or ("sessions" if correct else "dcg")
-        chosen = ClickFeedback(click_model or "position-based", correct=correct, normalize=chosen)
-
-    report = check_consistency(found, chosen, dcg, n_distributions=distributions, random_state=seed)
+    report = check_consistency(loss, targets, dcg, n_distributions=distributions, random_state=seed)
     console.print(repr(report), soft_wrap=True)
     if not report.consistent:
         raise typer.Exit(1)
@@ -110,7 +92,7 @@ def _check_log(path: Path) -> None:
 
     table = open_table(path)
     if table is None:
-        raise ValueError(f"--clicks needs naive, corrected, or a click log as .csv, .tsv or .parquet file; got {path}")
+        raise ValueError(f"--clicks needs a click log as .csv, .tsv or .parquet file; got {path}")
     frame = table.read(table.names)
     log = from_table(frame.drop(columns="row", errors="ignore") if "document" in frame else frame)
     found = diagnose(log)
@@ -126,13 +108,14 @@ def _parse(text: str) -> tuple[str | Surrogate, Any]:
     """Surrogate and targets of ``NAME``, ``NAME/NORMALIZE``, ``FILE.py:NAME`` or ``FILE.py:NAME/NORMALIZE``."""
     file, colon, rest = text.rpartition(".py:")
     name, slash, targets = (rest if colon else text).partition("/")
+    targets = targets if slash else "dcg"
     if colon:
-        return load_surrogate(Path(f"{file}.py"), name), targets if slash else None
+        return load_surrogate(Path(f"{file}.py"), name), targets
     if name == LAMBDAMART:
-        return LambdaMART(), targets if slash else None
+        return LambdaMART(), targets
     if name not in SURROGATES:
         raise ValueError(
             f"unknown surrogate {name!r}{did_you_mean(name, [*SURROGATES, LAMBDAMART])}; use one of "
             f"{', '.join([*SURROGATES, LAMBDAMART])}, or FILE.py:NAME for your own"
         )
-    return name, targets if slash else None
+    return name, targets

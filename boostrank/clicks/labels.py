@@ -334,7 +334,7 @@ class ClickLabels(Labels):
 
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
-        targets. This bias tends to 0 with the number of sessions.
+        targets. This bias tends to 0 with the number of sessions (the page theory/losses_of_clicks of the guide).
         Those of rows that ``not_shown="drop"`` leaves out are 0. With ``shrink="auto"`` they are not shrunk, because a
         ranker makes the prediction from its features: it calls :meth:`with_prediction` first.
 

@@ -1,12 +1,11 @@
-"""Theory of NDCG: consistency of losses, what clicks change, and NDCG on long lists.
+"""Theory of NDCG: consistency of losses, and NDCG on long lists.
 
-- :mod:`boostrank.theory.consistency`: distributions of labels, minimizers of expected losses, the search for
-  counterexamples to consistency, and regret bounds. Theorems about losses, their gradients and their Newton steps
-  belong here.
-- :mod:`boostrank.theory.click_feedback`: losses of clicks in place of labels.
-- :mod:`boostrank.theory.long_lists`: limits of NDCG, and how consistently it distinguishes two rankers.
+- Consistency: distributions of labels, minimizers of expected losses, the search for counterexamples to consistency,
+  and regret bounds.
+- Long lists (Wang et al., COLT 2013): limits of NDCG, suitable discounts, and how consistently NDCG distinguishes two
+  rankers.
 
-All public names are imported here.
+All public names are imported here. Theorems and proofs are pages of the guide, in its folder theory.
 """
 
 import lazy_loader

@@ -125,9 +125,9 @@ THEORY = {
         "preferences.edge_losses",
     ],
     "Consistency": [
-        "theory.consistency.minimizers",
-        "theory.consistency.search",
-        "theory.consistency.regret_bounds",
+        "theory.minimizers",
+        "theory.search",
+        "theory.regret_bounds",
     ],
     "Clicks": [
         "theory.click_feedback",
@@ -139,7 +139,7 @@ THEORY = {
         "clicks.counterfactual",
         "clicks.diagnosis",
     ],
-    "Long lists": ["theory.long_lists.limits", "theory.long_lists.decay"],
+    "Long lists": ["theory.limits", "theory.decay"],
 }
 
 

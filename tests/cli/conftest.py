@@ -13,7 +13,7 @@ from boostrank.cli.options import console
 @pytest.fixture(autouse=True)
 def _short_search(monkeypatch):
     """`check` searches neighbours of the worst distributions once, and not five times."""
-    monkeypatch.setattr("boostrank.theory.consistency.search.N_CLIMBS", 1)
+    monkeypatch.setattr("boostrank.theory.search.N_CLIMBS", 1)
 
 
 @pytest.fixture(autouse=True)

@@ -1,17 +1,9 @@
 """The search for a label distribution on which the minimizer of a loss does not rank optimally.
 
-A surrogate is NDCG consistent if and only if, for every distribution of labels, the scores that minimize its expected
-loss have the largest expected NDCG (Ravikumar, Tewari and Yang, AISTATS 2011, Lemma 3 and Theorem 6). One distribution
-for which they do not have it proves that the surrogate is not consistent. A search that finds no such distribution does
-not prove that the surrogate is consistent. Proofs are in the texts of the modules of :mod:`boostrank.surrogates`.
-
-If the weights of a loss depend on the scores, the minimizer is replaced by scores at which the expected gradient is 0.
-
-The search uses a loss and its gradient. It does not assume that the loss is linear in the targets. It does not use
-closed forms of minimizers, nor what a surrogate declares about its consistency. Of the surrogate's traits it uses
-`convex`, `shift_invariant`, `target_bounds` and `reweighted`.
-
-All probabilities of the distributions that the search draws are whole hundredths, so that a report can print a
+One such distribution proves that a surrogate is not NDCG consistent (Ravikumar, Tewari and Yang, AISTATS 2011, Lemma 3
+and Theorem 6). A search that finds none proves nothing. It uses only the loss and its gradient, and the traits
+`convex`, `shift_invariant`, `target_bounds` and `reweighted`; neither closed forms of minimizers nor what a surrogate
+declares about its consistency. Probabilities of drawn distributions are whole hundredths, so that a report can print a
 counterexample exactly.
 """
 
@@ -19,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +24,9 @@ from boostrank.queries.segments import Segments
 from boostrank.queries.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
-from boostrank.theory.consistency.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
-from boostrank.theory.consistency.minimizers import minimize_numerically
-from boostrank.theory.consistency.report import ConsistencyReport
-
-if TYPE_CHECKING:
-    from boostrank.theory.click_feedback import ClickFeedback
+from boostrank.theory.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
+from boostrank.theory.minimizers import minimize_numerically
+from boostrank.theory.report import ConsistencyReport
 
 # Scores that differ by at most this fraction of their range count as tied.
 TIE_TOLERANCE = 1e-7
@@ -62,15 +51,13 @@ NEAR_TIES = (1, 3, 6, 10)
 class _Examined(NamedTuple):
     """Distributions, the scores that minimize their expected loss, and the regrets of these scores.
 
-    A regret is 0 if it is not certain. `n_solved` and `n_unsolved` are the numbers of distributions for which a minimum
-    was found and was not found.
+    A regret is 0 if it is not certain. `n_solved` is the number of distributions for which a minimum was found.
     """
 
     batch: DistributionBatch
     scores: Floats
     regrets: Floats
     n_solved: int
-    n_unsolved: int
 
 
 @dataclass(frozen=True)
@@ -78,15 +65,13 @@ class _Search:
     """A loss, and the metric for which it may be inconsistent."""
 
     surrogate: Surrogate
-    normalize: Normalize | ClickFeedback
+    normalize: Normalize
     dcg: DCG
     metric: DCG
 
     def targets(self, batch: DistributionBatch) -> Distributions:
         """The distributions of targets over which the loss is expected."""
-        if isinstance(self.normalize, str):
-            return batch.targets(self.normalize, self.dcg)
-        return self.normalize.targets(batch, self.dcg)
+        return batch.targets(self.normalize, self.dcg)
 
     def inside(self, batch: DistributionBatch) -> Bools:
         """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
@@ -96,14 +81,13 @@ class _Search:
         """Minimize the expected loss for each distribution whose targets are within bounds, and compute the regret."""
         inside = self.inside(batch)
         if not inside.any():
-            return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0, 0)
+            return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0)
         batch = batch.take(inside)
         solution = minimize_numerically(self.surrogate, self.targets(batch), thorough)
         scores = _tied(solution.scores)
         regrets = batch.ndcg_regret(scores, self.metric)
         regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
-        n_solved = int(solution.solved.sum())
-        return _Examined(batch, scores, regrets, n_solved, len(scores) - n_solved)
+        return _Examined(batch, scores, regrets, int(solution.solved.sum()))
 
     def check(self, batches: list[DistributionBatch]) -> None:
         """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong.
@@ -152,21 +136,18 @@ class _Search:
 def _least_with(loss: ExpectedLoss, rows: Floats, apart: float, start: Floats) -> float:
     """Least expected loss of scores with ``rows @ scores >= apart``, found from a `start` that satisfies this."""
 
-    def value(scores: Floats) -> float:
-        return float(loss(scores[None])[0])
-
-    def gradient(scores: Floats) -> Floats:
-        return loss.gradient(scores[None])[0]
+    def value_gradient(scores: Floats) -> tuple[float, Floats]:
+        return float(loss(scores[None])[0]), loss.gradient(scores[None])[0]
 
     constraint = {"type": "ineq", "fun": lambda scores: rows @ scores - apart, "jac": lambda scores: rows}
     settings: dict[str, Any] = {"constraints": constraint, "options": {"ftol": 1e-14, "maxiter": 300}}
-    found = optimize.minimize(value, start, jac=gradient, method="SLSQP", **settings)
-    return min(value(start), float(found.fun) if np.isfinite(found.fun) else np.inf)
+    least = optimize.minimize(value_gradient, start, jac=True, method="SLSQP", **settings).fun
+    return min(value_gradient(start)[0], float(least) if np.isfinite(least) else np.inf)
 
 
 def check_consistency(
     surrogate: str | Surrogate,
-    normalize: Normalize | ClickFeedback = "dcg",
+    normalize: Normalize = "dcg",
     dcg: DCG | None = None,
     *,
     metric: DCG | None = None,
@@ -188,9 +169,8 @@ def check_consistency(
     surrogate : str or Surrogate
         A name or an instance, for example of your own class. It needs a loss and its gradient; if it is convex and not
         differentiable, a subgradient.
-    normalize : {"dcg", "none", "l2", "sum", "softmax"} or ClickFeedback, default "dcg"
-        Kind of targets; see :func:`boostrank.make_targets`. With a :class:`boostrank.theory.ClickFeedback`,
-        targets are made from clicks. Labels are then the binary relevances of a session.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Kind of targets; see :func:`boostrank.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     metric : DCG, optional
@@ -232,26 +212,24 @@ def check_consistency(
     targets_dcg = DCG() if dcg is None else dcg
     search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
     random, top = as_generator(random_state), min(_max_label(search.dcg), _max_label(search.metric))
-    if not isinstance(normalize, str):
-        top = min(top, 1)
-    known = [*distributions, *(each for each in PAPER_DISTRIBUTIONS if each.labels.max() <= top)]
+    fixed = [*distributions, *(example for example in PAPER_DISTRIBUTIONS if example.labels.max() <= top)]
     # One batch for each number of documents.
-    sizes = sorted({each.n_documents for each in known})
-    batches = [DistributionBatch.of([each for each in known if each.n_documents == size]) for size in sizes]
+    sizes = sorted({distribution.n_documents for distribution in fixed})
+    batches = [DistributionBatch.of([item for item in fixed if item.n_documents == size]) for size in sizes]
     batches += _candidates(int(n_distributions), search.metric, top, random)
     search.check(batches)
     examined = [search.examine(batch) for batch in batches]
-    if not any(each.n_solved for each in examined):
+    if not any(batch.n_solved for batch in examined):
         raise RuntimeError(
             f"no expected loss of {search.surrogate!r} with normalize={normalize!r} could be minimized: the loss may "
             "be unbounded below, or not differentiable"
         )
     n_neighbours = 1 + int(NEIGHBOURS_SHARE * n_distributions)
     for _ in range(N_CLIMBS):
-        for parent in _worst_by_size(examined):
-            examined.append(search.examine(_neighbours(parent, n_neighbours, top, random)))
+        for worst in _worst_by_size(examined):
+            examined.append(search.examine(_neighbours(worst, n_neighbours, top, random)))
     n_similar = n_neighbours * (len(examined) - len(batches))
-    counts = {"random": int(n_distributions), "of the paper": len(known) - len(distributions)}
+    counts = {"random": int(n_distributions), "of the paper": len(fixed) - len(distributions)}
     counts |= {"given": len(distributions), "similar to the worst": n_similar}
     return _report(search, examined, counts)
 
@@ -268,21 +246,23 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
 
 def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) -> ConsistencyReport:
     """The report of the counterexample with the largest regret that is confirmed, or of none."""
-    n_solved, n_unsolved = sum(each.n_solved for each in examined), sum(each.n_unsolved for each in examined)
+    n_solved, n_examined = sum(batch.n_solved for batch in examined), sum(len(batch.scores) for batch in examined)
     settings = (search.surrogate, search.normalize, search.dcg, search.metric)
-    found = [(regret, each, i) for each in examined for i, regret in enumerate(each.regrets) if regret > 0]
-    for _, each, i in sorted(found, key=lambda one: -one[0])[:MAX_CONFIRMATIONS]:
-        one = DistributionBatch.of([each.batch[i]])
-        ((scores,), (regret,)) = search.examine(one, thorough=True)[1:3]
-        gap = search.loss_gap(one[0], scores) if regret > 0 else 0.0
+    candidates = [(regret, batch, i) for batch, _, regrets, _ in examined for i, regret in enumerate(regrets) if regret]
+    for _, batch, i in sorted(candidates, key=lambda candidate: -candidate[0])[:MAX_CONFIRMATIONS]:
+        single = DistributionBatch.of([batch[i]])
+        ((scores,), (regret,)) = search.examine(single, thorough=True)[1:3]
+        gap = search.loss_gap(single[0], scores) if regret > 0 else 0.0
         if gap > 0:
-            bayes = one.bayes_scores(search.metric)
-            best = float(one.expected_ndcg(bayes, search.metric)[0])
-            shown = search.surrogate.representative(scores[None])[0]
+            bayes = single.bayes_scores(search.metric)
+            best = float(single.expected_ndcg(bayes, search.metric)[0])
+            minimizer = search.surrogate.representative(scores[None])[0]
             numbers = best - float(regret), best, float(regret), gap
-            return ConsistencyReport(*settings, n_solved, n_unsolved, one[0], shown, bayes[0], *numbers, counts)
-    # No regret was confirmed: the scores found are not minimizers, so that their distributions count as unsolved.
-    return ConsistencyReport(*settings, n_solved - len(found), n_unsolved + len(found), counts=counts)
+            n_unsolved = n_examined - n_solved
+            return ConsistencyReport(*settings, n_solved, n_unsolved, single[0], minimizer, bayes[0], *numbers, counts)
+    # No regret was confirmed: the scores are not minimizers, so that their distributions count as unsolved.
+    n_unsolved = n_examined - n_solved + len(candidates)
+    return ConsistencyReport(*settings, n_examined - n_unsolved, n_unsolved, counts=counts)
 
 
 def _tied(scores: Floats) -> Floats:
@@ -339,7 +319,7 @@ def _neighbours(distribution: LabelDistribution, n: int, top: int, random: np.ra
     steps = random.integers(-1, 2, size=shape) * (random.random(shape) < 0.3)
     moved = np.clip(distribution.labels + steps, 0, max(top, distribution.labels.max()))
     labels = np.where(random.random(shape) < 0.1, random.integers(0, top + 1, size=shape), moved)
-    noise = np.exp(0.5 * random.normal(size=(n, distribution.n_outcomes)))
+    noise = np.exp(0.5 * random.normal(size=(n, len(distribution.labels))))
     weights = distribution.probabilities * noise
     return _batch(labels, weights / weights.sum(axis=1, keepdims=True))
 

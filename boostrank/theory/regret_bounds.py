@@ -1,81 +1,11 @@
 """Bounds of the NDCG regret by the excess loss of a surrogate: Theorems 10 and 11 of Ravikumar et al. (AISTATS 2011).
 
-**The bound.** Let ``v = E[u]`` be the expected normalized gains of a query, and ``e`` the excess loss of the scores
-``s``: their expected loss minus the least one. Assume that there is a vector ``g(s)`` that sorts documents like ``s``,
-with equal components for equal scores, and ``e >= C ||v - g(s)||^2``. Let ``d`` contain the discount of each document
-in an optimal ranking, and ``d'`` in the ranking by ``s``. Then
-
-    regret = <d - d', v> = <d - d', g(s)> + <d - d', v - g(s)> <= <d - d', v - g(s)> <= ||d - d'||_* ||v - g(s)||.
-
-The first inequality holds because ``d'`` is the best assignment of discounts to ``g(s)``. (The regret of tied scores is
-a mean over several ``d'``.) Theorem 10 bounds the dual norm ``||d - d'||_*`` by ``C_F = 2 ||d||_*``:
+With the excess loss ``e`` of the scores, the constant ``C_F`` of the discounts and that of strong convexity, ``C``,
 
     regret <= C_F sqrt(e / C),
 
-and for a mean over queries ``E[regret] <= C_F sqrt(E[e] / C)``, by Jensen's inequality. The proof does not need
-discounts that strictly decrease, so that the bound holds with a cutoff too.
-
-**The sharp constant.** By the rearrangement inequality, ``||d - d'||_*`` is largest for a ranking and its reverse:
-``||(d_1 - d_m, ..., d_m - d_1)||_*``. With ``sharp=True``, ``C_F`` is this number. For least squares, no smaller number
-is possible: both inequalities become equalities if ``g(s)`` is nearly constant and sorts in reverse, and ``v - g(s)``
-is proportional to ``d - d'``.
-
-**The constant C.** Let the expected loss ``F(s) = E[W(s)] - <s, v>`` be ``L``-smooth with respect to the dual norm. The
-decrease by the best step along the negative gradient shows that ``F(s) - inf F >= ||grad F(s)||^2 / (2 L)``. Therefore
-``C = 1 / (2 L)`` with ``g(s) = E[grad W(s)]``. For a Bregman divergence that is the strong convexity of ``psi``,
-``D_psi >= C ||.||^2``. (The paper leaves out the usual factor 1/2.) In the table, ``q`` is the exponent of the p-norm
-surrogates, ``1/p + 1/q = 1``, and ``B_r`` is the largest ``||u||_r`` of all labels. For the power family ``a`` is its
-exponent, and ``p = 1 / (1 + a)``; softmax is the limit ``a = 0``.
-
-======================== ==== =================== ================================================================
-surrogate                norm C                   reason
-======================== ==== =================== ================================================================
-squared                  2    1/2                 ``D_psi`` is half of the squared distance
-logistic                 2    2                   ``w'' <= 1/4``
-pnorm                    p    1/(2 (q - 1))       ``1/2 ||.||_q^2`` is ``(q - 1)``-smooth in the q-norm
-softmax                  1    1/(2 B_1)           logsumexp is 1-smooth in the maximum norm (Pinsker's inequality)
-power, -1/2 <= a < 0     p    1/(2 (1 + a) B_p)   normalized-pnorm at the scores ``exp(b s)``, divided by ``b = -a``
-poisson                  1    1/(2 B_1)           its excess loss is at least that of softmax at the same ``s``
-cosine, normalized-pnorm p    1/(2 (q - 1) B_p)   its excess loss bounds that of pnorm at a multiple of ``s``
-======================== ==== =================== ================================================================
-
-A profiled surrogate has the constant of its potential, because the Schur complement of a Hessian is not larger than the
-Hessian. The loss of the power family with the exponent ``a = -b`` is ``sum_i u_i (1 - p_i^b) / b``, where ``p_i^b`` is
-``t_i / ||t||_q`` with ``t_i = exp(b s_i)`` and ``q = 1 / b``. Its excess loss is that of normalized-pnorm at ``t``
-divided by ``b``, and ``t`` sorts like ``s``. Hence its constant is that of normalized-pnorm divided by ``b``. For other
-surrogates no constant is known here, and you must pass one.
-
-**Surrogates that the theorem does not cover.** As printed, it covers squared, logistic and pnorm.
-
-- *poisson*, the paper's repaired cross entropy. Its ``psi(u) = sum_j u_j log u_j - u_j`` is not strongly convex on any
-  unbounded set. As the paper says, it is strongly convex on probability vectors, with ``C = 1/2`` in the 1-norm. But
-  normalized gains are not probabilities, and with this constant the bound is false: if all discounts are divided by
-  10,000, regrets do not change, but the bound decreases to a hundredth.
-- *softmax* and the centered surrogates do not have a unique minimizer, which Theorem 8 requires. The proof above does
-  not require it.
-- *cosine* and *normalized-pnorm* are not Bregman divergences. With ``t = <s, v> / N(s)``, their excess loss is
-  ``||v||_p - t``. It satisfies ``2 ||v||_p (||v||_p - t) >= ||v||_p^2 - max(t, 0)^2``, and the right side is at least
-  twice the smallest excess loss of pnorm at a multiple of ``s``.
-
-**Corrections of the paper.**
-
-- Section 4 defines ``D_psi`` with ``(grad psi)^-1(v)`` in place of ``grad psi(v)``.
-- The proof of Theorem 10 assumes that equal scores have equal ``g(s)``. An order preserving map as in Section 2 need
-  not have this property, and then tied scores may have a positive regret although their excess loss is 0. The proof
-  also assumes that the norm does not change when components are permuted.
-- Equation 2 of Theorem 8 determines a loss only up to a term that depends on the targets alone.
-- The potential of the repaired cross entropy is ``h(x) = x log x - x``. Section 4 prints its conjugate ``exp``.
-
-**Few nearly tied documents.** For data with few queries of small margins, Theorem 11 has a smaller bound
-(:func:`low_noise_bound`). It is correct as printed, but there are errors near it:
-
-- Section 5.1 says that the regret of any scores is at least the margin of equation 5. But optimal scores have regret 0.
-- The theorem says that ``psi`` is ``alpha`` strongly convex. The constant of strong convexity is ``C_phi``.
-- In the proof, equation 7 lacks brackets around the excess loss. In the last line before the expectations, the exponent
-  of ``C_gamma`` must be ``-1 / (alpha + 1)``. With the printed ``-1 / (alpha + 2)``, the line is false for a query
-  whose regret is equal to its margin.
-- The margin of equation 5 is 0 for every query with more documents than the cutoff, and for every query with two
-  documents of equal expected gains. :func:`ndcg_margin` corrects this.
+if there is a vector ``g(s)`` that sorts like ``s`` with ``e >= C ||E[u] - g(s)||^2``. The page theory/regret_bounds of
+the guide has the proof, the constants of the surrogates with reasons, and corrections of the paper.
 """
 
 from __future__ import annotations
@@ -89,19 +19,10 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_count, check_number
 from boostrank.queries.dcg import DCG
 from boostrank.queries.segments import Segments
-from boostrank.surrogates import (
-    Cosine,
-    Logistic,
-    NormalizedPNorm,
-    PNorm,
-    Poisson,
-    Power,
-    Profiled,
-    Squared,
-    Surrogate,
-    get_surrogate,
-)
-from boostrank.theory.consistency.distributions import LabelDistribution
+from boostrank.surrogates import Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
+from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.registry import get_surrogate
+from boostrank.theory.distributions import LabelDistribution
 
 # Smaller differences of expected gains are due to rounding.
 GAIN_TOLERANCE = 1e-12
@@ -132,7 +53,7 @@ class StrongConvexity(NamedTuple):
 def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None) -> StrongConvexity:
     """The constant of strong convexity of a surrogate with the targets of ``normalize="dcg"``, and its norm.
 
-    The text of the module :mod:`boostrank.theory.consistency.regret_bounds` has a table of the constants, with reasons.
+    The page theory/regret_bounds of the guide has a table of the constants, with reasons.
 
     Parameters
     ----------
@@ -163,13 +84,13 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     True
     """
     check_count("n_documents", n_documents)
-    chosen = get_surrogate(surrogate)
+    surrogate = get_surrogate(surrogate)
     # A profiled surrogate has the constant of its potential.
-    base = chosen.potential if isinstance(chosen, Profiled) else chosen
+    base = surrogate.potential if isinstance(surrogate, Profiled) else surrogate
     result = _known_convexity(base, n_documents, DCG() if dcg is None else dcg)
     if result is None:
         raise ValueError(
-            f"no strong convexity constant is known for {chosen!r}. Constants are known for Squared, Logistic, "
+            f"no strong convexity constant is known for {surrogate!r}. Constants are known for Squared, Logistic, "
             "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
             "with one of these as potential. If you know a constant, pass convexity=StrongConvexity(constant, norm)"
         )
@@ -226,8 +147,7 @@ def regret_bound(
     """Theorem 10: an upper bound of the NDCG regret of scores, from their excess loss.
 
     The bound is ``C_F sqrt(excess / C)`` with ``C_F`` of :func:`discount_constant` and ``C`` of
-    :func:`strong_convexity`. The text of the module :mod:`boostrank.theory.consistency.regret_bounds` has a proof, and
-    corrections of the paper.
+    :func:`strong_convexity`. The page theory/regret_bounds of the guide has a proof, and corrections of the paper.
 
     Parameters
     ----------
@@ -359,36 +279,17 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     return float(np.average(powers, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
 
 
-def low_noise_bound(
-    surrogate: str | Surrogate,
-    excess: float,
-    moment: float,
-    alpha: float,
-    n_documents: int,
-    dcg: DCG | None = None,
-    *,
-    sharp: bool = False,
-    convexity: StrongConvexity | None = None,
-) -> float:
+def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
     """Theorem 11: an upper bound of the mean NDCG regret, which is smaller if few queries have small margins.
 
-    With ``C_F`` and ``C`` of :func:`regret_bound`, the bound is
-    ``(C_F^2 / C * excess)^((alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For ``alpha = 0`` it is the bound of
-    Theorem 10. For large `alpha`, the exponent of the excess loss tends to 1.
-
-    *Proof.* The regret ``R`` of a ranking of a query is 0 or at least its margin ``M``. Therefore it is at most
-    ``R^(1 + c) M^-c`` for ``c = alpha / (alpha + 2)``. By Hölder's inequality with the exponents
-    ``(alpha + 2) / (alpha + 1)`` and ``alpha + 2``,
-    ``E[R] <= E[R^2]^((alpha + 1) / (alpha + 2)) E[M^-alpha]^(1 / (alpha + 2))``. By the proof of Theorem 10,
-    ``E[R^2] <= C_F^2 / C E[excess]``. The bound holds for tied scores too, because their regret is a mean over rankings
-    for which it holds.
+    With the `bound` of Theorem 10, it is ``bound^(2 (alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For
+    ``alpha = 0`` it is `bound` itself. For large `alpha`, the exponent of the excess loss tends to 1. The page
+    theory/regret_bounds of the guide has the proof.
 
     Parameters
     ----------
-    surrogate, n_documents, dcg, sharp, convexity
-        As in :func:`regret_bound`.
-    excess : float
-        Mean excess loss over queries; see :func:`boostrank.theory.excess_loss`.
+    bound : float
+        :func:`regret_bound` of the mean excess loss over queries.
     moment : float
         ``C_gamma`` of :func:`margin_moment`, for the same `alpha`.
     alpha : float
@@ -397,7 +298,7 @@ def low_noise_bound(
     Raises
     ------
     ValueError
-        As in :func:`regret_bound`, and if `moment` or `alpha` is negative or infinite.
+        If an argument is negative or infinite.
 
     References
     ----------
@@ -405,19 +306,17 @@ def low_noise_bound(
 
     Examples
     --------
-    >>> round(low_noise_bound("squared", 0.001, margin_moment([0.1, 0.2], 1), 1, n_documents=2), 4)
-    0.0979
-    >>> round(regret_bound("squared", 0.001, n_documents=2), 4)
-    0.1058
+    >>> bound = regret_bound("squared", 0.001, n_documents=2)
+    >>> round(bound, 4), round(low_noise_bound(bound, margin_moment([0.1, 0.2], 1), alpha=1), 4)
+    (0.1058, 0.0979)
     """
-    check_number("alpha", alpha, smallest=0)
-    check_number("moment", moment, smallest=0)
-    first = regret_bound(surrogate, float(excess), n_documents, dcg, sharp=sharp, convexity=convexity)
-    return float(first ** (2.0 * (alpha + 1.0) / (alpha + 2.0)) * moment ** (1.0 / (alpha + 2.0)))
+    for name, value in {"bound": bound, "moment": moment, "alpha": alpha}.items():
+        check_number(name, value, smallest=0)
+    return float(bound ** (2.0 * (alpha + 1.0) / (alpha + 2.0)) * moment ** (1.0 / (alpha + 2.0)))
 
 
 def _known_convexity(surrogate: Surrogate, n_documents: int, dcg: DCG) -> StrongConvexity | None:
-    """The row of the table in the text of the module, or None."""
+    """The row of the table of the page theory/regret_bounds of the guide, or None."""
     # Subclasses of the classes in the table are not looked up, since they may have another loss.
     kind: Any = type(surrogate)
     if kind is Squared:

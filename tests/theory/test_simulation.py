@@ -104,7 +104,7 @@ def test_data_are_resampled_by_query_and_document():
 
 
 def test_blocks_bound_memory(monkeypatch):
-    monkeypatch.setattr("boostrank.theory.long_lists.distinguishability.MAX_DOCUMENTS_AT_ONCE", 10_000)
+    monkeypatch.setattr("boostrank.theory.simulation.MAX_DOCUMENTS_AT_ONCE", 10_000)
     tracemalloc.start()
     theory.distinguishability(LINEAR, [2_000], ks=[None], n_lists=300)
     peak = tracemalloc.get_traced_memory()[1]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from boostrank.inputs.arrays import Floats
 from boostrank.queries.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
-from boostrank.theory.consistency.distributions import LabelDistribution
+from boostrank.theory.distributions import LabelDistribution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,7 +19,7 @@ class ConsistencyReport:
     Attributes
     ----------
     surrogate : Surrogate
-    normalize : str or ClickFeedback
+    normalize : str
         Kind of targets.
     targets_dcg : DCG
         Gain, discount and cutoff of the targets.
@@ -55,7 +54,7 @@ class ConsistencyReport:
     """
 
     surrogate: Surrogate
-    normalize: Any
+    normalize: str
     targets_dcg: DCG
     metric: DCG
     n_distributions: int
@@ -82,9 +81,7 @@ class ConsistencyReport:
     @property
     def declared(self) -> bool:
         """Whether the surrogate declares that it is consistent with these targets, for the NDCG of `targets_dcg`."""
-        if isinstance(self.normalize, str):
-            return is_consistent(self.surrogate, self.normalize)
-        return bool(self.normalize.is_consistent_with_ndcg(self.surrogate))
+        return is_consistent(self.surrogate, self.normalize)
 
     def __repr__(self) -> str:
         lines = [self._title()]
@@ -103,8 +100,8 @@ class ConsistencyReport:
 
     def _title(self) -> str:
         """The loss by the name under which it is registered, or else by its parameters, and its targets."""
-        registered = (name for name, one in SURROGATES.items() if repr(one) == repr(self.surrogate))
-        return f"{next(registered, repr(self.surrogate))} with targets {self.normalize!r}"
+        names = (name for name, named in SURROGATES.items() if repr(named) == repr(self.surrogate))
+        return f"{next(names, repr(self.surrogate))} with targets {self.normalize!r}"
 
     def _metric(self) -> str:
         name = str(self.metric).replace("ndcg", "NDCG")

@@ -27,8 +27,8 @@ from boostrank.theory import (
     LabelDistribution,
     check_consistency,
     minimizer,
+    search,
 )
-from boostrank.theory.consistency import search
 
 FEW = {"n_distributions": 40}
 pytestmark = pytest.mark.usefixtures("short_search")

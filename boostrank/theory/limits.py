@@ -1,38 +1,12 @@
 """Limits of NDCG for long lists of documents, and its approximation on finite lists (Wang et al., COLT 2013).
 
-**One formula.** All limits of the paper are cases of one formula. Let the discount decay like ``r^-beta`` (``beta = 0``
-for log2), let the first ``cn`` ranks of lists of length ``n`` count, and let ``g(s) = E[G(Y) | s]`` be the curve of a
-ranker, and ``g_ideal`` that of ideal scores. Then
+For a discount that decays like ``r^-beta`` (``beta = 0`` for log2), the first ``cn`` ranks of lists of length ``n``,
+and the curve ``g(s) = E[G(Y) | s]`` of a ranker, all limits of the paper are cases of
 
-    NDCG@cn  ->  int_{1-c}^1 g(s) (1-s)^-beta ds  /  int_{1-c}^1 g_ideal(s) (1-s)^-beta ds,
+    NDCG@cn  ->  int_{1-c}^1 g(s) (1-s)^-beta ds  /  int_{1-c}^1 g_ideal(s) (1-s)^-beta ds.
 
-where the second integral times ``1 - beta`` is ``sum_j g_j (min(R_j, c)^(1-beta) - min(R_{j-1}, c)^(1-beta))``, with
-the gains ``g_1 > g_2 > ...`` and ``R_j = P(G >= g_j)``.
-
-Theorem 4 is the case ``beta = 0, c = 1``, in which both integrals are ``E[G]``. Theorems 7 and 14 are the case
-``c = 1``, Theorems 12 and 16 the case ``beta = 0``, and Theorems 13 and 17 the general case. For ``beta = 1`` or
-``c = 0``, the limit is ``g(1) / g_1``, which depends on ``s = 1`` alone (Theorems 9, 11 and 15). The paper does not
-state Theorem 9 for graded labels, nor with a cutoff ``k = cn``; the proof is the same.
-
-**Limits in distribution.** If the sum of discounts is bounded, NDCG does not converge (Theorem 10). Its distribution
-converges, because the labels at the first ranks become independent draws at ``s = 1``: the limit is the distribution of
-``sum_r d(r) G_r / (g_1 sum_r d(r))``, with the mean ``g(1) / g_1`` and the standard deviation
-``sd(G | s = 1) / g_1 * sqrt(sum d^2) / sum d``. If this is 0, NDCG converges; the theorem excludes this case.
-
-**Rates.** Standard NDCG tends to 1 (Theorem 4) at the rate of ``1 / log n``: the expansion
-``1 / log(n s) = 1 / log n - log s / log^2 n + ...`` of numerator and denominator gives
-
-    (1 - NDCG) log n  ->  int_0^1 (g(1-s) - g_ideal(1-s)) log s ds / E[G].
-
-For random scores and binary labels, of which the share p is 1, this is ``-log p``. With one relevant document in ten
-it is 2.3, so that NDCG is only about ``1 - 2.3 / 13.8`` for a million documents. Two rankers of one population differ
-by about ``a / (E[G] log(n)^K)``, where K is the smallest power for which
-``a = (-1)^K int_0^1 (g_first - g_second)(1-s) log(s)^K ds`` is not 0.
-
-**Corrections of the paper.** Theorem 13 prints ``r(X)`` in place of the canonical score. Theorem 15 requires that
-``D(r)`` grows without bound; it must be the sum of the discounts, as in Theorem 11. In Lemma 22, the coefficient is
-the paper's ``a`` divided by ``p``, and K is at least 1, because for K = 0 the integral is the difference of the mean
-gains, which is 0 for two rankers of one population.
+For ``beta = 1`` or ``c = 0``, it is ``g(1) / g_1`` with the largest gain ``g_1``. The page theory/long_lists of the
+guide has limits in distribution, rates, and corrections of the paper.
 """
 
 from __future__ import annotations
@@ -45,8 +19,8 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats
 from boostrank.queries.dcg import DCG, Discount, Gain
 from boostrank.queries.discounts import Cutoff, is_constant, ranks_kept, share_kept
-from boostrank.theory.long_lists.decay import bounded_sums, decay_power, lengths_of_lists
-from boostrank.theory.long_lists.score_curves import ScoreCurve, integrate
+from boostrank.theory.decay import bounded_sums, decay_power, lengths_of_lists
+from boostrank.theory.score_curves import ScoreCurve, integrate
 
 
 class Limit(NamedTuple):
@@ -89,7 +63,7 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     Returns
     -------
     Limit
-        By the formulas in the text of the module :mod:`boostrank.theory.long_lists.limits`.
+        By the formulas of the page theory/long_lists of the guide.
 
     Raises
     ------

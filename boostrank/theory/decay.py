@@ -1,42 +1,18 @@
 """The decay of discounts, and whether NDCG with a discount converges on long lists.
 
-In this package, ``n`` is the length of a list, ``s`` a normalized score in [0, 1], and a curve the expected gain of a
-document given ``s``; see :mod:`boostrank.theory.long_lists.score_curves`. Definitions, theorems and lemmas are those of
-Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013.
-
-**The effective number of ranks.** Given the scores, labels at different ranks are independent. Therefore the standard
-deviation of DCG, divided by the sum of the discounts that count, is at most ``g_1 / (2 sqrt(m))``, with the largest
-gain ``g_1`` and the effective number of ranks
+``n`` is the length of a list, ``s`` a normalized score in [0, 1], and a curve the expected gain of a document given
+``s`` (:mod:`boostrank.theory.score_curves`). NDCG converges if and only if the effective number of ranks is unbounded,
 
     m(n) = (sum d(r))^2 / (sum d(r)^2),     r = 1, ..., k(n).
 
-It is bounded if and only if the sum of discounts is bounded. Then NDCG depends on a few ranks, and is random for lists
-of any length (Theorem 10). Otherwise NDCG converges.
-
-**Addition to the paper.** The paper leaves open whether NDCG with the discount ``1/r`` distinguishes two rankers
-consistently. It does if their curves are Hölder continuous and differ at ``s = 1``. Let the expected gains at ``s = 1``
-differ by ``a``. Both rankers have the same ideal DCG, and their expected DCGs differ by ``a log n + O(1)``. Given the
-scores, and because ``sum d^2 < pi^2 / 6``, Hoeffding's inequality bounds the probability that DCG differs by more than
-``(a/3) log n`` from its mean by ``exp(-c a^2 log^2 n)`` with a constant ``c``. This decreases faster than any power of
-``n``, and so does its sum over all longer lists, as Definition 5 requires. (The paper uses ``d^2 <= d``, which gives
-only ``exp(-c log n)``.) The same is true for every measure whose limit depends on ``s = 1`` alone and for which
-``m(n) / log n`` grows without bound, for example with cutoffs ``k = n^a``. If the expected gains at ``s = 1`` are
-equal, the mean DCGs with ``1/r`` differ by a bounded number, and so does DCG from its mean. Then neither ranker is
-consistently the better one.
-
-**Correction of the paper.** The second condition of Theorem 8, for power discounts with equal limits but different
-curves at ``s = 1``, does not imply that two rankers are distinguished consistently. It requires
-``alpha > 3 (1 - beta)``, hence ``beta > 2/3`` unless the curves are constant. Then ``sum d^2`` converges, and for all
-``n`` both the difference of the mean DCGs and the deviation of DCG from its mean are O(1). In the proof of Lemma 34 a
-term is missing: the deviation ``2 F(n)^(2/3)`` of equation 31, divided by ``F(n)``, is of the size
-``n^(-(1-beta)/3)``, which is larger than the ``n^(-alpha/3)`` of the lemma. In simulations of such a pair with the
-power 0.8, the ranker with the larger mean wins on about 64% of the lists, for all n from 100 to 100,000.
+The page theory/long_lists of the guide has the theorems (Wang et al., "A theoretical analysis of NDCG type ranking
+measures", COLT 2013), an addition to the paper and corrections.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,10 +51,10 @@ class Feasibility:
 
     Examples
     --------
-    >>> found = feasibility(("power", 0.5), k=10)
-    >>> found.discount, found.k, found.verdict
+    >>> result = feasibility(("power", 0.5), k=10)
+    >>> result.discount, result.k, result.verdict
     ('rank^-0.5', '10', 'too fast')
-    >>> found.reason.split(". ")[0]
+    >>> result.reason.split(". ")[0]
     'With the constant cutoff k = 10 the sum of discounts is bounded'
     """
 
@@ -169,8 +145,7 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
         function = checked_discount(discount)
         squares = sums_over_ranks(lambda ranks: function(ranks) ** 2, k, MAX_SUMMED)  # type: ignore[arg-type]
         return float(sums_over_ranks(function, k, MAX_SUMMED)), float(squares)  # type: ignore[arg-type]
-    pair: Any = discount
-    name, parameter = pair
+    name, parameter = cast("tuple[str, float]", discount)
     if name == "power":
         return float(special.zeta(parameter)), float(special.zeta(2 * parameter))
     return 1.0 / (parameter - 1.0), 1.0 / (parameter**2 - 1.0)

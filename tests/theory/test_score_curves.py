@@ -6,7 +6,7 @@ from scipy import stats
 
 from boostrank import theory
 from boostrank.theory import ScoreCurve
-from boostrank.theory.long_lists.score_curves import normalized_scores
+from boostrank.theory.score_curves import normalized_scores
 
 GRADED = ScoreCurve(
     [0, 1, 2],

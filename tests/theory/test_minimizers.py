@@ -25,8 +25,8 @@ from boostrank.surrogates import (
 )
 from boostrank.surrogates.base import closed_form
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
-from boostrank.theory.consistency.distributions import DistributionBatch
-from boostrank.theory.consistency.minimizers import minimize_numerically
+from boostrank.theory.distributions import DistributionBatch
+from boostrank.theory.minimizers import minimize_numerically
 
 CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
 OTHER_SETTINGS = [Profiled(Poisson()), PNorm(q=2), PNorm(q=3.5), Cosine(epsilon=0.2)]

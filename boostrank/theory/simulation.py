@@ -20,7 +20,7 @@ from boostrank.queries.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCu
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 from boostrank.significance.power import ndcg_differences
-from boostrank.theory.long_lists.decay import lengths_of_lists
+from boostrank.theory.decay import lengths_of_lists
 
 # Largest number of documents in memory at a time (tens of MB).
 MAX_DOCUMENTS_AT_ONCE = 400_000
@@ -150,10 +150,10 @@ def distinguishability(
     """
     lengths = np.unique(lengths_of_lists(n))
     check_count("n_lists", n_lists, smallest=2)
-    chosen, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
+    settings, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
     truth = population.better_ranker(gain)
     random = as_generator(random_state)
-    differences = np.empty((len(lengths), len(chosen), n_lists))
+    differences = np.empty((len(lengths), len(settings), n_lists))
     at_once = max(1, MAX_DOCUMENTS_AT_ONCE // int(lengths[-1]))
     for start in range(0, n_lists, at_once):
         stop = min(start + at_once, n_lists)
@@ -161,12 +161,12 @@ def distinguishability(
         for row, length in zip(differences, lengths, strict=True):
             relevance, first, second = (np.ascontiguousarray(values[:, :length]).ravel() for values in lists)
             queries = Segments.from_sizes(np.full(stop - start, length))
-            found = ndcg_differences(dcg.gains(relevance), first, second, queries, chosen)
-            row[:, start:stop] = np.nan_to_num(found)
-    return _table(differences, lengths, chosen, truth)
+            of_lists = ndcg_differences(dcg.gains(relevance), first, second, queries, settings)
+            row[:, start:stop] = np.nan_to_num(of_lists)
+    return _table(differences, lengths, settings, truth)
 
 
-def _table(differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], truth: int) -> pd.DataFrame:
+def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff], truth: int) -> pd.DataFrame:
     winners = np.sign(differences)
     # Whether the ranker that wins at the greatest length wins at each length; false if no ranker wins there.
     same = (winners == winners[-1]) & (winners[-1] != 0)
@@ -174,11 +174,7 @@ def _table(differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], t
     settled[-1] = np.nan
     first, second = (winners > 0).mean(axis=2), (winners < 0).mean(axis=2)
     correct = {1: first, -1: second, 0: np.full_like(first, np.nan)}[truth]
-    settings = {
-        "discount": np.repeat([each.discount_name for each in chosen], len(lengths)),
-        "k": np.repeat([each.k_name for each in chosen], len(lengths)),
-        "n": np.tile(lengths, len(chosen)),
-    }
+    names = {"discount": [setting.discount_name for setting in settings], "k": [setting.k_name for setting in settings]}
     statistics = {
         "difference": differences.mean(axis=2),
         "sd": differences.std(axis=2, ddof=1),
@@ -188,4 +184,6 @@ def _table(differences: Floats, lengths: Ints, chosen: list[DiscountedCutoff], t
         "agreement": first**2 + second**2,
         "settled": settled,
     }
-    return pd.DataFrame({**settings, **{name: values.T.ravel() for name, values in statistics.items()}})
+    columns = {name: np.repeat(values, len(lengths)) for name, values in names.items()}
+    columns["n"] = np.tile(lengths, len(settings))
+    return pd.DataFrame({**columns, **{name: values.T.ravel() for name, values in statistics.items()}})

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints, as_floats
+from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator
 from boostrank.queries.dcg import DCG, check_relevance
 from boostrank.queries.segments import Segments
@@ -51,8 +51,8 @@ class LabelDistribution:
     >>> coin = LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
     >>> coin
     LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
-    >>> coin.n_outcomes, coin.n_documents
-    (2, 2)
+    >>> coin.n_documents
+    2
     """
 
     labels: Any
@@ -90,11 +90,6 @@ class LabelDistribution:
         return cls(labels, random.dirichlet(np.ones(n_outcomes)))
 
     @property
-    def n_outcomes(self) -> int:
-        """Number of label vectors."""
-        return len(self.labels)
-
-    @property
     def n_documents(self) -> int:
         """Number of documents of the query."""
         return int(self.labels.shape[1])
@@ -129,18 +124,6 @@ class LabelDistribution:
         [0.3216, 0.7533]
         """
         return DistributionBatch.of([self]).bayes_scores(dcg)[0]
-
-    def optimal_ranking(self, dcg: DCG | None = None) -> Ints:
-        """The documents in a ranking with the largest expected NDCG, from the first rank to the last.
-
-        Equally good documents are ranked by position. The parameter is that of :meth:`bayes_scores`.
-
-        Examples
-        --------
-        >>> SECTION_3_2_1.optimal_ranking().tolist()
-        [1, 0]
-        """
-        return Segments.from_sizes([self.n_documents]).sort(self.bayes_scores(dcg))
 
     def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
         """Expected NDCG of the ranking by `scores`, ``sum_i E[u_i] d(rank_i)``, which is in [0, 1]; ties are averaged.
@@ -189,7 +172,7 @@ class DistributionBatch(Distributions):
         """The batch of these distributions, which must have the same number of documents."""
         labels = np.concatenate([distribution.labels for distribution in distributions])
         probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
-        return cls(labels, probabilities, Segments.from_sizes([each.n_outcomes for each in distributions]))
+        return cls(labels, probabilities, Segments.from_sizes([len(item.labels) for item in distributions]))
 
     @cached_property
     def queries(self) -> Segments:
@@ -214,17 +197,13 @@ class DistributionBatch(Distributions):
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_documents)."""
-        return self._expected_ndcg(self.bayes_scores(dcg), scores, dcg)
+        bayes = self.bayes_scores(dcg)
+        return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), self.queries)
 
     def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """The largest expected NDCG minus the expected NDCG of the scores, shape (n_distributions,)."""
-        bayes = self.bayes_scores(dcg)
-        best, achieved = (self._expected_ndcg(bayes, each, dcg) for each in (bayes, scores))
-        return np.maximum(best - achieved, 0.0)
-
-    def _expected_ndcg(self, bayes: Floats, scores: Floats, dcg: DCG | None) -> Floats:
-        """Expected NDCG of scores, from the expected normalized gains."""
-        return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), self.queries)
+        best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
+        return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
 
 
 def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool = False) -> Floats:

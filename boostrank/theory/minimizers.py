@@ -1,25 +1,9 @@
 """Scores that minimize an expected surrogate loss, in closed form or numerically.
 
-Closed forms are the methods `minimizer` of the surrogates, and are documented there. For the surrogates of Theorem 9 of
-Ravikumar, Tewari and Yang (AISTATS 2011), whose gradient is ``grad W(s) - u``, the minimizer is ``grad psi(E[u])``,
-where ``psi`` is the conjugate of ``W``.
-
-**Several minimizers.** If a shift of the scores does not change the loss, the minimizer whose mean finite score is 0 is
-returned. If only the direction of the scores counts, the minimizer whose q-norm is 1 is returned.
-
-**Minimizers at infinity.** If the loss is least only in the limit of infinite scores, a closed form gives infinite
-scores, which have the optimal ranking. A numeric minimizer is then finite, with absolute values of about 20 to 30. Its
-loss exceeds the limit by no more than rounding. If the loss approaches its limit slowly, like ``1 / |s|``, no numeric
-minimizer is found.
-
-**Reweighted losses** have weights that depend on the scores, and one loss for all choices of weights. Their minimizer
-is defined as the scores at which the expected gradient is 0 with the weights of these scores. It is found by minimizing
-the loss with the weights of the scores that were found last, until these scores do not change. If they still change
-after a few times, they are moved only a part of the way to the minimizer. Reweighted losses have no excess loss,
-because losses with different weights cannot be compared.
-
-**Accuracy.** A numeric minimizer has a gradient of about 1e-9, relative to the gradient at random scores. Convex losses
-that are not differentiable are minimized to within 1e-7 of their least value.
+Closed forms are the methods `minimizer` of the surrogates. If a shift of the scores does not change the loss, the
+minimizer whose mean finite score is 0 is returned; if only their direction counts, the one whose q-norm is 1. The
+minimizer of a reweighted loss is where the expected gradient is 0 with the weights of the same scores. The page
+theory/minimizers of the guide says more: about minimizers at infinity, reweighted losses and accuracy.
 """
 
 from __future__ import annotations
@@ -35,15 +19,8 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
-from boostrank.surrogates.expected_losses import (
-    SEARCH_TOLERANCE,
-    Distributions,
-    ExpectedLoss,
-    Solution,
-    minimize,
-    minimize_from,
-)
-from boostrank.theory.consistency.distributions import DistributionBatch, LabelDistribution, check_document_scores
+from boostrank.surrogates.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize_from
+from boostrank.theory.distributions import DistributionBatch, LabelDistribution, check_document_scores
 
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
@@ -68,8 +45,8 @@ def minimizer(
 ) -> Floats:
     """Scores that minimize the expected loss of a surrogate, shape (n_documents,).
 
-    The text of the module :mod:`boostrank.theory.consistency.minimizers` says which scores are returned if several
-    scores minimize the loss, or if the loss is least only in the limit of infinite scores.
+    The page theory/minimizers of the guide says which scores are returned if several scores minimize the loss, or if
+    the loss is least only in the limit of infinite scores.
 
     Parameters
     ----------
@@ -105,24 +82,24 @@ def minimizer(
     [0.0, -inf]
     """
     check_choice("method", method, ("auto", "numeric"))
-    chosen, targets = get_surrogate(surrogate), DistributionBatch.of([distribution]).targets(normalize, dcg)
-    if not targets.within_bounds(chosen)[0]:
-        low, high = chosen.target_bounds
+    surrogate, targets = get_surrogate(surrogate), DistributionBatch.of([distribution]).targets(normalize, dcg)
+    if not targets.within_bounds(surrogate)[0]:
+        low, high = surrogate.target_bounds
         raise ValueError(
-            f"{chosen!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of "
+            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of "
             f"{distribution!r} reach from {targets.values.min():g} to {targets.values.max():g}"
         )
-    closed = None if method == "numeric" else closed_form(chosen, targets.mean())
+    closed = None if method == "numeric" else closed_form(surrogate, targets.mean())
     if closed is not None:
         return closed[0]
-    solution = minimize_numerically(chosen, targets)
+    solution = minimize_numerically(surrogate, targets)
     if not solution.solved[0]:
         raise RuntimeError(
-            f"found no minimum of the expected loss of {chosen!r} on {distribution!r}: at scores "
+            f"found no minimum of the expected loss of {surrogate!r} on {distribution!r}: at scores "
             f"{solution.scores[0].tolist()} the relative size of the gradient is still {solution.residuals[0]:.1e}. "
             "The loss may be unbounded below, or not differentiable, or gradient_hessian() may not return its gradient"
         )
-    return chosen.representative(solution.scores)[0]
+    return surrogate.representative(solution.scores)[0]
 
 
 def excess_loss(
@@ -197,30 +174,29 @@ def minimize_numerically(surrogate: Surrogate, targets: Distributions, thorough:
         return solution
     for i in range(MAX_REWEIGHTINGS):
         solution = _with_own_weights(loss, solution)
-        left = ~solution.solved
-        if not left.any():
+        unsolved = ~solution.solved
+        if not unsolved.any():
             break
-        before = solution.scores[left]
-        found = _minimize(loss.at(solution.scores).take(left), thorough)
-        for values, new in zip(solution, found, strict=True):
-            values[left] = new
+        before = solution.scores[unsolved]
+        better = _minimize(loss.at(solution.scores).take(unsolved), thorough)
+        for values, improved in zip(solution, better, strict=True):
+            values[unsolved] = improved
         if i >= MAX_FULL_STEPS:
-            solution.scores[left] = before + PARTIAL_STEP * (found.scores - before)
+            solution.scores[unsolved] = before + PARTIAL_STEP * (better.scores - before)
     return _with_own_weights(loss, solution)
 
 
 def _with_own_weights(loss: ExpectedLoss, solution: Solution) -> Solution:
     """The solution with the losses and residuals for the weights that belong to its scores."""
-    own = loss.at(solution.scores)
-    return solution._replace(losses=own(solution.scores), residuals=own.residuals(solution.scores))
+    reweighted = loss.at(solution.scores)
+    return solution._replace(losses=reweighted(solution.scores), residuals=reweighted.residuals(solution.scores))
 
 
 def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
     """Minimizers of a loss whose weights are fixed; the parameter is that of :func:`minimize_numerically`."""
     tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
-    shape = loss.targets.shape
+    shape, random = loss.targets.shape, np.random.default_rng(0)
+    starts: list[Floats] = [np.zeros(shape)]
     if not loss.surrogate.convex:
-        random = np.random.default_rng(0)
-        starts: list[Floats] = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
-        return minimize_from(loss, starts, tolerance)
-    return minimize(loss, np.zeros(shape), tolerance)
+        starts = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
+    return minimize_from(loss, starts, tolerance)
