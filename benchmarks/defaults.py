@@ -22,15 +22,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
 from jobs import read_results, run_jobs
 from quality_methods import BASELINES, OURS, RUNNING
 from reporting import make_parser, publish
 from workloads import SYNTHETIC, data_name, read_folds, training_queries
 
 import boostrank as br
-from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.model_selection.estimators import accept_qid
-from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES, XGBOOST_CANDIDATES
+from boostrank.training.losses import DEFAULT_LOSS
 
 HELD_OUT = 0.25
 #: Losses that have no name of their own, by their names in the table.

@@ -37,9 +37,8 @@ from workloads import N_DOCUMENTS
 import boostrank as br
 from boostrank.clusters.fitting import checked_settings, specify
 from boostrank.clusters.training import train_together
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.settings import FitOptions
 from boostrank.surrogates import Power
+from boostrank.training.features import TrainingFeatures
 
 RANKERS = {
     "lightgbm": br.LightGBMRanker,
@@ -133,7 +132,7 @@ def work(library, rank, n_workers, documents, rounds):
     local = RANKERS[library](loss, n_estimators=rounds, random_state=0)
     settings, features = checked_settings(local, None), TrainingFeatures()
     features.learn(X)
-    cluster = specify(settings, features, settings.random_state(), FitOptions())
+    cluster = specify(settings, features, settings.random_state())
     selections = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))]
     place = {"rank": rank, "n_workers": n_workers, "host": address(rank)}
     trained = train_together(cluster, lambda: [selections], exchange, **place, n_threads=1)

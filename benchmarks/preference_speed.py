@@ -16,10 +16,11 @@ from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
 from boostrank import Queries
-from boostrank.backends.objectives.labels import as_labels
-from boostrank.backends.objectives.objective import EdgeObjective, Objective
 from boostrank.preferences import EDGE_LOSSES
+from boostrank.preferences.edge_objective import EdgeObjective
+from boostrank.queries.labels import as_labels
 from boostrank.surrogates import SURROGATES
+from boostrank.training.objective import Objective
 
 N_QUERIES, N_DOCUMENTS = 10_000, 120
 

@@ -39,8 +39,8 @@ STATEMENTS = (
 )
 CALL = """
 import numpy as np, resource, time
-from boostrank.backends.objectives.labels import as_labels
-from boostrank.backends.objectives.objective import Objective
+from boostrank.queries.labels import as_labels
+from boostrank.training.objective import Objective
 from boostrank import Queries
 random = np.random.default_rng(0)
 queries = Queries.from_sizes(random.integers(20, 221, 1000))

@@ -10,11 +10,6 @@ from . import serving as serving
 from . import significance as significance
 from . import surrogates as surrogates
 from . import theory as theory
-from .backends.lightgbm.callables import lightgbm_metric as lightgbm_metric
-from .backends.lightgbm.callables import lightgbm_objective as lightgbm_objective
-from .backends.objectives.losses import LossEnsemble as LossEnsemble
-from .backends.xgboost.callables import xgboost_metric as xgboost_metric
-from .backends.xgboost.callables import xgboost_objective as xgboost_objective
 from .clicks import ClickLabels as ClickLabels
 from .clicks import ClickLog as ClickLog
 from .clicks import simulate_clicks as simulate_clicks
@@ -58,5 +53,10 @@ from .runs import reconcile as reconcile
 from .runs import reconcile_run as reconcile_run
 from .runs import write_run as write_run
 from .significance import permutation_test as permutation_test
+from .training.ensemble import LossEnsemble as LossEnsemble
+from .training.lightgbm_callables import lightgbm_metric as lightgbm_metric
+from .training.lightgbm_callables import lightgbm_objective as lightgbm_objective
+from .training.xgboost_callables import xgboost_metric as xgboost_metric
+from .training.xgboost_callables import xgboost_objective as xgboost_objective
 
 __version__: str

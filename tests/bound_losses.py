@@ -1,12 +1,16 @@
 """Losses bound to labels that are given as arrays, preferences or clicks, as users give them."""
 
-from boostrank.backends.objectives.labels import as_labels
-from boostrank.backends.objectives.objective import Objective, bind
+from boostrank.queries.labels import as_labels
+from boostrank.queries.weights import document_weights
+from boostrank.training.objective import bind
 
 
-def make_objective(surrogate, labels, *arguments, **settings):
-    return Objective(surrogate, as_labels(labels), *arguments, **settings)
+def bind_loss(loss, labels, queries, dcg=None, normalize="dcg", weights=None):
+    """The loss bound to grouped labels; weights of queries or of grouped documents are checked first."""
+    labels = as_labels(labels)
+    if weights is not None:
+        weights = document_weights(weights, queries, may_differ=True)
+    return bind(loss, labels, queries, dcg, normalize, labels.weighted(weights))
 
 
-def bind_loss(loss, labels, *arguments, **settings):
-    return bind(loss, as_labels(labels), *arguments, **settings)
+make_objective = bind_loss

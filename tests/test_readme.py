@@ -30,7 +30,7 @@ def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
         br.write_run(f"{name}.txt", {query: {"a": score, "b": 1.0} for query in ("301", "302", "303")})
     Path("qrels.txt").write_text("301 0 b 1\n302 0 b 1\n303 0 a 1\n")
     # The default of 300 would only take longer.
-    monkeypatch.setattr("boostrank.rankers.settings.LOSS_ROUNDS", 100)
+    monkeypatch.setattr("boostrank.training.settings.LOSS_ROUNDS", 100)
     names = {}
     with sklearn.config_context():
         for block in BLOCKS:

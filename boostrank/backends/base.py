@@ -1,50 +1,50 @@
-"""The interface between rankers and boosting libraries: data, the specification of a training, and its result."""
+"""The interface between trainings and boosting libraries: data, the specification of a training, and its result."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.custom_functions import BoundMetric, CustomMetric, CustomObjective, Metric
 from boostrank.backends.features import FeatureParameter
 from boostrank.backends.interrupts import interruptible
-from boostrank.backends.objectives.labels import Labels
-from boostrank.backends.objectives.losses import Loss
-from boostrank.backends.objectives.objective import (
-    BoostingFunction,
-    BoundLoss,
-    EnsembleObjective,
-    QuerySample,
-    bind,
-    with_reused_buffers,
-)
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import Normalize
-from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 
-#: Binned data to train on and binned validation data, by the parameters on which they depend.
-BinnedData = dict[str, tuple[Any, list[Any]]]
+#: Scores of the documents to their gradient and Hessian, as arrays that the boosting library takes.
+BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 
 
 class BoostingObjective(Protocol):
     """A loss bound to the data to train on: one of ours, or a function of the user."""
 
     queries: Queries
+    #: Whether :meth:`to_device` is possible.
+    takes_device_arrays: bool
 
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
         """Gradient and Hessian, float32, each of shape (n_documents,), as arrays that the library takes."""
+
+    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+        """The function that gives gradient and Hessian of the next round of one training.
+
+        `has_one_model` says whether earlier trees change in later rounds, so that all trees are one model.
+        """
+
+    def to_device(self, move: Callable[[Any], Any]) -> BoostingObjective:
+        """A copy whose arrays `move` has brought to a device."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class GroupedData:
 
     Attributes
     ----------
-    X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features), or list of ndarray
+    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features), or list of ndarray
         Features. Arrays of a list contain consecutive rows of whole queries.
     labels : Labels
     queries : Queries
@@ -71,17 +71,17 @@ class GroupedData:
     init_score: Floats | None = None
     position: Ints | None = None
 
-    def take(self, chosen: Bools) -> GroupedData:
-        """Return the data of the queries in `chosen`, a mask of shape (n_queries,)."""
-        return self.take_documents(self.queries.repeat(chosen))
+    def take(self, is_taken: Bools) -> GroupedData:
+        """Return the data of the queries of a mask, shape (n_queries,)."""
+        return self.take_documents(self.queries.repeat(is_taken))
 
-    def take_documents(self, chosen: Bools) -> GroupedData:
-        """Return the data of the documents in `chosen`, a mask of shape (n_documents,)."""
-        rows, sizes = np.flatnonzero(chosen), self.queries.sum(chosen.astype(np.int64))
+    def take_documents(self, is_taken: Bools) -> GroupedData:
+        """Return the data of the documents of a mask, shape (n_documents,)."""
+        rows, sizes = np.flatnonzero(is_taken), self.queries.sum(is_taken.astype(np.int64))
         queries = Queries.from_sizes(sizes[sizes > 0], self.queries.ids[sizes > 0])
         per_row: list[Any] = [self.weights, self.init_score, self.position]
         taken = [None if values is None else values[rows] for values in per_row]
-        return GroupedData(_safe_indexing(self.X, rows), self.labels.take(rows), queries, *taken)
+        return GroupedData(_safe_indexing(self.X, rows), self.labels[rows], queries, *taken)
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,9 @@ class ValidationSet:
     name : str
     data : GroupedData
         It may be the training data themselves.
-    metrics : list of BoundMetric
-        The metrics, bound to `data`.
+    metrics : list
+        The metrics, bound to `data`: each has a method `evaluate`, which returns (name, value, is_higher_better) of
+        each of its values at grouped scores.
     is_training : bool, default False
         Whether it has the rows of the training data. It decides on early stopping only if there is no other set. With
         initial scores, `data` may be another object than the training data.
@@ -102,7 +103,7 @@ class ValidationSet:
 
     name: str
     data: GroupedData
-    metrics: list[BoundMetric]
+    metrics: list[Any]
     is_training: bool = False
 
 
@@ -112,7 +113,7 @@ class TrainingSpecification:
 
     Attributes
     ----------
-    loss : Surrogate, EdgeLoss, LossEnsemble, CustomObjective or str
+    loss : Loss, CustomObjective or str
         A loss of boostrank, the objective of a user, or the name of a ranking objective that the boosting library has
         itself.
     dcg : DCG
@@ -129,7 +130,7 @@ class TrainingSpecification:
     early_stopping_rounds : int, optional
     early_stopping_metric : str, optional
         Name of the metric that decides on early stopping; None means the first one.
-    metrics : tuple of Metric
+    metrics : tuple
         Computed on validation sets. An empty tuple means the default measure of the labels.
     callbacks : tuple
         Callbacks of the boosting library.
@@ -139,7 +140,7 @@ class TrainingSpecification:
         The model whose training goes on.
     """
 
-    loss: Loss | CustomObjective | str
+    loss: Any
     dcg: DCG
     normalize: Normalize
     parameters: dict[str, Any]
@@ -148,7 +149,7 @@ class TrainingSpecification:
     seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
     early_stopping_metric: str | None = None
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[Any, ...] = ()
     callbacks: tuple[Any, ...] = ()
     verbose: bool | int | str = False
     init_model: Any = None
@@ -163,88 +164,13 @@ class TrainingSpecification:
         callbacks = backend.without_validation(self.callbacks)
         return replace(self, n_rounds=n_rounds, early_stopping_rounds=None, callbacks=callbacks)
 
-    def bind(self, data: GroupedData) -> BoundLoss | EnsembleObjective | CustomObjective | None:
-        """Bind the loss to the data to train on; returns None for an objective of the boosting library.
-
-        Raises
-        ------
-        ValueError
-            As :func:`boostrank.backends.objectives.objective.bind`. For an objective of the library also if weights
-            differ within a query: XGBoost would take the weight of the first document, and LightGBM's objectives are no
-            sums over documents. For an objective of a user also if the labels are preferences.
-        """
-        if isinstance(self.loss, str):
-            if data.weights is not None:
-                require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
-            return None
-        if isinstance(self.loss, CustomObjective):
-            return self.loss.bind(data.labels.require_relevance(self.loss), data.queries, data.weights)
-        return bind(self.loss, data.labels, data.queries, self.dcg, self.normalize, data.weights)
-
-    def bind_metrics(self, data: GroupedData, weights: Floats | None = None) -> list[BoundMetric]:
-        """Bind the metrics to validation data.
-
-        Functions of the user get the `weights`, shape (n_documents,), as they are. The weight of a query in the mean of
-        a measure is the mean of those of its documents, as in LightGBM.
-        """
-        metrics, queries = self.metrics or (data.labels.default_measure(self.dcg),), data.queries
-        means = None if weights is None else queries.sum(weights) / queries.sizes
-        return [
-            metric.bind(data.labels.values, queries, weights if isinstance(metric, CustomMetric) else means)
-            for metric in metrics
-        ]
-
-
-@dataclass
-class Training:
-    """A specification with the data of a training.
-
-    Attributes
-    ----------
-    specification : TrainingSpecification
-    data : GroupedData
-        Data to train on.
-    objective : BoostingObjective, EnsembleObjective or None
-        The loss bound to `data`; None if an objective of the boosting library is trained.
-    validation : list of ValidationSet
-        Its last element that is not the training data decides on early stopping.
-    """
-
-    specification: TrainingSpecification
-    data: GroupedData
-    objective: BoostingObjective | EnsembleObjective | None
-    validation: list[ValidationSet] = field(default_factory=list)
-
-    @property
-    def stops_early(self) -> bool:
-        """Whether early stopping applies."""
-        return bool(self.validation) and self.specification.early_stopping_rounds is not None
-
-    def native_weights(self) -> Floats | None:
-        """Weights of documents for an objective of the boosting library, shape (n_documents,): their mean is 1.
-
-        Limits such as `min_child_weight` are compared with sums of Hessians, which the library multiplies with weights.
-        """
-        return None if self.data.weights is None else unit_mean(self.data.weights)
-
-    def bins_key(self, parameters: Mapping[str, Any], without: Set[str]) -> str:
-        """Key of the binned data: the parameters except those named in `without`, and whether the data have weights."""
-        used = sorted((name, value) for name, value in parameters.items() if name not in without)
-        # Only an objective of the library takes its weights from the data.
-        return repr((used, self.specification.native_objective is not None and self.data.weights is not None))
-
-    def boosting_function(self) -> BoostingFunction:
-        """Return the function that gives the boosting library gradient and Hessian of `objective` at the scores."""
-        objective, parameters = self.objective, self.specification.parameters
-        assert objective is not None
-        if isinstance(objective, EnsembleObjective):
-            kinds = [str(parameters.get(name)).lower() for name in ("boosting", "booster")]
-            boost = objective.boosting_function(has_one_model="dart" in kinds)
-        else:
-            boost = with_reused_buffers(objective) if isinstance(objective, BoundLoss) else objective.gradient_hessian
-        share, seed = self.specification.query_share, self.specification.seed
+    def boosting_function(self, objective: BoostingObjective, has_one_model: bool) -> BoostingFunction:
+        """The function of the scores that gives gradient and Hessian of each round, on the queries that it draws."""
+        boost = objective.boosting_function(has_one_model)
+        if self.query_share < 1:
+            boost = QuerySample(objective, self.query_share, self.seed, boost)
         # The library calls it while signals wait.
-        return partial(interruptible, boost if share == 1 else QuerySample(objective, share, seed, boost))
+        return partial(interruptible, boost)
 
 
 class Trained(NamedTuple):
@@ -268,16 +194,42 @@ class Trained(NamedTuple):
     best_round: int = 0
 
 
-class TrainingByRounds(Protocol):
-    """A training that goes on round by round, so that other trainings can go on between its rounds.
+class QuerySample:
+    """Gradient and Hessian that are 0 for the queries that a round leaves out.
 
-    Its model after n rounds is that of :meth:`Backend.train` with n rounds. Only with
-    XGBoost's DART and a custom objective other trees are dropped, if other trainings go on between the rounds: they are
-    drawn before the round begins, from random numbers that all boosters share.
+    Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows, so that trees learn
+    less of what is true of single queries only.
+
+    Parameters
+    ----------
+    objective : BoostingObjective
+        If it has a method `multiply`, that is used for arrays that are not NumPy's.
+    share : float
+        Number of queries to draw relative to that of all; at least one is drawn.
+    seed : tuple of int
+    boost : callable
+        The function of the scores that gives gradient and Hessian of `objective`, which are overwritten.
     """
 
-    def next_round(self) -> NDArray[Any]:
-        """Train one more round, and return the grouped scores of the validation set after it."""
+    def __init__(self, objective: Any, share: float, seed: tuple[int, ...], boost: BoostingFunction) -> None:
+        self._queries, self._boost = objective.queries, boost
+        self._multiply = getattr(objective, "multiply", multiply)
+        self._n_drawn = max(1, round(share * self._queries.n_queries))
+        self._random = np.random.default_rng(seed)
+
+    def __call__(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+        """Gradient and Hessian of the next round."""
+        is_drawn = np.zeros(self._queries.n_queries, dtype=np.float32)
+        is_drawn[self._random.permutation(self._queries.n_queries)[: self._n_drawn]] = 1.0
+        derivatives = self._boost(scores)
+        self._multiply(derivatives, self._queries.repeat(is_drawn))
+        return derivatives
+
+
+def multiply(arrays: tuple[Any, Any], factors: NDArray[np.float32]) -> None:
+    """Multiply each array by `factors` in place."""
+    for array in arrays:
+        array *= factors
 
 
 @dataclass(frozen=True)
@@ -382,6 +334,8 @@ class Backend(Protocol):
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
     #: so that the same values fit all data, which is not true of other objectives.
     LOSS_DEFAULTS: Mapping[str, float]
+    #: Further parameters for losses of boostrank, by their native names.
+    NATIVE_LOSS_DEFAULTS: Mapping[str, Any]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
 
@@ -412,14 +366,26 @@ class Backend(Protocol):
     def without_validation(self, callbacks: Sequence[Any]) -> tuple[Any, ...]:
         """The callbacks for a training without validation sets: those that stop early are left out."""
 
-    def train(self, training: Training) -> Trained:
-        """Train a booster."""
+    def train(
+        self,
+        specification: TrainingSpecification,
+        data: GroupedData,
+        validation: Sequence[ValidationSet],
+        objective: BoostingObjective | None,
+        weights: Floats | None,
+    ) -> Trained:
+        """Train a booster.
 
-    def start(self, training: Training, binned: BinnedData | None = None) -> TrainingByRounds:
-        """Begin a training that goes on round by round; it has one validation set, and does not stop early.
-
-        Trainings on the same data with the same validation set may share one dict `binned`, which is empty at first.
-        Those whose parameters give the same bins of the features then use the same binned data.
+        Parameters
+        ----------
+        specification : TrainingSpecification
+        data : GroupedData
+        validation : sequence of ValidationSet
+            Its last element that is not the training data decides on early stopping.
+        objective : BoostingObjective or None
+            The loss bound to `data`; None if an objective of the boosting library is trained.
+        weights : ndarray, shape (n_documents,), or None
+            Weights for an objective of the boosting library, whose mean is 1.
         """
 
     def as_booster(self, model: Any) -> Any:
@@ -485,14 +451,6 @@ class Backend(Protocol):
         It has the rounds of the first booster, then those of the second, ..., each tree with outputs divided by the
         number of boosters. Raises ValueError for models that do not take the same features.
         """
-
-
-def refuse_stopping(callback: Any) -> NoReturn:
-    """Raise ValueError for a callback that ends a training on folds."""
-    raise ValueError(
-        f"the callback {callback!r} ended the training on a fold, whose number of rounds must be that of the other "
-        "folds: leave it out, and set early_stopping_rounds of the ranker"
-    )
 
 
 def import_backend(name: str) -> ModuleType:

@@ -284,7 +284,7 @@ def check_codes(
     ----------
     parameter : str
         Name of the parameter that says which features are categorical.
-    X : ndarray, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features), or list of ndarray
+    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features), or list of ndarray
     indices : sequence of int
         The categorical features. Columns of a DataFrame with a categorical type are not checked.
     smallest : float, optional

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +14,7 @@ from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.checks import did_you_mean
 
 if TYPE_CHECKING:
-    from boostrank.backends.base import Training
+    from boostrank.backends.base import TrainingSpecification, ValidationSet
 
 #: The value of `verbose` that shows a progress bar.
 BAR = "bar"
@@ -30,16 +30,16 @@ class History:
 
     Parameters
     ----------
-    training : Training
-        Its validation sets and its specification are used.
+    validation : sequence of ValidationSet
+    specification : TrainingSpecification
     """
 
-    def __init__(self, training: Training) -> None:
-        self._sets = training.validation
+    def __init__(self, validation: Sequence[ValidationSet], specification: TrainingSpecification) -> None:
+        self._sets = validation
         self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
         self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
-        self._patience = training.specification.early_stopping_rounds
-        self._metric = training.specification.early_stopping_metric
+        self._patience = specification.early_stopping_rounds
+        self._metric = specification.early_stopping_metric
         held_out = [i for i, part in enumerate(self._sets) if not part.is_training]
         self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
         self._sign = 1.0
@@ -77,6 +77,11 @@ class History:
     def improved(self) -> bool:
         """Whether the deciding metric is better in the last round than in all rounds before."""
         return self.best_round() == len(self._deciding()) - 1
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether early stopping applies."""
+        return bool(self._sets) and self._patience is not None
 
     def should_stop(self) -> bool:
         """Whether the deciding metric has not improved for `early_stopping_rounds` rounds."""

@@ -12,7 +12,6 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
-from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
 from boostrank.cli import options, reports
 from boostrank.cli.documents import read_documents, read_folds
@@ -28,8 +27,9 @@ from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.rankers.bagging import threads_per_member
-from boostrank.rankers.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.surrogates import SURROGATES
+from boostrank.training.losses import DEFAULT_LOSS
+from boostrank.training.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
 NATIVE = ("lambdarank", "rank_xendcg", "rank:ndcg")
 # Surrogates of pairs that are compared only if --objectives names them, so that there are fewer trainings. Without the

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from boostrank.backends.objectives.losses import DEFAULT_LOSS
 from boostrank.backends.progress import BAR
 from boostrank.cli import options
 from boostrank.cli.documents import read_documents
@@ -17,7 +16,8 @@ from boostrank.cli.reports import counted
 from boostrank.cli.tables import ColumnOptions
 from boostrank.datasets import Dataset
 from boostrank.queries.queries import Queries
-from boostrank.rankers.settings import AUTO, DEFAULT_PATIENCE
+from boostrank.training.losses import DEFAULT_LOSS
+from boostrank.training.settings import AUTO, DEFAULT_PATIENCE
 
 
 def fit(

@@ -208,11 +208,11 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     """
     # Commands that train nothing need none of these.
     from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
-    from boostrank.backends.objectives.losses import LOSSES
     from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
     from boostrank.rankers import LightGBMRanker, XGBoostRanker
-    from boostrank.rankers.settings import AUTO
     from boostrank.surrogates import SURROGATES
+    from boostrank.training.losses import LOSSES
+    from boostrank.training.settings import AUTO
 
     rankers: dict[str, Any] = {}
     of_lightgbm: dict[str, Any] = {} if leaves is None else {"num_leaves": leaves}

@@ -18,11 +18,11 @@ from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from boostrank.backends.base import import_backend
-from boostrank.backends.objectives.objective import BoundLoss, EdgeObjective, Objective, unit_scale
 from boostrank.inputs.arrays import Floats, rescale_extreme
 from boostrank.metrics import BoundMeasure, Measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
+from boostrank.training.objective import BoundLoss, Objective, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
@@ -204,12 +204,9 @@ def use_global_start(objective: BoundLoss) -> None:
     Both depend on the data, and so does the unit of extreme weights. Without this, each worker would boost another
     loss. All workers must call it.
     """
+    objective.rescale_weights(global_rescale)
     if isinstance(objective, Objective):
-        if objective.weights is not None:
-            objective.weights = global_rescale(objective.weights)
         objective.offset = _best_constant(objective)
-    elif isinstance(objective, EdgeObjective) and objective.graph.weight is not None:
-        objective.graph = objective.graph.with_weight(global_rescale(objective.graph.weight))
     objective.scale = 1.0
     hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
     n_documents, total = allreduce_sum([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from boostrank.backends.objectives.labels import sameness_of
 from boostrank.clusters.rows import PartitionSummary
 from boostrank.inputs.arrays import Bools, Ints
+from boostrank.queries.labels import sameness_of
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
 MAX_GROWTH = 1.25
@@ -34,7 +34,7 @@ class Colocation:
         The partition that each query is to be in.
     n_documents : int
     sameness : str
-        Why nothing can be learned from the labels, as :attr:`boostrank.backends.objectives.labels.Labels.sameness`.
+        Why nothing can be learned from the labels, as :attr:`boostrank.queries.labels.Labels.sameness`.
     """
 
     part: Ints

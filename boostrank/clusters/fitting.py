@@ -18,8 +18,9 @@ from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.settings import FitOptions, Settings, is_function
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.losses import is_function
+from boostrank.training.settings import Settings
 
 #: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
 ONE_MACHINE_ONLY = {
@@ -55,10 +56,10 @@ def checked_settings(
     settings = local._settings()
     settings.check_validation(eval_set, early_stopping_metric, name)
     problem = ""
-    if settings.uses_folds:
+    if settings.chooses_rounds:
         problem = (
-            "objective='auto' and n_estimators='auto' are not possible on a cluster: choose them on a sample of the "
-            "queries with the local ranker, or set validation_fraction and early_stopping_rounds"
+            "n_estimators='auto' is not possible on a cluster: choose it on a sample of the queries with the local "
+            "ranker, or set validation_fraction and early_stopping_rounds"
         )
     elif is_function(settings.values["objective"]):
         problem = "a function as objective is not possible on a cluster, where each worker knows only its own queries"
@@ -88,8 +89,8 @@ def specify(
     settings: Settings,
     features: TrainingFeatures,
     random_state: np.random.RandomState,
-    options: FitOptions,
     names: Sequence[str] = (),
+    **options: Any,
 ) -> ClusterSpecification:
     """The specification that all workers get.
 
@@ -101,16 +102,17 @@ def specify(
         Number, names and categories of the features of the training data.
     random_state : RandomState
         From ``settings.random_state()``. :meth:`Settings.kept_queries` uses it first, if there is no validation set.
-    options : FitOptions
     names : sequence of str, default ()
         Names of the validation sets. Without any, the queries that are held out are called "valid_0".
+    **options
+        Arguments of ``fit``, as in :meth:`Settings.specification`.
 
     Raises
     ------
     ValueError
         For parameters that do not fit the features, and for metrics that depend on the labels of other workers.
     """
-    training = settings.for_features(features).specification(random_state, options)
+    training = settings.for_features(features).specification(random_state, **options)
     for metric in training.metrics:
         if not isinstance(metric, Measure):
             raise ValueError(

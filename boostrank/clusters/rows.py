@@ -12,13 +12,13 @@ from pandas.api.types import is_numeric_dtype, is_object_dtype, is_string_dtype
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.objectives.labels import as_labels
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
-from boostrank.rankers.features import TrainingFeatures
+from boostrank.training.features import TrainingFeatures
 
 
 class Rows(NamedTuple):

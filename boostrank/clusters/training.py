@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,28 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import (
     Backend,
+    BoostingFunction,
+    BoostingObjective,
     GroupedData,
     Trained,
-    Training,
     TrainingSpecification,
     ValidationSet,
-)
-from boostrank.backends.custom_functions import BoundMetric
-from boostrank.backends.objectives.labels import Relevance, as_labels
-from boostrank.backends.objectives.objective import (
-    BoostingFunction,
-    BoundLoss,
-    EdgeObjective,
-    EnsembleObjective,
-    Float32s,
-    single_objectives,
 )
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.clusters import collective
 from boostrank.clusters.rows import as_rows, stack
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Bools
 from boostrank.metrics import Measure
+from boostrank.metrics.registry import default_measure
+from boostrank.queries.labels import Relevance, as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import TRAINING, group_data
+from boostrank.training.data import group_data
+from boostrank.training.ensemble import EnsembleObjective, single_objectives
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.objective import BoundLoss, bind
+from boostrank.training.validation import TRAINING
 
 #: Rows of one partition, and which of its queries are chosen.
 Selection = tuple[Sequence[Any], Bools]
@@ -68,32 +64,44 @@ class ClusterSpecification:
     names: tuple[str, ...] = ("valid_0",)
 
 
-@dataclass
-class WorkerTraining(Training):
-    """A training that ends on all workers when it ends on one: by an error, or because it is cancelled there."""
+class WorkerObjective:
+    """An objective that ends on all workers when it ends on one: by an error, or because it is cancelled there.
 
-    is_cancelled: Callable[[], bool] = field(kw_only=True)
+    Parameters
+    ----------
+    objective : BoostingObjective
+    is_cancelled : callable
+        Called in each round.
+    """
 
-    def native_weights(self) -> Floats | None:
-        """Weights of documents for an objective of the boosting library; their mean over all workers is 1."""
-        return None if self.data.weights is None else collective.global_unit_mean(self.data.weights)
+    def __init__(self, objective: BoostingObjective, is_cancelled: Callable[[], bool]) -> None:
+        self._objective, self._is_cancelled = objective, is_cancelled
+        self.queries, self.takes_device_arrays = objective.queries, objective.takes_device_arrays
 
-    def boosting_function(self) -> BoostingFunction:
-        """Gradient and Hessian for the backend."""
-        boost = super().boosting_function()
+    def to_device(self, move: Callable[[Any], Any]) -> WorkerObjective:
+        """A copy whose arrays `move` has brought to a device."""
+        return WorkerObjective(self._objective.to_device(move), self._is_cancelled)
 
-        def boost_or_stop(scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
-            error: Exception | None = None
-            try:
-                gradient_hessian = boost(scores)
-            except Exception as problem:
-                error = problem
-            if self.is_cancelled():
-                error = collective.StoppedError("the training was cancelled")
-            collective.raise_on_all_workers(error)
-            return gradient_hessian
+    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+        """The function that gives gradient and Hessian of the next round."""
+        boost = self._objective.boosting_function(has_one_model)
+        return lambda scores: self._on_all_workers(boost, scores)
 
-        return boost_or_stop
+    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+        """Gradient and Hessian at these scores."""
+        return self._on_all_workers(self._objective.gradient_hessian, scores)
+
+    def _on_all_workers(self, boost: BoostingFunction, scores: NDArray[Any]) -> tuple[Any, Any]:
+        error: Exception | None = None
+        gradient_hessian: Any = None
+        try:
+            gradient_hessian = boost(scores)
+        except Exception as problem:
+            error = problem
+        if self._is_cancelled():
+            error = collective.StoppedError("the training was cancelled")
+        collective.raise_on_all_workers(error)
+        return gradient_hessian
 
 
 class Worker:
@@ -157,9 +165,12 @@ class Worker:
             for one in single_objectives(self.objective):
                 collective.use_global_start(one)
             specification = replace(self._cluster.training, parameters={**local, **network})
-            trained = self._cluster.backend.train(
-                WorkerTraining(specification, self.data, self.objective, self.validation, is_cancelled=is_cancelled)
-            )
+            objective, weights = None, None
+            if self.objective is not None:
+                objective = WorkerObjective(self.objective, is_cancelled)
+            elif self.data.weights is not None:
+                weights = collective.global_unit_mean(self.data.weights)
+            trained = self._cluster.backend.train(specification, self.data, self.validation, objective, weights)
         return trained if self._rank == 0 else None
 
     def wait(self) -> None:
@@ -227,7 +238,8 @@ def train_together(
 def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | EnsembleObjective | None:
     specification = cluster.training
     if specification.native_objective is not None:
-        specification.bind(data)
+        if data.weights is not None:
+            require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
         # The backend computes these parameters again. Here, they are computed for errors in the labels to be raised.
         cluster.backend.native_parameters(specification.native_objective, specification.dcg, data.labels.per_document)
         if cluster.backend is xgboost_backend and data.weights is not None and not data.weights.any():
@@ -238,16 +250,10 @@ def _bind(cluster: ClusterSpecification, data: GroupedData) -> BoundLoss | Ensem
         return None
     # Weights are relative to those of all workers, and all weights of one worker may be 0. So the loss is bound without
     # weights, and `use_global_start` makes them relative.
-    objective: Any = specification.bind(replace(data, weights=None))
-    members: list[Any] = single_objectives(objective)
+    objective: Any = bind(specification.loss, data.labels, data.queries, specification.dcg, specification.normalize)
     if data.weights is not None:
-        for one in members:
-            if isinstance(one, EdgeObjective) or not one.takes_document_weights:
-                require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
-            if isinstance(one, EdgeObjective):
-                one.graph = one.graph.reweighted(data.weights)
-            else:
-                one.use_weights(data.weights)
+        for member in single_objectives(objective):
+            member.use_weights(data.weights)
     return objective
 
 
@@ -263,10 +269,10 @@ def _validation(
     else:
         first = data.X[0][:1] if isinstance(data.X, list) else _safe_indexing(data.X, slice(0, 1))
         part = GroupedData(first, Relevance(np.zeros(1)), Queries.from_sizes([1]))
-    metrics: list[BoundMetric] = []
-    for measure in cluster.training.metrics or (part.labels.default_measure(cluster.training.dcg),):
+    metrics: list[Any] = []
+    for measure in cluster.training.metrics or (default_measure(part.labels, cluster.training.dcg),):
         assert isinstance(measure, Measure)
-        own = measure.bind(part.labels.values, part.queries) if selections else None
+        own = measure.bind(part.labels, part.queries) if selections else None
         metrics.append(collective.GlobalMeasure(measure, part.queries, own))
     return ValidationSet(cluster.names[number], part, metrics, is_training=cluster.names[number] == TRAINING)
 

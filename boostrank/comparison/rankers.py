@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
-from boostrank.backends.objectives.labels import as_labels
 from boostrank.backends.progress import ProgressBar
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison, summarize
@@ -26,6 +25,7 @@ from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.cross_validation import make_folds
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 
 

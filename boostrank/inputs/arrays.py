@@ -18,6 +18,13 @@ Bools = NDArray[np.bool_]
 MIN_USUAL, MAX_USUAL = 2.0**-100, 2.0**100
 
 
+def as_list(values: Any) -> list[Any]:
+    """The values of an argument that may be a list or a single value; None is an empty list."""
+    if values is None:
+        return []
+    return list(values) if isinstance(values, (list, tuple, np.ndarray)) else [values]
+
+
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
     """The values of an argument as an array, each of them as it was given.
 

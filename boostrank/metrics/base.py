@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
-from boostrank.metrics.labels import GroupedLabels, labels_scores_queries, refuse_other_labels
+from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import measure_name
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.documents import RankedMeasure
-from boostrank.queries.dcg import DCG, TIES, Ties, break_ties, check_relevance, compiled_measure
+from boostrank.queries.dcg import DCG, TIES, Ties, break_ties, compiled_measure
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Segments
@@ -115,6 +116,9 @@ class Measure(ABC):
     >>> round(measure([0, 1, 1, 0], [0.2, 0.1, 0.9, 0.3], qid=[7, 7, 8, 8]), 4)
     0.8155
     """
+
+    #: Whether labels may be relevance, one number for each document.
+    takes_relevance: ClassVar[bool] = True
 
     def __call__(
         self,
@@ -459,8 +463,7 @@ class QueryMeasure(Measure):
 
     def _checked(self, labels: Any) -> Any:
         """Grouped labels, checked."""
-        refuse_other_labels(labels, str(self))
-        return check_relevance(labels)
+        return as_labels(labels).require_relevance_to_measure(str(self))
 
 
 class RunMeasure(QueryMeasure):

@@ -57,6 +57,7 @@ class ClickDCG(Measure):
     """
 
     name: ClassVar[str] = "click-dcg"
+    takes_relevance: ClassVar[bool] = False
     at: ClassVar[str] = "k"
     k: int | float | None = None
     discount: Discount = "log2"

@@ -14,7 +14,8 @@ from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
 from boostrank.inputs.frames import require_qid
 from boostrank.preferences import PreferenceGraph
-from boostrank.queries.dcg import DCG, LevelCounts, check_relevance, count_levels
+from boostrank.queries.dcg import DCG, LevelCounts, count_levels
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
@@ -26,8 +27,8 @@ def labels_scores_queries(
 
     If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got no query ids.
     """
-    refuse_other_labels(y_true, measure)
-    relevance, scores = check_relevance(y_true, "y_true"), check_scores(y_score, "y_score")
+    relevance = as_labels(y_true, "y_true").require_relevance_to_measure(measure)
+    scores = check_scores(y_score, "y_score")
     queries = Queries.from_qid(require_ids(qid, measure))
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
     return queries.group(relevance), queries.group(scores), queries

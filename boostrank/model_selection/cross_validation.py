@@ -15,7 +15,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from boostrank.backends.objectives.labels import as_labels
 from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import named_part
@@ -26,6 +25,7 @@ from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds
 from boostrank.model_selection.splits import QueryKFold
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 from boostrank.tables.html import html_table

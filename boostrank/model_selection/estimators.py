@@ -20,10 +20,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
-from boostrank.backends.objectives.labels import as_labels
 from boostrank.datasets import Dataset
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries, positions_by_id
 from boostrank.queries.weights import document_weights, require_equal_weights
 

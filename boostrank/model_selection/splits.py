@@ -15,7 +15,7 @@ from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.queries.dcg import check_relevance
-from boostrank.queries.queries import Queries, positions_by_id
+from boostrank.queries.queries import Queries, draw_queries_to_hold_out, positions_by_id
 
 
 class QueryKFold(GroupKFold):
@@ -137,11 +137,8 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     """
     queries = Queries.from_qid(qid)
     check_number("fraction", fraction, above=0, below=1)
-    if queries.n_queries < 2:
-        raise ValueError("at least two queries are needed to hold out queries; got one")
-    n_held = int(np.clip(round(fraction * queries.n_queries), 1, queries.n_queries - 1))
-    shuffled = as_random_state(random_state).permutation(queries.n_queries)
-    return queries.original_rows_of(shuffled[n_held:]), queries.original_rows_of(shuffled[:n_held])
+    held_out = draw_queries_to_hold_out(queries.n_queries, fraction, as_random_state(random_state))
+    return queries.original_rows_of(~held_out), queries.original_rows_of(held_out)
 
 
 def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None) -> list[Fold]:

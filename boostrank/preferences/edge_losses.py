@@ -36,11 +36,17 @@ from typing import ClassVar
 
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
+from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels
+from boostrank.queries.queries import Queries
+from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.surrogates.convex_functions import get_margin
+from boostrank.training.losses import BindableLoss
+from boostrank.training.objective import BoundLoss
 
 
 @dataclass(frozen=True)
-class EdgeLoss:
+class EdgeLoss(BindableLoss):
     """The sum of ``w_jk phi(s_j - s_k)`` over the edges ``j -> k`` of a preference graph, with weights ``w_jk``.
 
     With ``d = s_j - s_k``, an edge adds ``w_jk phi'(d)`` to the gradient at ``j`` and subtracts it at ``k``. The
@@ -78,6 +84,19 @@ class EdgeLoss:
 
     def __post_init__(self) -> None:
         get_margin(self.margin)
+
+    def bind(
+        self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
+    ) -> BoundLoss:
+        """Bind the loss to preferences; relevance has an edge for each pair of documents with different labels."""
+        from boostrank.preferences.edge_objective import EdgeObjective
+
+        if normalize != CONSISTENT_NORMALIZATION:
+            raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {self!r}")
+        if isinstance(labels, PreferenceGraph):
+            return EdgeObjective(self, labels, weights)
+        relevance = labels.require_relevance("a loss of preferences")
+        return EdgeObjective(self, PreferenceGraph.from_grades(relevance, queries.repeat(queries.ids)), weights)
 
     def loss(self, scores: Floats, graph: PreferenceGraph) -> Floats:
         """Loss of each query, shape (n_queries,), for a grouped graph and grouped scores, shape (n_documents,)."""

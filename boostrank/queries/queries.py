@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Ints, as_array
+from boostrank.inputs.arrays import Bools, Ints, as_array
 from boostrank.queries.segments import Segments
 
 
@@ -185,3 +185,16 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     if np.any(missing):
         raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
     return ids
+
+
+def draw_queries_to_hold_out(n_queries: int, fraction: float, random_state: np.random.RandomState) -> Bools:
+    """Mask of the queries to hold out, shape (n_queries,): a share of them, at least one and not all.
+
+    Raises ValueError if there are fewer than two queries.
+    """
+    if n_queries < 2:
+        raise ValueError("at least two queries are needed to hold out queries; got one")
+    n_held = int(np.clip(round(fraction * n_queries), 1, n_queries - 1))
+    held_out = np.zeros(n_queries, dtype=bool)
+    held_out[random_state.permutation(n_queries)[:n_held]] = True
+    return held_out

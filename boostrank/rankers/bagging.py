@@ -15,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import GroupedData, Trained
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
-from boostrank.metrics.scorers import remember_training_data
+from boostrank.metrics.registry import default_measure
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.threads import n_threads, use_threads
-from boostrank.rankers.automatic import choose, make_candidates
+from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.fit_arguments import training_data
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.settings import FitOptions, Settings
+from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.training.data import training_data
+from boostrank.training.settings import Settings
 
 
 class BaggedRanker(TrainedModel):
@@ -41,8 +42,6 @@ class BaggedRanker(TrainedModel):
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
     With `n_estimators="auto"` of the ranker, folds of the queries of each member decide instead.
-    With `objective="auto"`, a cross-validation over all training queries chooses the objective, and the number of
-    rounds with `n_estimators="auto"`, once for all members. So the choice has seen the out-of-bag queries.
 
     Parameters
     ----------
@@ -76,9 +75,6 @@ class BaggedRanker(TrainedModel):
         Those of the members, with the names "member_0_valid_0", "member_1_valid_0", ... of the validation sets.
     feature_importances_ : ndarray, shape (n_features_in_,)
         Importances of the features in `booster_`, of the kind that the ranker's `importance_type` names.
-    cv_results_, best_params_ : dict
-        With `objective="auto"` of the ranker: the results of all candidates, and the parameters of the chosen one, as
-        those of a ranker.
     oob_prediction_ : ndarray of float64, shape (n_documents,)
         Mean score of each row of X, over the members that were not trained on its query; NaN if there is none.
     oob_scores_ : ndarray of float64, shape (n_queries,)
@@ -145,7 +141,7 @@ class BaggedRanker(TrainedModel):
             As in :meth:`boostrank.LightGBMRanker.fit`. Weights are used in training, and not in the out-of-bag scores.
         eval_metric, early_stopping_metric : optional
             As in :meth:`boostrank.LightGBMRanker.fit`: the metrics of each member on the queries that it stops early
-            on, and the name of the one that decides, on the objective too if that is "auto".
+            on, and the name of the one that decides.
 
         Returns
         -------
@@ -161,20 +157,16 @@ class BaggedRanker(TrainedModel):
         """
         settings = self._check_parameters()
         has_validation = any(settings.values[name] for name in ("early_stopping_rounds", "validation_fraction"))
-        if eval_metric is not None and not has_validation and not settings.uses_folds:
+        if eval_metric is not None and not has_validation and not settings.chooses_rounds:
             raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         random_state = as_random_state(self.random_state)
-        data, features, given = training_data(self, X, y, qid, group, sample_weight, position=position)
+        name, takes_infinity = type(self).__name__, self._library.takes_infinity(settings.native)
+        data, features, queries = training_data(
+            name, X, y, qid, group, sample_weight, position=position, takes_infinity=takes_infinity
+        )
         n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
-        ranker, choice = clone(self.ranker), None
-        if settings.chooses_objective:
-            specified = FitOptions(**options), random_state, data.labels
-            candidates = make_candidates(settings, ranker._candidates, features, *specified)
-            with use_threads(settings.values["n_jobs"]):
-                choice = choose(candidates, data, settings, random_state)
-            ranker.set_params(**choice.parameters(settings))
-            settings = ranker._settings()
+        ranker = clone(self.ranker)
         samples = [draw_sample(data.queries.n_queries, n_drawn, random_state) for _ in range(self.n_estimators)]
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
         if threads is not None:
@@ -183,22 +175,26 @@ class BaggedRanker(TrainedModel):
         has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
         stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not has_others
         common = ranker, data, stops_on_out_of_bag, options
-        members = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
         )
-        rankers, out_of_bag = map(list, zip(*members, strict=True))
-        booster = self._library.average([one.booster_ for one in rankers])
+        members, out_of_bag = map(list, zip(*results, strict=True))
+        booster = self._library.average([member.booster_ for member in members])
         scores = mean_out_of_bag_scores(data.queries, samples, out_of_bag)
         per_query = self._score_queries(data, scores)
         self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
-        for i, one in enumerate(rankers):
-            self.evals_result_.update({f"member_{i}_{name}": values for name, values in one.evals_result_.items()})
-            self.best_score_.update({f"member_{i}_{name}": values for name, values in one.best_score_.items()})
-        self.estimators_, self.estimators_samples_ = rankers, [given.query_numbers[one.drawn] for one in samples]
-        if choice is not None:
-            self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
-        self.oob_scores_, self.oob_prediction_ = given.of_queries(per_query), given.ungroup(scores)
-        remember_training_data(self, given.queries, y)
+        for i, member in enumerate(members):
+            self.evals_result_.update({f"member_{i}_{name}": values for name, values in member.evals_result_.items()})
+            self.best_score_.update({f"member_{i}_{name}": values for name, values in member.best_score_.items()})
+        # The labels may leave rows out, and whole queries with them.
+        kept = as_labels(y).kept
+        is_kept = np.ones(queries.n_documents, dtype=bool) if kept is None else queries.group(kept)
+        has_kept = queries.sum(is_kept.astype(np.int64)) > 0
+        self.estimators_ = members
+        self.estimators_samples_ = [np.flatnonzero(has_kept)[sample.drawn] for sample in samples]
+        self.oob_scores_ = _with_nan(per_query, has_kept)
+        self.oob_prediction_ = queries.ungroup(_with_nan(scores, is_kept))
+        self._trained_on = TrainingQueries.of(queries, data.labels, X)
         return self
 
     @property
@@ -231,10 +227,10 @@ class BaggedRanker(TrainedModel):
         values = np.full(queries.n_queries, np.nan)
         if has_scores.any():
             rows = np.flatnonzero(queries.repeat(has_scores))
-            measure = data.labels.default_measure(DCG(self.ranker.k, self.ranker.gain, self.ranker.discount))
+            measure = default_measure(data.labels, DCG(self.ranker.k, self.ranker.gain, self.ranker.discount))
             ids = queries.repeat(queries.ids)[rows]
             with named_part("the out-of-bag queries of the bag"):
-                values[has_scores] = measure(data.labels.take(rows).values, scores[rows], ids, per_query=True)
+                values[has_scores] = measure(data.labels[rows], scores[rows], ids, per_query=True)
         return values
 
 
@@ -301,12 +297,10 @@ def train_member(
             )
         with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
             out_of_bag = data.take(sample.is_out_of_bag)
-        options["eval_set"] = [(out_of_bag.X, out_of_bag.labels.values, out_of_bag.queries.qid)]
+        options["eval_set"] = [(out_of_bag.X, out_of_bag.labels, out_of_bag.queries.qid)]
     member = clone(ranker).set_params(random_state=sample.seed)
     with named_part(f"member {number} of the bag"):
-        member.fit(
-            part.X, part.labels.values, part.queries.qid, sample_weight=part.weights, position=part.position, **options
-        )
+        member.fit(part.X, part.labels, part.queries.qid, sample_weight=part.weights, position=part.position, **options)
     if not has_out_of_bag:
         return member, np.zeros(0)
     # Only the features: a log of clicks need not have impressions of these queries.
@@ -334,3 +328,10 @@ def mean_out_of_bag_scores(queries: Queries, samples: list[Sample], scores: list
         n_members += sample.is_out_of_bag
     n_members[n_members == 0] = np.nan
     return total / queries.repeat(n_members)
+
+
+def _with_nan(values: Floats, mask: Bools) -> Floats:
+    """The values where the mask is true, and NaN elsewhere."""
+    all_values = np.full(len(mask), np.nan)
+    all_values[mask] = values
+    return all_values

@@ -5,33 +5,34 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend, Trained, TrainingSpecification
+from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.models import warn_without_splits
-from boostrank.metrics.scorers import remember_training_data
 from boostrank.queries.threads import use_threads
-from boostrank.rankers.automatic import choose_and_train, make_candidates
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import EvalSet, eval_parts, takes_other_names, training_data
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.settings import OF_FIT, FitOptions, Rule, Settings
+from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.training.arguments import takes_other_names
+from boostrank.training.data import training_data
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.settings import OF_FIT, Rule, Settings
+from boostrank.training.train import train, train_on_kept
 
-T = TypeVar("T")
-#: The heads of the sections of a docstring.
-_SECTION = re.compile(r"\n\n(?:Parameters|Attributes|Examples)\n-+\n")
+if TYPE_CHECKING:
+    from boostrank.training.validation import EvalSets
 
 
 class BoostedRanker(TrainedModel):
     """A ranker on a boosting library; a subclass sets its backend and defines its parameters.
 
-    :func:`with_common_entries` adds the following entries to the docstring of a subclass.
+    These parameters and attributes are those that :class:`boostrank.LightGBMRanker` and
+    :class:`boostrank.XGBoostRanker` have in common.
 
     Parameters
     ----------
@@ -47,20 +48,6 @@ class BoostedRanker(TrainedModel):
         by query. It applies the weights itself, and `gain`, `discount` and `k` are only used in `score` and early
         stopping. None means what it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for
         XGBoost.
-
-        "auto" chooses by cross-validation over the training queries among a few candidates, those of
-        :mod:`boostrank.rankers.automatic`: the default, a loss that looks less at the top of the list, two that fit
-        harder (a learning rate of 0.1 and a small penalty, with and without samples), and an objective of the library
-        with the same random trees. The first one, the default, is kept unless another one is better by more than one
-        standard error of the difference, paired by query: the difference of the deciding metric of `fit`, by default
-        NDCG with the ranker's `gain`, `discount` and `k`, 10 if `k` is None. Queries without a relevant document do not
-        count. For clicks, the objective of the library is left out. Candidates that are worse than the best one by more
-        than two standard errors after a quarter or half of the rounds are dropped. Parameters of the ranker that are
-        not at their default take the place of those of candidates. With 3 folds, all trainings together have at most 10
-        times the rounds times documents of one training; with 4 or more folds, only the default and the best other
-        candidate go on after a quarter of the rounds. If the labels are pure noise, another candidate than the default
-        is chosen in a quarter to a third of the fits, which does no harm then. The scores in `cv_results_` are
-        optimistic for the chosen candidate, because it was chosen by them: evaluate the ranker on other queries.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
         :class:`boostrank.DCG`.
@@ -70,9 +57,9 @@ class BoostedRanker(TrainedModel):
     n_estimators : int or "auto", optional
         Number of boosting rounds, by default 375 for the losses of boostrank, and 100 for objectives of the library and
         functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
-        metric of `fit` is best, and trains on all queries with it. The trainings on folds end when this mean has not
-        improved for `early_stopping_rounds` rounds, 150 if that is None, and after 2000 rounds. A validation set is
-        then only evaluated.
+        metric of `fit` is best, and trains on all queries with it. Each training on a fold ends when the metric of its
+        held-out queries has not improved for `early_stopping_rounds` rounds, 150 if that is None, and after 2000
+        rounds. A validation set is then only evaluated.
     learning_rate : float, optional
         For the losses of boostrank by default 0.04, or such that rounds times rate are 15 if `n_estimators` is given,
         at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.04. For objectives
@@ -93,18 +80,15 @@ class BoostedRanker(TrainedModel):
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
         the rounds up to the best one. For the losses of boostrank, whose rate is small, take 150 or more: with a few
         hundred queries, fewer rounds without improvement are chance. The default number of rounds needs no early
-        stopping. With `objective="auto"`, candidates are judged at the best round of their mean over folds, instead of
-        after all rounds.
+        stopping.
     validation_fraction : float in (0, 1), optional
-        Share of the training queries that are held out as validation set. With `objective="auto"`, only the others
-        decide on the objective.
+        Share of the training queries that are held out as validation set.
     refit : bool, default False
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
     cv : int, optional
-        Number of folds of the training queries for `objective="auto"` and `n_estimators="auto"`. They are drawn with
-        `random_state`, and each query is held out by one fold. By default 5, and 3 with `objective="auto"`: a candidate
-        costs ``cv - 1`` trainings.
+        Number of folds of the training queries for ``n_estimators="auto"``, by default 5. They are drawn with
+        `random_state`, and each query is held out by one fold.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -131,32 +115,7 @@ class BoostedRanker(TrainedModel):
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
         `refit`, they are those of the model that was trained without the held-out queries.
     objective_ : str, Surrogate, EdgeLoss or callable
-        The parameter `objective` with which the model was trained, the chosen one if it was "auto"; not after
-        `load_model`.
-    best_params_ : dict
-        With folds: the parameters of the chosen candidate, in which it differs from the ranker with the default
-        objective.
-    cv_results_ : dict of str to ndarray of shape (n_candidates,)
-        With folds: the results of the candidates, from which ``pandas.DataFrame(cv_results_)`` makes a table.
-        Without `objective="auto"` there is one candidate.
-
-        name
-            Its name in tables.
-        params, objective
-            Its parameters, as in `best_params_`, and its objective.
-        metric
-            Name of the deciding metric.
-        n_rounds
-            Number of rounds at which it is judged.
-        mean_test_score
-            Mean of the deciding metric over the folds, after this number of rounds.
-        difference, standard_error
-            Mean over the held-out queries with a relevant document of its value minus that of the first candidate, and
-            the standard error of this mean; for a dropped candidate, when it was dropped.
-        rounds_trained, dropped, chosen
-            Number of rounds that it was trained, and whether it was dropped before the end or chosen.
-        mean_curve
-            Mean of the deciding metric over the folds after each round, shape (rounds_trained,).
+        The parameter `objective` with which the model was trained; not after `load_model`.
     feature_importances_ : ndarray, shape (n_features_in_,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had column names
@@ -164,18 +123,9 @@ class BoostedRanker(TrainedModel):
 
     _backend: ClassVar[Backend]
     _rules: ClassVar[Mapping[str, Rule]]
-    #: The parameters of each of the candidates among which ``objective="auto"`` chooses.
-    _candidates: ClassVar[Sequence[Mapping[str, Any]]]
     # Native parameters by name. Without any, __init__ must not set the attribute: scikit-learn's checks require that it
     # sets only its parameters.
     _native: Any = MappingProxyType({})
-
-    def _set_parameters(self, given: dict[str, Any]) -> None:
-        """Set the parameters; `given` are all local variables of ``__init__``."""
-        for name, value in given.items():
-            if name not in ("self", "native"):
-                setattr(self, name, value)
-        self._set_native(given["native"])
 
     def _set_native(self, native: dict[str, Any]) -> None:
         if native:
@@ -206,7 +156,7 @@ class BoostedRanker(TrainedModel):
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         position: ArrayLike | None = None,
-        eval_set: EvalSet = None,
+        eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
@@ -287,11 +237,10 @@ class BoostedRanker(TrainedModel):
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
             folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
-            With any of these, ``objective="auto"`` prints its candidates and why it chose one.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
             estimator of the library, or a model file. It should not know the training queries, if folds of these choose
-            the objective or the rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
+            the number of rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
             the same data, settings and a given `learning_rate`, 10 rounds and then 10 more give the model of 20 rounds,
             unless `boosting` is "dart", the objective is an ensemble, whose models all start at the scores of this one,
             or random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
@@ -327,27 +276,46 @@ class BoostedRanker(TrainedModel):
         settings = self._settings()
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
-        data, features, rows = training_data(
-            self, X, y, qid, group, sample_weight, init_score=init_score, position=position
+        name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
+        data, features, queries = training_data(
+            name, X, y, qid, group, sample_weight, init_score, position, takes_infinity=takes_infinity
         )
-        model = None if init_model is None else self._model_to_continue(init_model, features)
         kept = settings.kept_queries(data.queries.n_queries, random_state)
-        options = FitOptions(eval_metric, eval_at, early_stopping_metric, callbacks, verbose, model)
-        candidates = make_candidates(settings, self._candidates, features, options, random_state, data.labels)
-        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
-        parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
+        settings = settings.for_features(features)
+        specification = settings.specification(
+            random_state,
+            eval_metric=eval_metric,
+            eval_at=eval_at,
+            early_stopping_metric=early_stopping_metric,
+            callbacks=callbacks,
+            verbose=verbose,
+            init_model=None if init_model is None else self._model_to_continue(init_model, features),
+        )
         with use_threads(settings.values["n_jobs"]):
-            validation = [part.bind(candidates[0].specification, data, features) for part in parts]
-            trained, specification, choice = choose_and_train(
-                candidates, settings, data, kept, validation, random_state
-            )
+            validation: list[ValidationSet] = []
+            if eval_set:
+                # Imported on use, because it imports the measures.
+                from boostrank.training.validation import eval_sets
+
+                per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
+                per_set["eval_init_score"] = eval_init_score
+                sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
+                validation = [one_set.bind(specification, data, features) for one_set in sets]
+            curves: dict[str, Any] = {}
+            if settings.chooses_rounds:
+                from boostrank.training.folds import choose_rounds
+
+                patient = replace(specification, early_stopping_rounds=settings.patience_in_folds)
+                n_rounds, curves = choose_rounds(self._backend, patient, data, settings.n_folds, random_state)
+                specification = specification.for_refit(self._backend, n_rounds)
+            if kept is None:
+                trained = train(self._backend, specification, data, validation)
+            else:
+                trained = train_on_kept(self._backend, specification, data, kept, settings.values["refit"])
+        trained = trained._replace(evals_result={**curves, **trained.evals_result})
         warn_without_splits(self._backend, trained.booster, data.labels.sameness)
         self._set_fitted(trained, features, specification)
-        if choice is not None:
-            self.objective_ = choice.candidate.objective
-            self.cv_results_, self.best_params_ = choice.cv_results, dict(choice.candidate.parameters)
-        # All queries that were given: rows that the labels leave out must not look as if a splitter had cut them off.
-        remember_training_data(self, rows.queries, y)
+        self._trained_on = TrainingQueries.of(queries, data.labels, X)
         return self
 
     @property
@@ -371,8 +339,8 @@ class BoostedRanker(TrainedModel):
 
         Every fit and every clone needs them, and to read signatures takes time.
         """
-        inits = reversed(_parameters_of_inits(cls))
-        return MappingProxyType({one.name: one.default for init in inits for one in init if _is_explicit(one)})
+        parameters = [parameter for init in reversed(_parameters_of_inits(cls)) for parameter in init]
+        return MappingProxyType({each.name: each.default for each in parameters if _is_explicit(each)})
 
     @classmethod
     @functools.cache
@@ -428,21 +396,3 @@ def _parameters_of_inits(kind: type) -> list[list[inspect.Parameter]]:
 
 def _is_explicit(parameter: inspect.Parameter) -> bool:
     return parameter.kind is not inspect.Parameter.VAR_KEYWORD
-
-
-def with_common_entries(ranker: type[T]) -> type[T]:
-    """Add the parameters and attributes in the docstring of :class:`BoostedRanker` to the docstring of `ranker`.
-
-    The parameters are sorted as in the signature. The docstring of `ranker` has the sections Parameters and Examples.
-    """
-    # Python -OO leaves out docstrings.
-    if ranker.__doc__ and BoostedRanker.__doc__:
-        summary, own, examples = _SECTION.split(inspect.cleandoc(ranker.__doc__))
-        _, common, attributes = _SECTION.split(inspect.cleandoc(BoostedRanker.__doc__))
-        names = list(inspect.signature(ranker).parameters)
-        entries = re.split(r"\n(?=\S)", f"{common}\n{own}")
-        entries.sort(key=lambda entry: names.index(re.findall(r"\w+", entry)[0]))
-        sections = {"Parameters": "\n".join(entries), "Attributes": attributes, "Examples": examples}
-        texts = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items()]
-        ranker.__doc__ = "\n\n".join([summary, *texts])
-    return ranker

@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from boostrank.backends.base import Backend
 from boostrank.backends.lightgbm import backend as lightgbm_backend
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.queries.dcg import Discount, Gain
 from boostrank.queries.targets import Normalize
-from boostrank.rankers.automatic import LIGHTGBM_CANDIDATES
-from boostrank.rankers.base import BoostedRanker, with_common_entries
-from boostrank.rankers.settings import RULES, Rule, integer, one_of
+from boostrank.rankers.base import BoostedRanker
+from boostrank.training.losses import DEFAULT_LOSS, Loss
+from boostrank.training.settings import RULES, Rule, integer, one_of
 
 
-@with_common_entries
 class LightGBMRanker(BoostedRanker):
     """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
 
+    The parameters and attributes that both rankers have are described in full in
+    :class:`boostrank.rankers.base.BoostedRanker`.
+
     Parameters
     ----------
+    objective : str, Surrogate, EdgeLoss, LossEnsemble, callable or None, default "ensemble"
+        The loss: a name or an instance of ours, the name of an objective of LightGBM, or a function.
+    gain, discount, k
+        Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        How gains are normalized to targets.
+    n_estimators : int or "auto", optional
+        Number of boosting rounds.
+    learning_rate : float, optional
+        What a tree is multiplied with.
+    subsample_queries : float in (0, 1], optional
+        Share of the queries that each round draws.
+    colsample_bytree, colsample_bynode : float in (0, 1], optional
+        Share of the features that each tree draws, and share of these that each of its nodes draws.
+    early_stopping_rounds : int, optional
+        Rounds without a better metric on validation queries after which the training stops.
+    validation_fraction : float in (0, 1), optional
+        Share of the training queries that are held out as validation set.
+    refit : bool, default False
+        Train once more on all queries after early stopping on these.
+    cv : int, optional
+        Number of folds of ``n_estimators="auto"``.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Number of threads.
     num_leaves : int, optional
         As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, and LightGBM's own default, 31, for
         its objectives and for functions.
@@ -74,16 +101,14 @@ class LightGBMRanker(BoostedRanker):
     >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
     (['ndcg@10', 'map'], True)
 
-    Objective and number of rounds chosen by cross-validation over the training queries:
+    Number of rounds chosen by cross-validation over the training queries:
 
-    >>> ranker = LightGBMRanker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
-    >>> chosen = ranker.cv_results_["chosen"]
-    >>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
-    True
+    >>> ranker = LightGBMRanker(n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
+    >>> list(ranker.evals_result_)
+    ['fold_0', 'fold_1', 'fold_2', 'fold_3', 'fold_4']
     """
 
     _backend: ClassVar[Backend] = lightgbm_backend
-    _candidates: ClassVar[Sequence[Mapping[str, Any]]] = LIGHTGBM_CANDIDATES
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RULES,
         "num_leaves": integer(2),
@@ -121,4 +146,28 @@ class LightGBMRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self._set_parameters(locals())
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_samples = min_child_samples
+        self.min_child_weight = min_child_weight
+        self.subsample = subsample
+        self.subsample_queries = subsample_queries
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.cv = cv
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self._set_native(native)

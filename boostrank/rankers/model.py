@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
-from boostrank.backends.objectives.labels import as_labels
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count
 from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
-from boostrank.metrics.scorers import warn_of_training_data
 from boostrank.queries.dcg import DCG
-from boostrank.rankers.features import TrainingFeatures, check_features
-from boostrank.rankers.fit_arguments import takes_other_names
+from boostrank.queries.labels import as_labels
+from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.training.arguments import takes_other_names
+from boostrank.training.features import TrainingFeatures, check_features
 
 
 class TrainedModel(BaseEstimator):
@@ -32,6 +32,8 @@ class TrainedModel(BaseEstimator):
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     n_features_in_: int
+    #: The queries of the training, if it was in this process.
+    _trained_on: TrainingQueries | None = None
 
     @property
     def _parameters(self) -> Any:
@@ -200,11 +202,24 @@ class TrainedModel(BaseEstimator):
             If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
             as scikit-learn's ``KFold``, cut them apart; and if `y` has the clicks that the ranker was trained on.
         """
+        # Imported on use: a training without validation sets needs no measures.
+        from boostrank.metrics.registry import default_measure
+
         qid = require_qid(find_qid(X, qid, y)[1], f"{type(self).__name__}.score")
-        warn_of_training_data(self, qid, y)
-        own = self._parameters
-        measure = as_labels(y).default_measure(DCG(own.k, own.gain, own.discount))
+        self._warn_of_training_data(X, qid, y)
+        ranker = self._parameters
+        measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
         return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))
+
+    def _warn_of_training_data(self, X: Any, qid: Any, y: Any) -> None:
+        """Warn of a score that says little about new data; scorers call it too."""
+        if self._trained_on is not None:
+            self._trained_on.warn_of_score(X, qid, y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State of a copy or a pickle: without the queries of the training."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_trained_on"}
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
@@ -335,6 +350,7 @@ class TrainedModel(BaseEstimator):
         """Set the attributes of a fitted estimator that follow from its model; remove those of an earlier training."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
+        self._trained_on = None
         self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained
         self.best_score_ = {
             name: {metric: values[self._best_round - 1] for metric, values in metrics.items()}

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from boostrank.backends.base import Backend
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.queries.dcg import Discount, Gain
 from boostrank.queries.targets import Normalize
-from boostrank.rankers.automatic import XGBOOST_CANDIDATES
-from boostrank.rankers.base import BoostedRanker, with_common_entries
-from boostrank.rankers.fit_arguments import TRAINING
-from boostrank.rankers.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
+from boostrank.rankers.base import BoostedRanker
+from boostrank.training.losses import DEFAULT_LOSS, Loss
+from boostrank.training.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
 
 
-@with_common_entries
 class XGBoostRanker(BoostedRanker):
     """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
 
@@ -27,8 +24,37 @@ class XGBoostRanker(BoostedRanker):
     features, and the memory that XGBoost needs for these. Only the dense array itself is not made, except with
     `tree_method` "exact" or "approx", or with weights of a native objective.
 
+    The parameters and attributes that both rankers have are described in full in
+    :class:`boostrank.rankers.base.BoostedRanker`.
+
     Parameters
     ----------
+    objective : str, Surrogate, EdgeLoss, LossEnsemble, callable or None, default "ensemble"
+        The loss: a name or an instance of ours, the name of an objective of XGBoost, or a function.
+    gain, discount, k
+        Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        How gains are normalized to targets.
+    n_estimators : int or "auto", optional
+        Number of boosting rounds.
+    learning_rate : float, optional
+        What a tree is multiplied with.
+    subsample_queries : float in (0, 1], optional
+        Share of the queries that each round draws.
+    colsample_bytree, colsample_bynode : float in (0, 1], optional
+        Share of the features that each tree draws, and share of these that each of its nodes draws.
+    early_stopping_rounds : int, optional
+        Rounds without a better metric on validation queries after which the training stops.
+    validation_fraction : float in (0, 1), optional
+        Share of the training queries that are held out as validation set.
+    refit : bool, default False
+        Train once more on all queries after early stopping on these.
+    cv : int, optional
+        Number of folds of ``n_estimators="auto"``.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Number of threads.
     max_depth, max_leaves, grow_policy : int, int and str, optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
         leaf with the largest gain is split until there are 20 leaves (`grow_policy` "lossguide", `max_leaves` 20,
@@ -97,16 +123,14 @@ class XGBoostRanker(BoostedRanker):
     >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
     (['ndcg@10', 'map'], True)
 
-    Objective and number of rounds chosen by cross-validation over the training queries:
+    Number of rounds chosen by cross-validation over the training queries:
 
-    >>> ranker = XGBoostRanker("auto", n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
-    >>> chosen = ranker.cv_results_["chosen"]
-    >>> ranker.best_iteration_ == ranker.cv_results_["n_rounds"][chosen].item()
-    True
+    >>> ranker = XGBoostRanker(n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
+    >>> list(ranker.evals_result_)
+    ['fold_0', 'fold_1', 'fold_2', 'fold_3', 'fold_4']
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
-    _candidates: ClassVar[Sequence[Mapping[str, Any]]] = XGBOOST_CANDIDATES
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RULES,
         "max_depth": integer(0),
@@ -150,7 +174,34 @@ class XGBoostRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self._set_parameters(locals())
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.grow_policy = grow_policy
+        self.min_child_weight = min_child_weight
+        self.gamma = gamma
+        self.subsample = subsample
+        self.subsample_queries = subsample_queries
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.tree_method = tree_method
+        self.max_bin = max_bin
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.cv = cv
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self._set_native(native)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Return the values of the metrics of validation sets in every round, with the names of sets in XGBRanker.
@@ -163,7 +214,7 @@ class XGBoostRanker(BoostedRanker):
             If there are none, because there was no validation set, or because the model was read from a file.
         """
         sets = enumerate(super().evals_result().items())
-        return {f"validation_{i}" if name in (TRAINING, f"valid_{i}") else name: values for i, (name, values) in sets}
+        return {f"validation_{i}" if name in ("training", f"valid_{i}") else name: values for i, (name, values) in sets}
 
     def _load(self, path: str | os.PathLike[str]) -> Any:
         booster = super()._load(path)

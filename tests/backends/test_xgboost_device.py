@@ -67,7 +67,7 @@ def fit(data, loss, device, **settings):
 def test_a_gpu_computes_the_objective_on_the_chosen_device(device, ordinal, monkeypatch):
     # Several threads would work on the blocks of this small data set.
     monkeypatch.setattr("boostrank.queries.threads.MIN_SECONDS", 0.0)
-    monkeypatch.setattr("boostrank.backends.objectives.objective.DEVICE_BLOCK_ROWS", 4)
+    monkeypatch.setattr("boostrank.training.objective.DEVICE_BLOCK_ROWS", 4)
     on_host = objective("power")
     chosen = on_device(on_host, {"device": device})
     assert isinstance(chosen, CudaObjective)

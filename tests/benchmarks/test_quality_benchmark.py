@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.rankers.settings import LOSS_LEARNING_RATE
+from boostrank.training.settings import LOSS_LEARNING_RATE
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")

@@ -8,7 +8,6 @@ import pytest
 from bound_losses import bind_loss, make_objective
 
 import boostrank as br
-from boostrank.backends.objectives.objective import get_loss
 from boostrank.clusters.collective import (
     GlobalMeasure,
     PortEndpoint,
@@ -25,6 +24,7 @@ from boostrank.metrics.correlation import AUC
 from boostrank.metrics.ndcg import NDCG
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power
+from boostrank.training.objective import get_loss
 
 
 def run_together(function, arguments):

@@ -11,8 +11,8 @@ import boostrank as br
 from boostrank.clusters.collective import Endpoint, StoppedError
 from boostrank.clusters.fitting import checked_settings, fit_local, specify
 from boostrank.clusters.training import ClusterSpecification, Worker, train_together
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.settings import FitOptions
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.settings import FitOptions
 
 # The data of one worker
 

@@ -5,9 +5,9 @@ import pytest
 from clicks.test_labels import QID, TRUST, simulated
 
 import boostrank as br
-from boostrank.backends.objectives.labels import as_labels
 from boostrank.clicks import Cascade, ClickLog, evaluate
 from boostrank.metrics import ClickDCG
+from boostrank.queries.labels import as_labels
 
 SCORES = np.array([1.0, 3.0, 2.0, 1.0, 2.0, 5.0, 4.0, 0.0])
 MODELS = {"positions": (1.0, 0.8, 0.6, 0.5), "trust": TRUST, "cascade": Cascade(0.5)}

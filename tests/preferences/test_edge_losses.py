@@ -8,8 +8,8 @@ from bound_losses import bind_loss
 from cases import for_each
 from scipy.optimize import minimize
 
-from boostrank.backends.objectives.objective import EdgeObjective
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
+from boostrank.preferences.edge_objective import EdgeObjective
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import Power
 from boostrank.surrogates.convex_functions import MARGINS, get_margin

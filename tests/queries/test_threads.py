@@ -15,11 +15,11 @@ import pytest
 from bound_losses import bind_loss, make_objective
 
 import boostrank as br
-from boostrank.backends.objectives.objective import BoundLoss
 from boostrank.queries import threads
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import for_each, n_threads, use_threads
 from boostrank.surrogates import SURROGATES
+from boostrank.training.objective import BoundLoss
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
 @pytest.mark.parametrize("library", ["1", "0"])
 def test_the_first_document_without_a_finite_gradient_is_named(four_threads, library, n_jobs, monkeypatch):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
-    monkeypatch.setattr("boostrank.backends.objectives.objective.COMPILED_BLOCK_ROWS", 1000)
+    monkeypatch.setattr("boostrank.training.objective.COMPILED_BLOCK_ROWS", 1000)
     labels, queries, scores = data()
     objective, last = make_objective("softmax", labels, queries), queries.blocks()[-1].rows
     scores[last.start + 3] = np.nan

@@ -107,7 +107,7 @@ def test_defaults_are_five_folds_and_a_patience_of_150(make, data):
 
 
 def test_rounds_end_at_the_largest_number(make, data, monkeypatch):
-    monkeypatch.setattr("boostrank.rankers.settings.MAX_ROUNDS", 3)
+    monkeypatch.setattr("boostrank.training.settings.MAX_ROUNDS", 3)
     ranker = make(n_estimators="auto", learning_rate=0.01, cv=2).fit(*data)
     assert ranker.cv_results_["rounds_trained"].tolist() == [3]
 

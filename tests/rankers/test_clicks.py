@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 import boostrank as br
-from boostrank.backends.objectives.labels import Clicks
 from boostrank.clicks import PositionBased, TrustBias, evaluate
 from boostrank.metrics import ClickDCG
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Clicks
 
 RANKERS = [
     br.LightGBMRanker(n_estimators=8, num_leaves=7, random_state=0, n_jobs=1),

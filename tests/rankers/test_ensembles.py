@@ -8,10 +8,10 @@ from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 
 import boostrank as br
-from boostrank.backends.objectives.labels import as_labels
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, LOSSES, get_loss
-from boostrank.backends.objectives.objective import bind
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
+from boostrank.training.losses import DEFAULT_LOSS, LOSSES, get_loss
+from boostrank.training.objective import bind
 
 LOSSES_OF_THREE = ("consistent-lambdarank", br.surrogates.Squared(), br.surrogates.Power(1))
 FEW = {"n_jobs": 1, "random_state": 0, "k": 5, **PLAIN_TREES}

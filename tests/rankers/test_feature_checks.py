@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from cases import for_each
 
 import boostrank as br
-import boostrank.rankers.features as rankers_features
+import boostrank.training.features as rankers_features
 from boostrank.backends.features import NameCode
 from boostrank.backends.xgboost import backend as xgboost
 from boostrank.backends.xgboost import prediction as xgboost_prediction

@@ -9,8 +9,8 @@ import boostrank as br
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
 from boostrank.rankers import settings
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.settings import LOSS_LEARNING_RATE, LOSS_ROUNDS, MIN_NODE_FEATURES, NODE_SHARE, TREE_SHARE
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.settings import LOSS_LEARNING_RATE, LOSS_ROUNDS, MIN_NODE_FEATURES, NODE_SHARE, TREE_SHARE
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
 NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}

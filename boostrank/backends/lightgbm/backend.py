@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
+from boostrank.backends.lightgbm.callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.lightgbm.parameters import METRIC_ORDER as METRIC_ORDER
+from boostrank.backends.lightgbm.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
 from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.lightgbm.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
@@ -23,10 +25,8 @@ from boostrank.backends.lightgbm.parameters import check_categories as check_cat
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
 from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters
 from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
-from boostrank.backends.lightgbm.rounds import with_named_objective
-from boostrank.backends.lightgbm.rounds import without_validation as without_validation
-from boostrank.backends.lightgbm.training import start as start
 from boostrank.backends.lightgbm.training import train as train
+from boostrank.backends.lightgbm.training import with_named_objective
 from boostrank.backends.models import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,

@@ -37,6 +37,7 @@ PARAMETERS: Mapping[str, str] = {
 #: A number of documents, and the shape of random trees. They were chosen by NDCG on held-out training queries
 #: (benchmarks/defaults.py).
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 20.0}
+NATIVE_LOSS_DEFAULTS: Mapping[str, Any] = {}
 TREE_SHAPE: Mapping[str, Any] = {"num_leaves": 20}
 #: Names of all parameters of the ranker that LightGBM has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {

@@ -21,11 +21,13 @@ from boostrank.backends.models import (
     require_same_models,
     write_with_checksum,
 )
+from boostrank.backends.xgboost.callbacks import without_validation as without_validation
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.xgboost.parameters import METRIC_ORDER as METRIC_ORDER
+from boostrank.backends.xgboost.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
@@ -38,8 +40,6 @@ from boostrank.backends.xgboost.prediction import categories as categories
 from boostrank.backends.xgboost.prediction import contributions as contributions
 from boostrank.backends.xgboost.prediction import leaves as leaves
 from boostrank.backends.xgboost.prediction import predict as predict
-from boostrank.backends.xgboost.rounds import without_validation as without_validation
-from boostrank.backends.xgboost.training import start as start
 from boostrank.backends.xgboost.training import train as train
 
 #: Name of feature i in the models if the training data had no names.

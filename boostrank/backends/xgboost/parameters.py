@@ -41,6 +41,9 @@ PARAMETERS: Mapping[str, str] = {
 #: Two numbers of documents. They were chosen by NDCG on held-out training queries (benchmarks/defaults.py), as was the
 #: shape of random trees.
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 20.0, "min_child_weight": 10.0}
+#: The features of each node are drawn by default. Where every round has its own seed, the rounds that are added to a
+#: model are those of one training.
+NATIVE_LOSS_DEFAULTS: Mapping[str, Any] = {"seed_per_iteration": True}
 #: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 20 leaves.
 TREE_SHAPE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 20, "max_depth": 0}
 #: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.

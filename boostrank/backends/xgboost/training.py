@@ -10,148 +10,113 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.base import BinnedData, BoostingObjective, Trained, Training, import_backend
+from boostrank.backends.base import (
+    BoostingFunction,
+    BoostingObjective,
+    GroupedData,
+    Trained,
+    TrainingSpecification,
+    ValidationSet,
+    import_backend,
+    multiply,
+)
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.objectives.losses import Loss
-from boostrank.backends.objectives.objective import EnsembleObjective, Objective, copy_to_device
 from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
-from boostrank.backends.xgboost import rounds
-from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing, takes_bins
-from boostrank.backends.xgboost.parameters import PARAMETERS, native_parameters, training_parameters
+from boostrank.backends.xgboost import callbacks
+from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing
+from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.threads import use_threads
 
-#: Parameters on which the binned data do not depend: most of those that the ranker has too, and some others.
-TREE_PARAMETERS = {*PARAMETERS.values(), "ndcg_exp_gain", "objective", "seed_per_iteration"} - {
-    "max_bin",
-    "nthread",
-    "tree_method",
-}
 
-
-def train(training: Training) -> Trained:
-    """Train a booster."""
+def train(
+    specification: TrainingSpecification,
+    data: GroupedData,
+    validation: Sequence[ValidationSet],
+    objective: BoostingObjective | None,
+    weights: Floats | None,
+) -> Trained:
+    """Train a booster; see :meth:`boostrank.backends.base.Backend.train`."""
     xgb = import_backend("xgboost")
-    specification, history = training.specification, History(training)
-    parameters, boost, dtrain, validation = _prepare(training)
-    rewritten = _is_rewritten(parameters)
+    parameters, model = _parameters(specification, data), specification.init_model
+    # The best model is not the first rounds of the last one with DART, which rescales earlier trees.
+    is_dart = parameters.get("booster") == "dart"
+    _check(specification, data, validation, parameters, is_dart)
+    boost = None
+    if objective is not None:
+        boost = specification.boosting_function(on_device(objective, parameters), is_dart)
+    dtrain = make_matrix(data, parameters, weights, exact=model is not None)
+    if model is not None and dtrain.feature_names is None:
+        dtrain.feature_names = model.feature_names
+    matrices = _validation_matrices(specification, data, validation, parameters, dtrain)
+    history = History(validation, specification)
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
-        i = next(i for i, candidate in enumerate(validation) if candidate is evaluated)
-        results = history.record(i, scores)
+        results = history.record(next(i for i, matrix in enumerate(matrices) if matrix is evaluated), scores)
         for name, _, _ in results:
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
 
     is_shown = specification.verbose == BAR
     progress = ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last()))
-    with progress as bar, rounds.fresh_early_stopping(specification.callbacks, history) as callbacks:
-        after_round = rounds.make_after_round(training, history, bar, keeps_best=rewritten)
+    with progress as bar, callbacks.fresh_early_stopping(specification.callbacks, history) as given_callbacks:
+        after_round = callbacks.make_after_round(history, bar, keeps_best=is_dart)
         booster = xgb.train(
             training_parameters(parameters),
             dtrain,
             num_boost_round=specification.n_rounds,
-            obj=boost,
-            evals=[(matrix, part.name) for matrix, part in zip(validation, training.validation, strict=True)],
+            obj=None if boost is None else lambda scores, _: boost(scores),
+            evals=[(matrix, part.name) for matrix, part in zip(matrices, validation, strict=True)],
             custom_metric=evaluate if validation else None,
             verbose_eval=printing_period(specification.verbose) or False,
-            xgb_model=specification.init_model,
-            callbacks=[*callbacks, after_round],
+            xgb_model=model,
+            callbacks=[*given_callbacks, after_round],
         )
-    model, best = specification.init_model, booster.num_boosted_rounds()
-    n_earlier = 0 if model is None else model.num_boosted_rounds()
-    if training.stops_early:
+    best, n_earlier = booster.num_boosted_rounds(), 0 if model is None else model.num_boosted_rounds()
+    if history.stops_early:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
-        booster = after_round.best_model if rewritten else _first_rounds(booster, best)
-    elif rounds.stopping_callbacks(specification.callbacks):
+        booster = after_round.best_model if is_dart else _first_rounds(booster, best)
+    elif callbacks.stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
     return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
 
 
-def start(training: Training, binned: BinnedData | None = None) -> rounds.XGBoostRounds:
-    """Begin a training that goes on round by round; its last validation set is scored after each round."""
-    parameters, boost, dtrain, validation = _prepare(training, binned)
-    specification = training.specification
-    # XGBoost has one stream of random numbers for all boosters. Trainings whose rounds alternate would take the numbers
-    # of each other, so that every round has its own seed.
-    settings = {**training_parameters(parameters), "seed_per_iteration": True}
-    booster = import_backend("xgboost").Booster(settings, [dtrain, *validation], model_file=specification.init_model)
-    return rounds.XGBoostRounds(booster, boost, dtrain, validation[-1], specification.callbacks)
-
-
-def _prepare(training: Training, binned: BinnedData | None = None) -> tuple[dict[str, Any], Any, Any, list[Any]]:
-    """The parameters of XGBoost, its custom objective or None, the matrix to train on, and those of validation sets.
-
-    Matrices are taken from `binned` or added to it.
-    """
-    specification, parameters = training.specification, _parameters(training)
-    _check(training, parameters, _is_rewritten(parameters))
-    boost = None
-    if training.objective is not None:
-        boost = replace(training, objective=on_device(training.objective, parameters)).boosting_function()
-    is_exact = specification.init_model is not None
-    if binned is None or is_exact or not takes_bins(parameters):
-        # Matrices of the features themselves keep what was computed for the parameters of one training.
-        binned = {}
-    key = training.bins_key(parameters, without=TREE_PARAMETERS)
-    if key not in binned:
-        weights = None if specification.native_objective is None else training.native_weights()
-        dtrain = make_matrix(training.data, parameters, weights, exact=is_exact)
-        if is_exact and dtrain.feature_names is None:
-            dtrain.feature_names = specification.init_model.feature_names
-        # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
-        has_codes = "c" in parameters.get("feature_types", ())
-        validation = []
-        for part in training.validation:
-            exact = is_exact or (has_codes and not isinstance(part.data.X, FeatureStream))
-            is_same = part.data is training.data
-            validation.append(dtrain if is_same else make_matrix(part.data, parameters, reference=dtrain, exact=exact))
-        binned[key] = dtrain, validation
-    dtrain, validation = binned[key]
-    return parameters, None if boost is None else lambda scores, _: boost(scores), dtrain, validation
-
-
-def _is_rewritten(parameters: Mapping[str, Any]) -> bool:
-    """Whether the best model is not the first rounds of the last one: DART rescales earlier trees."""
-    return parameters.get("booster") == "dart"
-
-
-def _parameters(training: Training) -> dict[str, Any]:
+def _parameters(specification: TrainingSpecification, data: GroupedData) -> dict[str, Any]:
     """Parameters of XGBoost, with those of a native objective."""
-    specification = training.specification
     parameters = {**specification.parameters, "disable_default_eval_metric": True}
     if specification.init_model is None:
         # A model whose training goes on keeps its own base score.
         parameters.setdefault("base_score", 0.0)
     native = specification.native_objective
-    if isinstance(specification.loss, Loss):
-        # The features of each node are drawn by default. Where every round has its own seed, the rounds that are added
-        # to a model are those of one training.
-        parameters.setdefault("seed_per_iteration", True)
     if native is not None:
         parameters["objective"] = native
-        parameters.update(native_parameters(native, specification.dcg, training.data.labels.require_relevance(native)))
+        parameters.update(native_parameters(native, specification.dcg, data.labels.require_relevance(native)))
     return parameters
 
 
-def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -> None:
+def _check(
+    specification: TrainingSpecification,
+    data: GroupedData,
+    validation: Sequence[ValidationSet],
+    parameters: Mapping[str, Any],
+    is_dart: bool,
+) -> None:
     """Raise an error for data, names, callbacks or an earlier model that XGBoost does not take with the others."""
-    specification = training.specification
-    if training.data.position is not None:
+    if data.position is not None:
         raise ValueError(
             "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
             "objective='rank:ndcg' or 'rank:pairwise'"
         )
-    for part in training.validation:
+    for part in validation:
         _check_name("eval_names and keys of eval_set", part.name, ":-")
     if specification.init_model is not None:
         before, now = booster_name(specification.init_model), parameters.get("booster", "gbtree")
@@ -159,19 +124,37 @@ def _check(training: Training, parameters: Mapping[str, Any], rewritten: bool) -
             raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
         check_same_missing(specification.init_model, parameters)
         # XGBoost gives an earlier model the numbers of the new categories.
-        found = categories(specification.init_model)
-        if None not in found.values():
-            require_same_categories([values for values in found.values() if values is not None], training.data.X)
-    rounds.check_callbacks(specification.callbacks)
-    if not rounds.stopping_callbacks(specification.callbacks):
+        by_feature = categories(specification.init_model)
+        if None not in by_feature.values():
+            require_same_categories([values for values in by_feature.values() if values is not None], data.X)
+    callbacks.check_callbacks(specification.callbacks)
+    if not callbacks.stopping_callbacks(specification.callbacks):
         return
-    if not training.validation:
+    if not validation:
         raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
-    if rewritten:
+    if is_dart:
         raise ValueError(
             f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
         )
+
+
+def _validation_matrices(
+    specification: TrainingSpecification,
+    data: GroupedData,
+    validation: Sequence[ValidationSet],
+    parameters: dict[str, Any],
+    dtrain: Any,
+) -> list[Any]:
+    """The matrices of the validation sets; `dtrain` is that of the training data, and of a set that is the same."""
+    # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
+    has_codes = "c" in parameters.get("feature_types", ())
+    matrices = []
+    for part in validation:
+        exact = specification.init_model is not None or (has_codes and not isinstance(part.data.X, FeatureStream))
+        is_same = part.data is data
+        matrices.append(dtrain if is_same else make_matrix(part.data, parameters, reference=dtrain, exact=exact))
+    return matrices
 
 
 def _check_name(argument: str, name: str, forbidden: str) -> None:
@@ -200,18 +183,22 @@ class CudaObjective:
 
     Parameters
     ----------
-    objective : Objective
-        Of a surrogate that `takes_device_arrays`.
+    objective : BoostingObjective
+        That takes arrays of a device.
     cupy : module
     ordinal : int
         Number of the GPU.
     """
 
-    def __init__(self, objective: Objective, cupy: Any, ordinal: int) -> None:
+    def __init__(self, objective: BoostingObjective, cupy: Any, ordinal: int) -> None:
         self.queries = objective.queries
         self._cupy, self._device = cupy, cupy.cuda.Device(ordinal)
         with self._device:
-            self._objective = copy_to_device(objective, cupy.asarray)
+            self._objective: Any = objective.to_device(cupy.asarray)
+
+    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+        """The method :meth:`gradient_hessian`."""
+        return self.gradient_hessian
 
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
         """Gradient and Hessian as arrays of CuPy, float32, each of shape (n_documents,).
@@ -236,21 +223,17 @@ class CudaObjective:
     def multiply(self, arrays: tuple[Any, Any], factors: NDArray[Any]) -> None:
         """Multiply arrays of CuPy by `factors` in place."""
         with self._device:
-            on_gpu = self._cupy.asarray(factors)
-            for array in arrays:
-                array *= on_gpu
+            multiply(arrays, self._cupy.asarray(factors))
 
 
-def on_device(
-    objective: BoostingObjective | EnsembleObjective, parameters: Mapping[str, Any]
-) -> BoostingObjective | EnsembleObjective:
+def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> Any:
     """Return the objective on the GPU on which XGBoost trains with these parameters.
 
     It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if CuPy is not installed
     or finds no GPU, or if the loss does not take arrays of a GPU. XGBoost then copies gradients and Hessians to its
     device.
     """
-    if not (isinstance(objective, Objective) and objective.surrogate.takes_device_arrays):
+    if not objective.takes_device_arrays:
         return objective
     kind, _, ordinal = device_of_training(parameters.get("device")).partition(":")
     if kind != "cuda":

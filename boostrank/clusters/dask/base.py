@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Trained
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, Loss
 from boostrank.clusters.dask import partitions
 from boostrank.clusters.dask.workers import PlacedSelection, find_client, train_on_workers
 from boostrank.clusters.fitting import check_n_documents, checked_settings, fit_local, specify
@@ -30,9 +29,10 @@ from boostrank.inputs.frames import QID, require_qid
 from boostrank.metrics import Measure
 from boostrank.metrics.ndcg import NDCG
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.fit_arguments import EvalPart, EvalSet, eval_parts, takes_other_names
-from boostrank.rankers.settings import FitOptions
+from boostrank.training.arguments import takes_other_names
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.losses import DEFAULT_LOSS, Loss
+from boostrank.training.validation import EvalSet, EvalSets, eval_sets
 
 
 class DaskRanker(BaseEstimator):
@@ -104,7 +104,7 @@ class DaskRanker(BaseEstimator):
         group: Any = None,
         sample_weight: Any = None,
         init_score: Any = None,
-        eval_set: EvalSet = None,
+        eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
@@ -182,7 +182,7 @@ class DaskRanker(BaseEstimator):
         settings = checked_settings(self.local, eval_set, early_stopping_metric)
         features, random_state = TrainingFeatures(), settings.random_state()
         per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
-        parts = eval_parts(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
+        parts = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
         X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
         partitions.check_columns(features, X, reset=True)
         client = find_client(self.client)
@@ -196,8 +196,16 @@ class DaskRanker(BaseEstimator):
         kept = settings.kept_queries(data.n_queries, random_state)
         if kept is not None:
             validation = [_selections(data, ~kept)]
-        options = FitOptions(eval_metric, eval_at, early_stopping_metric, callbacks)
-        cluster = specify(settings, features, random_state, options, [part.name for part in parts])
+        cluster = specify(
+            settings,
+            features,
+            random_state,
+            [part.name for part in parts],
+            eval_metric=eval_metric,
+            eval_at=eval_at,
+            early_stopping_metric=early_stopping_metric,
+            callbacks=callbacks,
+        )
 
         def train(specification: ClusterSpecification, on_all: bool) -> Trained:
             chosen = everything if on_all or kept is None else kept
@@ -308,7 +316,7 @@ def _is_of_local(name: str) -> bool:
     return not name.startswith("_") and name not in ("local", "client")
 
 
-def _colocate_part(client: Client, part: EvalPart, features: TrainingFeatures) -> list[PlacedSelection]:
+def _colocate_part(client: Client, part: EvalSet, features: TrainingFeatures) -> list[PlacedSelection]:
     """One validation set, with each of its queries on one worker."""
     X, qid = partitions.columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set")
     partitions.check_columns(features, X)

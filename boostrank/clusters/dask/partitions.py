@@ -20,8 +20,8 @@ from boostrank.clusters.colocation import Colocation
 from boostrank.clusters.rows import concatenate, split_rows, summarize
 from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.frames import QID, require_qid
-from boostrank.rankers.features import check_features
-from boostrank.rankers.fit_arguments import as_sizes
+from boostrank.training.data import as_sizes
+from boostrank.training.features import check_features
 
 #: How long to wait for Dask to compute a lost block again, before its workers are asked for it once more.
 SECONDS_TO_LOOK_AGAIN = 0.05
@@ -55,7 +55,7 @@ class Partitions(NamedTuple):
     parts : list of Partition
     n_queries, n_documents : int
     sameness : str
-        Why nothing can be learned from the labels, as :attr:`boostrank.backends.objectives.labels.Labels.sameness`.
+        Why nothing can be learned from the labels, as :attr:`boostrank.queries.labels.Labels.sameness`.
     """
 
     parts: list[Partition]

@@ -20,8 +20,7 @@ from boostrank.clusters.training import ClusterSpecification, Worker
 from boostrank.inputs.arrays import Bools, Ints
 from boostrank.inputs.checks import check_count, named_part
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures, check_features
-from boostrank.rankers.settings import FitOptions
+from boostrank.training.features import TrainingFeatures, check_features
 
 #: Name of the data to train on among the data sets of a worker.
 TRAINING_DATA = "dataset"
@@ -180,7 +179,7 @@ def train(
         everything = watched.pop(TRAINING_DATA)
         if kept is not None:
             watched = {TRAINING_DATA: ~kept}
-        cluster = fitting.specify(settings, features, random_state, FitOptions(), list(sets))
+        cluster = fitting.specify(settings, features, random_state, list(sets))
 
         def train_on_workers(specification: ClusterSpecification, on_all: bool) -> Trained:
             masks = [(TRAINING_DATA, everything if on_all or kept is None else kept)]

@@ -24,8 +24,7 @@ from boostrank.clusters.spark import training
 from boostrank.clusters.training import ClusterSpecification
 from boostrank.inputs.checks import check_count
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.features import TrainingFeatures
-from boostrank.rankers.settings import FitOptions
+from boostrank.training.features import TrainingFeatures
 
 #: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``, but for
 #: `cache`, which is that of FeatureFiles.
@@ -101,7 +100,7 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         if first is None or first.features is None:
             raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
         features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
-        cluster = specify(settings, features, random_state, FitOptions())
+        cluster = specify(settings, features, random_state)
 
         def train(specification: ClusterSpecification, on_all: bool) -> Trained:
             chosen = rows.drop("is_validation") if on_all else rows

@@ -14,7 +14,7 @@ from xgboost import collective
 import boostrank as br
 from boostrank.clusters import rows
 from boostrank.queries.queries import Queries
-from boostrank.rankers.features import TrainingFeatures
+from boostrank.training.features import TrainingFeatures
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install boostrank[ray]")
 pytest.importorskip("ray.data")

@@ -9,13 +9,13 @@ from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostrank.backends.objectives.objective import copy_to_device
 from boostrank.queries import compiled
 from boostrank.queries.compiled.documents import LossForm
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
 from boostrank.surrogates.base import compiled_form
+from boostrank.training.objective import copy_to_device
 
 pytestmark = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 
@@ -98,7 +98,7 @@ def test_results_are_bit_for_bit_the_same_for_all_threads_and_blocks(surrogate, 
     expected = objective.gradient_hessian(scores)
     monkeypatch.setattr("boostrank.queries.threads.MIN_SECONDS", 0.0)
     for n_threads, rows in ((1, 1000), (3, 1000), (4, 64)):
-        monkeypatch.setattr("boostrank.backends.objectives.objective.COMPILED_BLOCK_ROWS", rows)
+        monkeypatch.setattr("boostrank.training.objective.COMPILED_BLOCK_ROWS", rows)
         with use_threads(n_threads):
             for one, other in zip(objective.gradient_hessian(scores), expected, strict=True):
                 np.testing.assert_array_equal(one, other)

@@ -8,14 +8,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
 from boostrank.backends.lightgbm.parameters import known_parameters, samples_queries
-from boostrank.backends.objectives.losses import Loss
-from boostrank.backends.objectives.objective import Float32s
 from boostrank.metrics import Measure
 from boostrank.queries.dcg import DCG, Discount, Gain
 from boostrank.queries.targets import Normalize
 from boostrank.queries.threads import use_threads
+from boostrank.training.callables import Fields, NativeMetric, NativeObjective
+from boostrank.training.losses import Loss
+from boostrank.training.objective import Float32s
 
 
 class LightGBMObjective(NativeObjective):

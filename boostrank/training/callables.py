@@ -12,15 +12,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from boostrank.backends.objectives.labels import as_labels
-from boostrank.backends.objectives.losses import Loss, get_single_loss
-from boostrank.backends.objectives.objective import BoostingFunction, bind, with_reused_buffers
+from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
-from boostrank.metrics import BoundMeasure, ClickDCG, Measure, get_measure
+from boostrank.metrics import BoundMeasure, Measure, get_measure
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import NORMALIZATIONS, Normalize
+from boostrank.queries.weights import document_weights
+from boostrank.training.ensemble import get_single_loss
+from boostrank.training.losses import Loss
+from boostrank.training.objective import bind
 
 T = TypeVar("T")
 
@@ -91,8 +94,11 @@ class NativeObjective:
         return self._functions.get(fields, self._bind)
 
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
-        bound: Any = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
-        return with_reused_buffers(bound)
+        if weights is not None:
+            weights = document_weights(weights, queries, may_differ=True)
+        bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
+        function: BoostingFunction = bound.boosting_function()
+        return function
 
 
 class NativeMetric:
@@ -100,7 +106,7 @@ class NativeMetric:
 
     def __init__(self, measure: str | Measure, settings: dict[str, Any]) -> None:
         self.measure = get_measure(measure, **settings)
-        if isinstance(self.measure, ClickDCG):
+        if not self.measure.takes_relevance:
             raise ValueError(
                 f"{self.measure} needs ClickLabels, and a Dataset or a DMatrix has only numbers as labels: use "
                 "LightGBMRanker or XGBoostRanker of boostrank with eval_set=[(X, clicks)]"

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.objectives.objective import Float32s
-from boostrank.inputs.arrays import Floats, as_floats
+from boostrank.backends.base import BoostingFunction
+from boostrank.inputs.arrays import Floats, as_floats, as_list
 from boostrank.inputs.checks import is_number
-from boostrank.metrics import BoundMeasure, Measure, get_measure
+from boostrank.metrics import Measure, get_measure
 from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of queries.
@@ -82,13 +83,6 @@ def _as_metric(given: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
     return [get_measure(measure, k=k, **own) for k in cutoffs]
 
 
-def as_list(values: Any) -> list[Any]:
-    """The values of an argument that may be a list or a single value; None is an empty list."""
-    if values is None:
-        return []
-    return list(values) if isinstance(values, (list, tuple, np.ndarray)) else [values]
-
-
 class CustomFunction:
     """A function of the user and, once it is bound, the data that it gets besides the scores.
 
@@ -115,10 +109,10 @@ class CustomFunction:
         self.function, self._n_arguments = function, _n_arguments(function, self.argument, self.returns)
         self._name = _name(function)
 
-    def bind(self, labels: Any, queries: Queries, weights: Floats | None = None) -> Self:
+    def bind(self, labels: Labels, queries: Queries, weights: Floats | None = None) -> Self:
         """Bind the function to grouped labels; `weights` has the shape (n_documents,)."""
         bound = copy(self)
-        bound._labels, bound.queries, bound._weights = labels, queries, weights
+        bound._labels, bound.queries, bound._weights = labels.values, queries, weights
         return bound
 
     def _call(self, scores: NDArray[Any]) -> Any:
@@ -157,9 +151,8 @@ class CustomMetric(CustomFunction):
         return result[0], float(result[1]), bool(result[2])
 
 
-#: A metric of validation sets, and one that is bound to the labels of one data set.
+#: A metric of validation sets.
 Metric = Measure | CustomMetric
-BoundMetric = BoundMeasure | CustomMetric
 
 
 class CustomObjective(CustomFunction):
@@ -169,16 +162,20 @@ class CustomObjective(CustomFunction):
     """
 
     argument, returns = "objective", "(gradient, hessian)"
+    takes_device_arrays = False
 
     def __repr__(self) -> str:
         return f"objective={self._name}"
 
-    @property
-    def takes_weights(self) -> bool:
-        """Whether the function has an argument for weights."""
-        return self._n_arguments > MIN_ARGUMENTS
+    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+        """The method :meth:`gradient_hessian`."""
+        return self.gradient_hessian
 
-    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
+    def to_device(self, move: Callable[[Any], Any]) -> Any:
+        """Raise TypeError: a function of the user takes arrays of NumPy."""
+        raise TypeError(f"{self!r} takes arrays of NumPy")
+
+    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Gradient and Hessian of the bound objective, float32, each of shape (n_documents,).
 
         Raises

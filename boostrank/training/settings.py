@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import NoneType
@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import Backend, TrainingSpecification
-from boostrank.backends.custom_functions import CustomObjective, Metric, as_list, as_metrics
 from boostrank.backends.features import Features, resolve_features
-from boostrank.backends.objectives.losses import DEFAULT_LOSS, LOSSES, Loss, get_loss
 from boostrank.backends.progress import BAR
 from boostrank.inputs import checks
-from boostrank.model_selection import split_queries
+from boostrank.inputs.arrays import as_list
 from boostrank.queries.dcg import DCG
-from boostrank.rankers.features import TrainingFeatures
+from boostrank.queries.queries import draw_queries_to_hold_out
+from boostrank.surrogates.base import Surrogate
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.losses import DEFAULT_LOSS, BindableLoss, get_loss, is_function, is_loss_name, loss_names
 
 #: A function of the name and the value of a parameter, which raises ValueError for a value without a meaning.
 Rule = Callable[[str, Any], None]
@@ -43,16 +44,15 @@ def _check_rounds(name: str, value: Any) -> None:
 NOT_NEGATIVE: Rule = partial(checks.check_number, smallest=0)
 SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 
-#: Value of `objective` and `n_estimators` that stands for a choice by cross-validation.
+#: Value of `n_estimators` that stands for a choice by cross-validation.
 AUTO = "auto"
 #: Largest number of rounds with ``n_estimators="auto"``.
 MAX_ROUNDS = 2000
 #: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None. At the rate 0.04, the mean curve of a few
 #: hundred queries often has no better value for 50 rounds by chance, long before its end.
 DEFAULT_PATIENCE = 150
-#: Number of folds, if `cv` is None: with ``objective="auto"``, and without it. With three folds, four candidates cost
-#: at most nine times as much as one training. With five folds, models of folds have more of the training queries.
-CANDIDATE_FOLDS, DEFAULT_FOLDS = 3, 5
+#: Number of folds, if `cv` is None.
+DEFAULT_FOLDS = 5
 #: Rounds and learning rate of objectives of the boosting libraries and of functions, unless the user sets them.
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
@@ -92,39 +92,6 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def fold_name(i: int) -> str:
-    """Name of fold number `i`, counted from 0, in `evals_result_`."""
-    return f"fold_{i}"
-
-
-def is_function(objective: Any) -> bool:
-    """Whether the parameter `objective` is a function, and not the name of a loss or a loss."""
-    return callable(objective) and not isinstance(objective, (Loss, type))
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """Arguments of ``fit`` besides data; see :meth:`boostrank.LightGBMRanker.fit`.
-
-    Raises
-    ------
-    ValueError
-        If `verbose` is invalid.
-    """
-
-    eval_metric: Any = None
-    eval_at: Sequence[int] | None = None
-    early_stopping_metric: str | None = None
-    callbacks: Sequence[Any] | None = None
-    verbose: bool | int | str = False
-    init_model: Any = None
-
-    def __post_init__(self) -> None:
-        is_flag = isinstance(self.verbose, (bool, np.bool_))
-        if self.verbose != BAR and not is_flag and not (checks.is_count(self.verbose) and int(self.verbose) >= 0):
-            raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {self.verbose!r}")
-
-
 @dataclass(frozen=True)
 class Settings:
     """The checked parameters of a ranker.
@@ -138,10 +105,6 @@ class Settings:
         The other native parameters, by canonical name.
     unused : set of str
         Parameters of the ranker that the boosting library does not have with these settings.
-    defaults : mapping of str to object
-        Defaults of the parameters of the ranker.
-    rules : mapping of str to Rule
-        Rules of the parameters of the ranker.
     n_features : int, default 1
         Number of features of the training data, known after :meth:`for_features`.
     """
@@ -150,8 +113,6 @@ class Settings:
     values: dict[str, Any]
     native: dict[str, Any]
     unused: frozenset[str]
-    defaults: Mapping[str, Any]
-    rules: Mapping[str, Rule]
     n_features: int = 1
 
     @classmethod
@@ -198,32 +159,33 @@ class Settings:
             if translated[name] is not None and translated[name] != defaults[name]:
                 reason = known.refused.get(backend.PARAMETERS[name], f"{known.library} does not have it")
                 raise ValueError(f"{name}={translated[name]!r} would have no effect: {reason}")
-        return cls(backend, translated, handed_on, unused, defaults, rules)
-
-    def changed(self, parameters: Mapping[str, Any]) -> Settings:
-        """The settings with other values of some parameters of the ranker or of the boosting library."""
-        values = {name: parameters.get(name, value) for name, value in self.values.items()}
-        native = {**self.native, **{name: value for name, value in parameters.items() if name not in values}}
-        return Settings.resolve(self.backend, values, native, self.defaults, self.rules)
+        return cls(backend, translated, handed_on, unused)
 
     @property
-    def given(self) -> set[str]:
-        """Names of the parameters that do not have their defaults, and of those of the boosting library."""
-        explicit = {name for name, value in self.values.items() if not np.array_equal(value, self.defaults[name])}
-        return explicit | set(self.native)
-
-    @property
-    def loss(self) -> Loss | CustomObjective | str:
+    def loss(self) -> Any:
         """A loss of boostrank, the objective of a user, or the name of an objective of the boosting library."""
         objective = self.values["objective"]
         if is_function(objective):
+            from boostrank.training.custom_functions import CustomObjective
+
             return CustomObjective(objective)
-        return objective if objective in self.backend.NATIVE_OBJECTIVES else get_loss(objective)
+        return objective if self.is_native else get_loss(objective)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the objective is one that the boosting library has itself."""
+        objective = self.values["objective"]
+        return isinstance(objective, str) and objective in self.backend.NATIVE_OBJECTIVES
+
+    @property
+    def is_own_loss(self) -> bool:
+        """Whether the objective is a loss of boostrank, which has the defaults of random trees."""
+        return not self.is_native and not is_function(self.values["objective"])
 
     @property
     def n_rounds(self) -> int:
         """Number of rounds; the largest one, if cross-validation chooses it."""
-        default = LOSS_ROUNDS if isinstance(self.loss, Loss) else NATIVE_ROUNDS
+        default = LOSS_ROUNDS if self.is_own_loss else NATIVE_ROUNDS
         return MAX_ROUNDS if self.chooses_rounds else int(self.values["n_estimators"] or default)
 
     def random_trees(self) -> dict[str, Any]:
@@ -246,24 +208,14 @@ class Settings:
         return {**trees, **self.backend.tree_shape(self._of_library())}
 
     @property
-    def chooses_objective(self) -> bool:
-        """Whether the objective is chosen by cross-validation."""
-        return _is_auto(self.values["objective"])
-
-    @property
     def chooses_rounds(self) -> bool:
         """Whether the number of rounds is chosen by cross-validation."""
         return _is_auto(self.values["n_estimators"])
 
     @property
-    def uses_folds(self) -> bool:
-        """Whether models are trained on folds of the training queries."""
-        return self.chooses_objective or self.chooses_rounds
-
-    @property
     def n_folds(self) -> int:
-        """Number of folds."""
-        return int(self.values["cv"] or (CANDIDATE_FOLDS if self.chooses_objective else DEFAULT_FOLDS))
+        """Number of folds of ``n_estimators="auto"``."""
+        return int(self.values["cv"] or DEFAULT_FOLDS)
 
     @property
     def patience_in_folds(self) -> int | None:
@@ -285,10 +237,9 @@ class Settings:
             raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
         values, has_eval_set = self.values, bool(eval_set)
         fraction, patience = values["validation_fraction"], values["early_stopping_rounds"]
-        if values["cv"] is not None and not self.uses_folds:
+        if values["cv"] is not None and not self.chooses_rounds:
             raise ValueError(
-                f"cv={values['cv']} would have no effect: it is the number of folds for objective='auto' and "
-                "n_estimators='auto'"
+                f"cv={values['cv']} would have no effect: it is the number of folds for n_estimators='auto'"
             )
         if self.chooses_rounds and fraction is not None:
             raise ValueError(
@@ -302,7 +253,7 @@ class Settings:
                 f"early_stopping_rounds needs validation queries: give {name} or validation_fraction, or, on one "
                 "machine, set n_estimators='auto', with which folds of the training queries decide"
             )
-        if early_stopping_metric is not None and patience is None and not self.uses_folds:
+        if early_stopping_metric is not None and patience is None and not self.chooses_rounds:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")
         if values["refit"] and (fraction is None or patience is None):
             raise ValueError(
@@ -330,37 +281,55 @@ class Settings:
         """Mask of the queries to train on, or None if `validation_fraction` holds no queries out."""
         if self.values["validation_fraction"] is None:
             return None
-        kept = np.zeros(n_queries, dtype=bool)
-        kept[split_queries(np.arange(n_queries), self.values["validation_fraction"], random_state)[0]] = True
-        return kept
+        return ~draw_queries_to_hold_out(n_queries, self.values["validation_fraction"], random_state)
 
-    def specification(self, random_state: np.random.RandomState, options: FitOptions) -> TrainingSpecification:
-        """The specification of the training."""
-        values, loss, backend, parameters = self.values, self.loss, self.backend, self.parameters(random_state)
-        share = values["subsample_queries"] or (QUERY_SHARE if isinstance(loss, Loss) else 1.0)
+    def specification(
+        self,
+        random_state: np.random.RandomState,
+        *,
+        eval_metric: Any = None,
+        eval_at: Any = None,
+        early_stopping_metric: str | None = None,
+        callbacks: Any = None,
+        verbose: bool | int | str = False,
+        init_model: Any = None,
+    ) -> TrainingSpecification:
+        """The specification of the training; the other arguments are those of ``fit``, with `init_model` as a booster.
+
+        Raises ValueError if `verbose` is invalid, and for unknown metrics.
+        """
+        is_flag = isinstance(verbose, (bool, np.bool_))
+        if verbose != BAR and not is_flag and not (checks.is_count(verbose) and int(verbose) >= 0):
+            raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {verbose!r}")
+        values, backend, parameters = self.values, self.backend, self.parameters(random_state)
+        share = values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0)
         return TrainingSpecification(
-            loss=loss,
+            loss=self.loss,
             dcg=self.dcg,
             normalize=values["normalize"],
             parameters=parameters,
             n_rounds=self.n_rounds,
             query_share=float(share),
             # The rounds that are added to a model draw other queries than its first ones.
-            seed=(parameters.get("seed", 0), 0 if options.init_model is None else backend.n_rounds(options.init_model)),
+            seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
-            early_stopping_metric=options.early_stopping_metric,
-            metrics=self._metrics(options),
-            callbacks=(*as_list(values["callbacks"]), *(options.callbacks or ())),
-            verbose=options.verbose,
-            init_model=options.init_model,
+            early_stopping_metric=early_stopping_metric,
+            metrics=self._metrics(eval_metric, eval_at),
+            callbacks=(*as_list(values["callbacks"]), *(callbacks or ())),
+            verbose=verbose,
+            init_model=init_model,
         )
 
-    def _metrics(self, options: FitOptions) -> tuple[Metric, ...]:
+    def _metrics(self, eval_metric: Any, eval_at: Any) -> tuple[Any, ...]:
         """The metrics of ``fit``, and then those of the parameters; the first one decides on early stopping."""
-        own = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
-        of_fit = [metric for metric in as_list(options.eval_metric) if not (isinstance(metric, str) and metric in own)]
-        eval_at = options.eval_at if self.values["eval_at"] is None else self.values["eval_at"]
-        return as_metrics([*of_fit, *own], eval_at, self.dcg)
+        eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
+        if eval_metric is None and eval_at is None and self.values["eval_metric"] is None:
+            return ()
+        from boostrank.training.custom_functions import as_metrics
+
+        parameters = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
+        of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
+        return as_metrics([*of_fit, *parameters], eval_at, self.dcg)
 
     def _of_library(self) -> dict[str, Any]:
         """The parameters of the ranker that the boosting library has with these settings."""
@@ -369,27 +338,31 @@ class Settings:
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
         defaults: dict[str, Any] = {"learning_rate": NATIVE_LEARNING_RATE}
-        if isinstance(self.loss, Loss):
+        native = self.native
+        if self.is_own_loss:
             defaults = {**self.random_trees(), **self.backend.LOSS_DEFAULTS}
+            native = {**self.backend.NATIVE_LOSS_DEFAULTS, **native}
         values = {name: defaults.get(name) if value is None else value for name, value in self._of_library().items()}
         parameters = {self.backend.PARAMETERS[name]: value for name, value in values.items() if value is not None}
         seed = self.values["random_state"]
         if seed is not None:
             # As in the libraries' own estimators, an integer is the seed itself.
             parameters["seed"] = int(seed) if checks.is_count(seed) else int(random_state.randint(2**31 - 1))
-        return {**parameters, **self.native}
+        return {**parameters, **native}
 
 
 def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    own, custom = (*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS, AUTO), is_function(objective)
-    known = (*LOSSES, *own)
-    if not isinstance(objective, Loss) and not (isinstance(objective, str) and objective in known) and not custom:
+    is_native, is_given_function = objective in backend.NATIVE_OBJECTIVES, is_function(objective)
+    is_instance = isinstance(objective, (Surrogate, BindableLoss))
+    if not (is_native or is_given_function or is_instance or is_loss_name(objective)):
+        names = [*loss_names(), *backend.NATIVE_OBJECTIVES]
         raise ValueError(
             "objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "
-            f"{', '.join(own)}, or a name in boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got "
-            f"{objective!r}{checks.did_you_mean(objective, known)}"
+            f"{', '.join((*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS))}, or a name in "
+            f"boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got {objective!r}"
+            f"{checks.did_you_mean(objective, names)}"
         )
-    if (custom or objective in backend.NATIVE_OBJECTIVES) and normalize != "dcg":
+    if (is_given_function or is_native) and normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")
 
 

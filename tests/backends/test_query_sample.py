@@ -11,10 +11,10 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends import base
+from boostrank.backends.base import QuerySample
 from boostrank.backends.lightgbm.parameters import samples_queries
-from boostrank.backends.objectives.objective import QuerySample
 from boostrank.queries.queries import Queries
-from boostrank.rankers.settings import QUERY_SHARE
+from boostrank.training.settings import QUERY_SHARE
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
 QUERIES = Queries.from_qid(QID)

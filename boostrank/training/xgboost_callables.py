@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.callables import Fields, NativeMetric, NativeObjective
-from boostrank.backends.objectives.losses import Loss
-from boostrank.backends.objectives.objective import Float32s
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.queries.dcg import DCG, Discount, Gain
 from boostrank.queries.targets import Normalize
+from boostrank.training.callables import Fields, NativeMetric, NativeObjective
+from boostrank.training.losses import Loss
+from boostrank.training.objective import Float32s
 
 
 class XGBoostObjective(NativeObjective):

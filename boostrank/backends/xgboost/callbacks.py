@@ -1,14 +1,12 @@
-"""The rounds of a training with XGBoost: callbacks, and trainings that go on round by round."""
+"""Callbacks of trainings with XGBoost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from numpy.typing import NDArray
-
-from boostrank.backends.base import Training, import_backend, refuse_stopping
+from boostrank.backends.base import import_backend
 from boostrank.backends.progress import History, ProgressBar
 
 
@@ -61,7 +59,7 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
             callback.maximize = None
 
 
-def make_after_round(training: Training, history: History, bar: ProgressBar, keeps_best: bool) -> Any:
+def make_after_round(history: History, bar: ProgressBar, keeps_best: bool) -> Any:
     """Make the callback that moves the progress bar and stops early.
 
     If `keeps_best`, its attribute `best_model` is a copy of the booster after the best round.
@@ -72,49 +70,10 @@ def make_after_round(training: Training, history: History, bar: ProgressBar, kee
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             bar.advance()
-            if not training.stops_early:
+            if not history.stops_early:
                 return False
             if keeps_best and history.improved():
                 self.best_model = model.copy()
             return history.should_stop()
 
     return AfterRound()
-
-
-class XGBoostRounds:
-    """A :class:`~boostrank.backends.base.TrainingByRounds` of XGBoost.
-
-    Its rounds are those of ``xgboost.train``: the same random numbers, and the same calls of callbacks before and after
-    each round. ``after_training`` is not called, because the training does not know its end.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        The booster before the first round, with the matrices as its cache.
-    boost : callable or None
-        XGBoost's custom objective.
-    dtrain, dvalid : xgboost.DMatrix
-        Data to train on, and the validation set, which is scored after each round.
-    callbacks : sequence of xgboost.callback.TrainingCallback
-    """
-
-    def __init__(
-        self, booster: Any, boost: Callable[..., Any] | None, dtrain: Any, dvalid: Any, callbacks: Sequence[Any]
-    ) -> None:
-        self._booster, self._boost, self._dtrain, self._dvalid = booster, boost, dtrain, dvalid
-        self._callbacks, self._n_rounds = callbacks, 0
-        for one in callbacks:
-            one.before_training(booster)
-
-    def next_round(self) -> NDArray[Any]:
-        """Train one more round, and return the scores of the validation set after it."""
-        i, booster = self._n_rounds, self._booster
-        for one in self._callbacks:
-            if one.before_iteration(booster, i, {}):
-                refuse_stopping(one)
-        booster.update(self._dtrain, iteration=i, fobj=self._boost)
-        self._n_rounds += 1
-        for one in self._callbacks:
-            if one.after_iteration(booster, i, {}):
-                refuse_stopping(one)
-        return booster.predict(self._dvalid, output_margin=True, training=False)

@@ -1,0 +1,111 @@
+"""Callbacks of trainings with LightGBM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from boostrank.backends.base import TrainingSpecification, import_backend
+from boostrank.backends.lightgbm.parameters import boosting_of
+from boostrank.backends.progress import History, ProgressBar
+
+
+def check_callbacks(callbacks: Sequence[Any]) -> None:
+    """Raise TypeError for a callback that LightGBM cannot call."""
+    for callback in callbacks:
+        if not callable(callback) or isinstance(callback, type):
+            raise TypeError(
+                "callbacks must be functions that LightGBM calls in each round, such as lightgbm.early_stopping(10); "
+                f"got {callback!r}"
+            )
+
+
+def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
+    """The callbacks for a training without validation sets: those that stop early or record metrics are left out."""
+    lgb = import_backend("lightgbm")
+    kinds = (type(lgb.early_stopping(1)), type(lgb.record_evaluation({})))
+    return tuple(callback for callback in callbacks if not isinstance(callback, kinds))
+
+
+class KeptRounds:
+    """The callback that records the number of rounds that the model has after each round.
+
+    LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
+    where random numbers decide on the features, the documents or the thresholds.
+
+    Attributes
+    ----------
+    after_round : list of int
+    """
+
+    def __init__(self) -> None:
+        self.after_round: list[int] = []
+        # LightGBM calls this callback before all others, because any of them may end the training.
+        self.order = float("-inf")
+
+    def __call__(self, environment: Any) -> None:
+        """Record the number after the round that has ended."""
+        self.after_round.append(environment.model.current_iteration())
+
+
+class AfterRound:
+    """The callback that moves the progress bar, keeps the best model of DART, and stops early.
+
+    Attributes
+    ----------
+    n_earlier_rounds : int
+        Number of rounds of the model whose training goes on.
+    best_model : str
+        Text of the best model, if it is not the first rounds of the last one: DART rescales earlier trees in every
+        round. Otherwise empty.
+    """
+
+    def __init__(self, specification: TrainingSpecification, history: History, bar: ProgressBar) -> None:
+        self._history, self._bar = history, bar
+        self._is_dart = boosting_of(specification.parameters) == "dart"
+        model = specification.init_model
+        self.n_earlier_rounds = 0 if model is None else model.current_iteration()
+        self.best_model = ""
+        # LightGBM calls callbacks in the sequence of these numbers, which it looks for in the instance: this one must
+        # come after those that print or record.
+        self.order = 40
+
+    def __call__(self, environment: Any) -> None:
+        """Act on the round that has ended."""
+        self._bar.advance()
+        if not self._history.stops_early:
+            return
+        if self._is_dart and self._history.improved():
+            self.best_model = environment.model.model_to_string()
+        if self._history.should_stop():
+            best = self.n_earlier_rounds + self._history.best_round()
+            raise import_backend("lightgbm").EarlyStopException(best, environment.evaluation_result_list)
+
+
+class FirstRound:
+    """A callback that makes trainings of DART with a custom objective take the same random numbers every time.
+
+    LightGBM drops trees when the scores of a round are asked for, unless a flag says that it has done so. With a custom
+    objective nothing sets this flag before the first round, so that its value is what the memory contained before. A
+    round in which trees are dropped takes a random number. So without this callback the same seed gives one of two
+    models.
+    """
+
+    before_iteration = True
+
+    def __call__(self, environment: Any) -> None:
+        """Set the flag, and let the random numbers start again, if no round of this training has ended."""
+        if environment.iteration == environment.begin_iteration:
+            # This call asks for the scores, which sets the flag and may take a random number.
+            environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))
+            # Setting any parameter makes the random numbers start again from `drop_seed`. Where no feature can split
+            # the rows, LightGBM refuses it; no tree has a split then, and the random numbers do not matter.
+            with suppress(import_backend("lightgbm").basic.LightGBMError):
+                environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
+
+
+def dart_callbacks(specification: TrainingSpecification) -> list[FirstRound]:
+    """The callbacks that a training with DART and a custom objective needs; other trainings need none."""
+    is_needed = specification.native_objective is None and boosting_of(specification.parameters) == "dart"
+    return [FirstRound()] if is_needed else []

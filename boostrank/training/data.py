@@ -1,0 +1,175 @@
+"""The data of a training: their queries are found, everything is checked, and the rows are grouped by query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from boostrank.backends.base import GroupedData
+from boostrank.inputs.arrays import Ints, as_array, check_lengths, finite_numbers
+from boostrank.inputs.frames import ESTIMATOR_ADVICE, find_qid, require_qid
+from boostrank.inputs.streams import FeatureStream
+from boostrank.queries.labels import Labels, as_labels
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import document_weights
+from boostrank.training.features import TrainingFeatures
+
+
+def training_data(
+    receiver: str,
+    X: Any,
+    y: Any,
+    qid: Any,
+    group: ArrayLike | None,
+    sample_weight: Any,
+    init_score: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    *,
+    takes_infinity: bool,
+) -> tuple[GroupedData, TrainingFeatures, Queries]:
+    """Find the queries of the data to train on, check everything, and group it by query.
+
+    Returns the grouped data, number and names of the features, and the queries of all rows, of which the labels may
+    leave some out.
+
+    Parameters
+    ----------
+    receiver : str
+        Name of the class of the ranker, for messages.
+    X, y, qid, group, sample_weight, init_score, position
+        As in ``fit``.
+    takes_infinity : bool
+        Whether features may be infinite.
+
+    Raises
+    ------
+    ValueError
+        As :func:`features_and_qid` and :func:`group_data`, and if `y` is None.
+    """
+    if y is None:
+        raise ValueError(f"{receiver} requires y to be passed, but the target y is None")
+    features = TrainingFeatures()
+    features._takes_infinity = takes_infinity
+    if isinstance(qid, str):
+        features.qid_column = qid
+    X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
+    X, labels = features.learn(X), as_labels(y)
+    data = group_data(X, labels, ids, sample_weight, init_score, position)
+    return data, features, data.queries if labels.kept is None else Queries.from_qid(ids)
+
+
+def features_and_qid(
+    X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE
+) -> tuple[Any, Any]:
+    """Return the features and one query id per row; the ids come from `qid`, or are made from the sizes in `group`.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+    y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
+    qid : array-like, shape (n_documents,), str or None
+        See :func:`boostrank.inputs.frames.find_qid`.
+    group : array-like of int, shape (n_queries,), or None
+        Number of documents of each query; the rows must be sorted by query.
+    receiver : str
+        Name of the method or the argument that needs the query ids, for messages.
+    advice : str
+        How to pass the query ids, for the message that there are none.
+
+    Raises
+    ------
+    ValueError
+        If there are neither query ids nor sizes, or both; if the sizes do not add up to the number of rows; or if `qid`
+        contains sizes of queries.
+    """
+    if group is None:
+        X, qid = find_qid(X, qid, y)
+        qid = require_qid(qid, receiver, advice)
+        _refuse_sizes(qid, _num_samples(X))
+        return X, qid
+    if qid is not None:
+        raise ValueError(f"{receiver} got both qid and group; give only one of them")
+    X, _ = find_qid(X, None)
+    sizes, n_documents = as_sizes(group), _num_samples(X)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
+        raise ValueError(
+            f"group must have the number of documents of each query: integers of at least 1 whose sum is the number of "
+            f"rows, {n_documents}, and the rows must be sorted by query; got {np.array2string(sizes, threshold=9)}. If "
+            "the rows are not sorted, give qid"
+        )
+    return X, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def as_sizes(group: ArrayLike) -> Any:
+    """Sizes of queries as an array, of integers if they are whole numbers: ``numpy.loadtxt`` reads floats."""
+    sizes = as_array(group, "group")
+    return sizes.astype(np.int64) if sizes.dtype.kind == "f" and (sizes % 1 == 0).all() else sizes
+
+
+def group_data(
+    X: Any,
+    labels: Labels,
+    qid: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    init_score: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+) -> GroupedData:
+    """Check query ids, weights, initial scores and positions, and group them, features and labels by query.
+
+    Rows that the labels leave out are not in the result.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features)
+        Features that :func:`boostrank.training.features.check_features` returned.
+    labels : Labels
+    qid : array-like, shape (n_documents,)
+    sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+    init_score, position : array-like, shape (n_documents,), optional
+
+    Raises
+    ------
+    ValueError
+        For query ids, weights, scores or positions that are invalid, or of which there is not one for each row of `X`.
+    """
+    queries = Queries.from_qid(qid)
+    check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
+    weights = (
+        None if sample_weight is None else document_weights(sample_weight, queries, may_differ=True, grouped=False)
+    )
+    positions = None if position is None else queries.group(_positions(position, queries))
+    scores = None
+    if init_score is not None:
+        scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
+    if queries.permutation is not None:
+        if isinstance(X, FeatureStream):
+            raise ValueError(
+                "the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole: sort "
+                "the rows of the files by query"
+            )
+        X = _safe_indexing(X, queries.permutation)
+    data = GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+    kept = data.labels.kept
+    return data if kept is None else data.take_documents(kept)
+
+
+def _refuse_sizes(qid: Any, n_documents: int) -> None:
+    """Raise ValueError if `qid` contains sizes of queries instead of query ids."""
+    given = as_array(qid, "qid")
+    if given.ndim == 1 and len(given) != n_documents and given.dtype.kind in "iu" and given.sum() == n_documents:
+        raise ValueError(
+            f"qid has {len(given)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
+            "queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
+        )
+
+
+def _positions(position: ArrayLike, queries: Queries) -> Ints:
+    """The number of each document's position among the different positions, counted from 0 for the smallest."""
+    values = finite_numbers(position, "position", X=queries.n_documents)
+    if (values % 1 != 0).any() or values.min() < 0:
+        raise ValueError("position must have integers of at least 0: the position at which a document was shown")
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)

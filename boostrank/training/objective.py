@@ -1,0 +1,369 @@
+"""A loss bound to labels and weights, with the gradient and Hessian that boosting asks for in every round."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostrank.backends.base import BoostingFunction
+from boostrank.inputs.arrays import Floats
+from boostrank.queries import compiled
+from boostrank.queries.compiled.documents import LossForm, write_derivatives
+from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
+from boostrank.queries.segments import Block, Segments
+from boostrank.queries.targets import Normalize
+from boostrank.queries.threads import for_each
+from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
+from boostrank.surrogates import Surrogate
+from boostrank.surrogates.base import compiled_form
+from boostrank.training.losses import Loss, get_loss
+
+Float32s = NDArray[np.float32]
+UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
+# An array of float64 of this many rows takes 128 MB. Fewer rows would not keep a GPU busy, and more would take the
+# memory that XGBoost needs.
+DEVICE_BLOCK_ROWS = 2**24
+
+
+class BoundLoss(ABC):
+    """A loss bound to one data set by :func:`bind`.
+
+    Attributes
+    ----------
+    surrogate : Surrogate or BindableLoss
+        The loss.
+    queries : Queries
+    offset : float
+        Boosting starts from score 0 for every document. The loss is evaluated at ``score + offset``.
+    scale : float
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian 1 where
+        boosting starts. So weights are relative: all of them times a constant give the same gradient and Hessian.
+    """
+
+    surrogate: Loss
+    queries: Queries
+    offset: float
+    scale: float
+    #: Whether :meth:`to_device` is possible.
+    takes_device_arrays: bool = False
+
+    @abstractmethod
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
+        """Number of documents that `scale` averages over, given the Hessian where boosting starts."""
+
+    @abstractmethod
+    def use_weights(self, weights: Floats) -> None:
+        """Weigh the loss, which is bound without weights, by those of grouped documents, shape (n_documents,).
+
+        Raises ValueError if they differ within a query, and the loss does not take that.
+        """
+
+    @abstractmethod
+    def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
+        """Replace the weights by what `rescale` makes of them, if there are any."""
+
+    @abstractmethod
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        """Call `use` for blocks of documents, maybe by several threads.
+
+        Its arguments are the documents, their gradient and Hessian, and the factor to multiply these with.
+        """
+
+    def gradient_hessian(
+        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and diagonal Hessian, weighted and scaled, float32, each of shape (n_documents,).
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_documents,)
+            Boosting's scores, grouped.
+        out : pair of float32 arrays of shape (n_documents,), optional
+            Arrays to write to. Allocating new arrays takes more time than the arithmetic.
+
+        Raises
+        ------
+        FloatingPointError
+            If a score, gradient or Hessian is not finite. The backends would not notice, and train a wrong model.
+        """
+        if np.shape(scores) != (self.queries.n_documents,):
+            raise ValueError(
+                f"scores must have one value per document, shape ({self.queries.n_documents},); got {np.shape(scores)}"
+            )
+        results = out or (np.empty_like(scores, np.float32), np.empty_like(scores, np.float32))
+        self._write(scores, results)
+        return results
+
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        """Write gradient and Hessian, weighted and scaled, to `results`."""
+
+        def write(documents: slice, derivatives: tuple[Floats, Floats], factor: Floats | float) -> None:
+            for values, result in zip(derivatives, results, strict=True):
+                with np.errstate(over="ignore"):
+                    np.multiply(values, factor, out=result[documents])
+                self.check_finite(result[documents], scores, documents)
+
+        self._for_each_part(scores, write)
+
+    def boosting_function(self, has_one_model: bool = True) -> BoostingFunction:
+        """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
+
+        That is safe because the boosting libraries copy them before the next round.
+        """
+        n_documents = self.queries.n_documents
+        buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
+        return lambda scores: self.gradient_hessian(scores, buffers)
+
+    def to_device(self, move: Callable[[Any], Any]) -> Any:
+        """A copy that computes gradients and Hessians of scores on a device, to which `move` copies arrays."""
+        raise TypeError(f"{self.surrogate!r} does not take arrays of a device")
+
+    def check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
+        """Raise FloatingPointError if a value, which is a score, gradient or Hessian of `documents`, is not finite."""
+        if np.isfinite(values).all():
+            return
+        are_finite = np.isfinite(scores[documents])
+        # A score that is not finite is the cause. It may have changed the values of other documents of its query.
+        document = documents.start + int(np.argmin(np.isfinite(values) if are_finite.all() else are_finite))
+        query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
+        cause = (
+            "its scores are finite, so the loss overflows: lower the learning rate"
+            if are_finite.all()
+            else "its scores are not finite: check the features, and lower the learning rate"
+        )
+        raise FloatingPointError(
+            f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
+            f"{str(self.queries.ids[query])!r}; {cause}"
+        )
+
+
+def unit_scale(n_documents: float, hessian: float) -> float:
+    """The factor that makes the mean Hessian 1, given the number of documents and the weighted sum of Hessians.
+
+    The factor is 1 if the sum of Hessians is 0. That happens if no query has a relevant document, so that nothing can
+    be learned.
+    """
+    return n_documents / hessian if hessian > 0 else 1.0
+
+
+class Objective(BoundLoss):
+    """A surrogate bound to the targets and weights of one data set.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+    targets : ndarray, shape (n_documents,)
+        Normalized gains, grouped by query, within the bounds of the surrogate.
+    queries : Queries
+    weights : ndarray, shape (n_documents,), optional
+        Grouped and not negative; relative: all of them times a constant give the same gradient and Hessian. They may
+        differ within a query if the surrogate is separable, and then multiply the losses of documents, or if its
+        gradient is linear in the targets, and then multiply the targets. With ``1 / P(observed)`` as weight of a
+        document whose label is known only if it was observed, such a loss is an unbiased estimate of the loss with all
+        labels, as long as the normalizer is known.
+
+    Attributes
+    ----------
+    targets : ndarray, shape (n_documents,)
+        Normalized gains. If the surrogate is linear in them, each is multiplied by the weight of its document, divided
+        by the largest weight in the query.
+    offset : float
+        Boosting starts from score 0 for every document. The surrogate is evaluated at ``score + offset``, where
+        `offset` is its best constant score. A common shift does not change a ranking, so models need not store it.
+    scale : float
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean Hessian over the
+        documents whose weight is not 0 equal to 1 where boosting starts, and does not change the minimizer. With it,
+        the backends' limits and penalties that are compared with sums of Hessians (``min_child_weight``,
+        ``min_sum_hessian_in_leaf``, ``reg_lambda``) are numbers of documents for every surrogate and for weights in any
+        unit.
+
+    Raises
+    ------
+    ValueError
+        If weights differ within a query, and the surrogate does not take that.
+
+    Examples
+    --------
+    >>> from boostrank.surrogates import Squared
+    >>> objective = Objective(Squared(), np.array([1.0, 0.0, 0.0, 1.0]), Queries.from_sizes([2, 2]))
+    >>> objective.offset, objective.scale
+    (0.5, 1.0)
+    >>> objective.gradient_hessian(np.zeros(4))[0].tolist()
+    [-0.5, 0.5, 0.5, -0.5]
+    """
+
+    surrogate: Surrogate
+
+    def __init__(self, surrogate: Surrogate, targets: Floats, queries: Queries, weights: Floats | None = None) -> None:
+        self.surrogate, self.targets, self.queries = surrogate, targets, queries
+        self.weights: Floats | None = None
+        if weights is not None:
+            self.use_weights(weights)
+        self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
+        self.scale = unit_scale(self.n_weighted(), self._total_hessian())
+        #: The parts of the queries whose gradients are computed together, unless the compiled library does it.
+        self.blocks = queries.blocks()
+        #: How the compiled library computes gradient and Hessian; None if the formulas of the surrogate are used.
+        self.form: LossForm | None = compiled_form(self.surrogate)
+
+    @property
+    def takes_device_arrays(self) -> bool:  # type: ignore[override]
+        """Whether the formulas of the surrogate take arrays of a device."""
+        return self.surrogate.takes_device_arrays
+
+    @property
+    def takes_document_weights(self) -> bool:
+        """Whether weights may differ within a query."""
+        return self.surrogate.separable or self.surrogate.linear_in_targets
+
+    def use_weights(self, weights: Floats) -> None:
+        """Set the weights of the documents to `weights`, of shape (n_documents,), which are checked and grouped."""
+        if not self.takes_document_weights:
+            require_equal_weights(weights, self.queries, DOCUMENT_WEIGHTS)
+        if self.surrogate.linear_in_targets:
+            largest = self.queries.repeat(self.queries.max(weights))
+            self.targets = self.targets * np.divide(weights, largest, out=np.ones_like(weights), where=largest > 0)
+            weights = largest
+        self.weights = weights
+
+    def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
+        """Replace the weights by what `rescale` makes of them, if there are any."""
+        if self.weights is not None:
+            self.weights = rescale(self.weights)
+
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        form, offset = self.form, self.offset
+        if form is None or not compiled.is_available():
+            super()._write(scores, results)
+            return
+
+        def compute(block: Block) -> None:
+            _, documents, part = block
+            values: Floats = scores[documents].astype(np.float64, copy=False)
+            out = results[0][documents], results[1][documents]
+            weights = None if self.weights is None else self.weights[documents]
+            arrays = values, self.targets[documents], weights
+            if not write_derivatives(form, *arrays, part, offset=offset, scale=self.scale, out=out):
+                self.check_finite(values + offset, scores, documents)
+                for result in out:
+                    self.check_finite(result, scores, documents)
+
+        for_each(compute, self.queries.blocks(COMPILED_BLOCK_ROWS))
+
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        def compute(block: Block) -> None:
+            _, documents, part = block
+            shifted = scores[documents].astype(np.float64, copy=False) + self.offset
+            self.check_finite(shifted, scores, documents)
+            factor = self.scale if self.weights is None else self.scale * self.weights[documents]
+            use(documents, self._derivatives(shifted, documents, part), factor)
+
+        for_each(compute, self.blocks)
+
+    def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
+        """Number of documents whose weight is not 0."""
+        return self.queries.n_documents if self.weights is None else int(np.count_nonzero(self.weights))
+
+    def to_device(self, move: Callable[[Any], Any]) -> Objective:
+        """A copy that computes gradients and Hessians of scores on a device, to which `move` copies arrays.
+
+        Its loss still needs scores and an objective in the memory of the host.
+        """
+        from boostrank.queries.device_segments import DeviceSegments
+
+        copied = copy(self)
+        copied.form = None
+        copied.targets = move(self.targets)
+        copied.weights = None if self.weights is None else move(self.weights)
+        copied.blocks = [
+            Block(queries, documents, DeviceSegments.copy_of(part, move))
+            for queries, documents, part in self.queries.blocks(DEVICE_BLOCK_ROWS)
+        ]
+        return copied
+
+    def _total_hessian(self) -> float:
+        """Weighted sum of the Hessian where boosting starts, before it is scaled."""
+        blocks = self.queries.blocks()
+        totals = np.empty(len(blocks))
+
+        def write(number: int) -> None:
+            _, documents, part = blocks[number]
+            hessian = self._derivatives(np.full(part.n_rows, self.offset), documents, part)[1]
+            totals[number] = hessian.sum() if self.weights is None else hessian @ self.weights[documents]
+
+        for_each(write, range(len(blocks)))
+        return float(totals.sum())
+
+    def _derivatives(self, scores: Floats, documents: slice, queries: Segments) -> tuple[Floats, Floats]:
+        """Gradient and Hessian of the surrogate, whose shapes are checked: NumPy would repeat a single value."""
+        derivatives = self.surrogate.gradient_hessian(scores, self.targets[documents], queries)
+        shapes = [np.shape(values) for values in derivatives]
+        if shapes != [scores.shape] * 2:
+            raise ValueError(
+                f"{self.surrogate!r} returned a gradient and a Hessian of the shapes {shapes}; each must have one "
+                f"value per document, shape {scores.shape}"
+            )
+        return derivatives
+
+
+def bind(
+    loss: str | Loss,
+    labels: Labels,
+    queries: Queries,
+    dcg: DCG | None = None,
+    normalize: Normalize = "dcg",
+    weights: Floats | None = None,
+) -> Any:
+    """Bind a loss to grouped labels.
+
+    Parameters
+    ----------
+    loss : str, Surrogate or BindableLoss
+    labels : Labels
+        Grouped by query.
+    queries : Queries
+    dcg : DCG, optional
+        Gain, discount and cutoff of the targets of a surrogate; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Kind of targets of a surrogate; see :func:`boostrank.make_targets`.
+    weights : ndarray, shape (n_documents,), optional
+        Weights of documents, grouped and checked, as :func:`~boostrank.queries.weights.document_weights` returns them
+        and :meth:`Labels.weighted` multiplies them.
+
+    Returns
+    -------
+    BoundLoss or EnsembleObjective
+
+    Raises
+    ------
+    ValueError
+        If the loss does not take such labels or weights or this `normalize`, or a target is outside of the surrogate's
+        `target_bounds`.
+
+    Examples
+    --------
+    >>> from boostrank.queries.labels import Relevance
+    >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
+    >>> bind("softmax", labels, Queries.from_sizes([2, 2])).gradient_hessian(np.zeros(4))[0].tolist()
+    [-0.5, 0.5, 0.5, -0.5]
+    """
+    loss, dcg = get_loss(loss), dcg or DCG()
+    if not isinstance(loss, Surrogate):
+        return loss.bind(labels, queries, dcg, normalize, weights)
+    targets = labels.targets(loss, queries, dcg, normalize)
+    if not loss.within_bounds(targets).all():
+        low, high = loss.target_bounds
+        raise ValueError(
+            f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
+            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
+            "normalize='independent' of ClickLabels, or another surrogate"
+        )
+    return Objective(loss, targets, queries, weights)

@@ -1,0 +1,89 @@
+"""One training: the loss is bound to the data, and the boosting library trains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
+from boostrank.backends.interrupts import defer_interrupts
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import named_part
+from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
+from boostrank.surrogates.base import Surrogate
+from boostrank.training.losses import BindableLoss
+from boostrank.training.objective import bind
+
+
+def train(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: Sequence[ValidationSet] = ()
+) -> Trained:
+    """Check the categorical features, bind the loss to the data, and train."""
+    backend.check_categories(data.X, specification.parameters)
+    for part in validation:
+        backend.check_categories(part.data.X, specification.parameters)
+    objective, weights = bind_objective(backend, specification, data)
+    with defer_interrupts():
+        return backend.train(specification, data, validation, objective, weights)
+
+
+def bind_objective(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData
+) -> tuple[Any, Floats | None]:
+    """Bind the loss to the data to train on.
+
+    Returns
+    -------
+    (objective, weights)
+        The :class:`~boostrank.backends.base.BoostingObjective`; or None, and weights of documents whose mean is 1 if
+        there are any, for an objective of the boosting library, which compares its limits with weighted sums.
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.training.objective.bind`. For an objective of the library also if weights differ within a
+        query: XGBoost would take the weight of the first document, and LightGBM's objectives are no sums over
+        documents. For an objective of a user also if the labels are no relevance.
+    """
+    loss, labels, weights = specification.loss, data.labels, data.weights
+    if isinstance(loss, str):
+        if weights is None:
+            return None, None
+        require_equal_weights(weights, data.queries, DOCUMENT_WEIGHTS)
+        return None, unit_mean(weights)
+    if isinstance(loss, (Surrogate, BindableLoss)):
+        labels = labels.prepare(partial(_predict_logs, backend, specification, data))
+        weights = labels.weighted(weights)
+        return bind(loss, labels, data.queries, specification.dcg, specification.normalize, weights), None
+    return loss.bind(labels, data.queries, weights), None
+
+
+def _predict_logs(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, values: Floats, weights: Floats
+) -> Floats:
+    # Imported on use: few labels need it.
+    from boostrank.training.folds import cross_fitted_logs
+
+    return cross_fitted_logs(backend, specification, data, values, weights)
+
+
+def train_on_kept(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools, refit: bool
+) -> Trained:
+    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set.
+
+    If `refit`, train once more on all queries, with the number of rounds that was found.
+    """
+    from boostrank.training.validation import bind_metrics
+
+    with named_part("the queries that validation_fraction holds out"):
+        held_out = data.take(~kept)
+        validation = [ValidationSet("valid_0", held_out, bind_metrics(specification, held_out))]
+    with named_part("the queries that validation_fraction leaves to train on"):
+        remaining = data.take(kept)
+    trained = train(backend, specification, remaining, validation)
+    if not refit:
+        return trained
+    again = train(backend, specification.for_refit(backend, trained.best_round), data)
+    return trained._replace(booster=again.booster, best_iteration=again.best_iteration)
