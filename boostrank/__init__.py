@@ -18,15 +18,16 @@ that share a line do not import each other. A test reads this list and checks it
 
     inputs                   arrays, DataFrames, settings, random states and files that users give
     tables                   tables as text and HTML
-    queries                  segments, queries, rankings, gains, discounts, targets, threads, compiled code
+    queries                  segments, queries, rankings, gains, discounts, targets, labels, compiled code
     surrogates               surrogate losses of NDCG
-    preferences              labels that are preferences between documents, and losses of their edges
     datasets                 data sets, LETOR files, features in files, and synthetic data
-    clicks                   click logs, click models, and what clicks say about relevance
     metrics                  measures of rankings, and scorers
+    backends                 LightGBM and XGBoost: the only modules that import these
+    training                 check the data, bind a loss to them, and train one booster
+    preferences              labels that are preferences between documents, and losses of their edges
+    clicks                   click logs, click models, and what clicks say about relevance
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
     theory                   consistency of losses, and NDCG on long lists
-    backends                 losses bound to data, and LightGBM and XGBoost: the only modules that import these
     serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
