@@ -88,7 +88,7 @@ class ClickLabels(Labels):
     shrink : None, "auto", or array-like, shape (n_documents,), default None
         Whether the estimates of relevance are shrunk towards a prediction, in the training only. Documents with few
         clicks are then judged by their features and by the positions where they were shown, and those with many clicks
-        by the clicks (the guide's page "Targets from clicks"). None: no shrinkage, so that estimates have no bias, but
+        by the clicks (the guide's page "Relevance from clicks"). None: no shrinkage, so that they have no bias, but
         ``"auto"`` with ``not_shown="predict"``. ``"auto"``: rankers make the prediction when they are trained, from the
         clicks on other queries; the targets of ``normalize="sessions"`` are not shrunk. An array has the predicted
         probability of relevance of each row in (0, 1), which must not come from the clicks on its own query, such as
@@ -261,7 +261,7 @@ class ClickLabels(Labels):
 
     @cached_property
     def evidence(self) -> Floats:
-        """How much the clicks on each row say, ``E`` of :mod:`boostrank.clicks.shrinkage`, shape (n_documents,)."""
+        """How much the clicks on each row say, in impressions whose relevance is known, shape (n_documents,)."""
         mean = mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
         return self._evidence(np.full(len(self), mean))
 
@@ -272,8 +272,8 @@ class ClickLabels(Labels):
         ----------
         logs : array-like, shape (n_documents,)
             Logarithm of the relevance of each row, up to a constant, as predicted from the features by models that were
-            fitted to the clicks on other queries. The regression of :mod:`boostrank.clicks.shrinkage` calibrates it,
-            and adds the mean positions. Scores of the ranker that made the lists may take its place.
+            fitted to the clicks on other queries. A regression on the clicks calibrates it, and adds
+            the mean positions. Scores of the ranker that made the lists may take its place.
 
         Examples
         --------
@@ -392,7 +392,7 @@ class ClickLabels(Labels):
         return isinstance(self.shrink, np.ndarray)
 
     def _evidence(self, prior: Floats) -> Floats:
-        """``E`` of :mod:`boostrank.clicks.shrinkage` of each row."""
+        """The evidence of each row for some prior."""
         return evidence(self.log, self.entry_weights(), prior)
 
     def _checked_prior(self) -> Floats:

@@ -1,10 +1,7 @@
 """Propensities of positions: the probability that a user examines a position, relative to position 1.
 
-All estimates here are for the position-based model, in which the probability of a click is ``p_r g``. With trust bias
-it is ``a_r g + b_r``, and neither ``a_r`` nor ``b_r`` can be estimated from clicks alone: with any numbers ``s`` and
-``t > 0``, the numbers ``t a_r``, ``b_r + s a_r`` and ``(g - s) / t`` give the same clicks. If clicks have trust bias,
-the estimates are the ratios of click rates, ``(a_r g + b_r) / (a_1 g + b_1)`` with a mean ``g``, and these are no
-propensities, unless ``b_r / a_r`` is the same at all positions.
+They are those of the position-based model, in which the probability of a click is ``p_r g``. With trust bias, clicks do
+not determine them; see the page "Propensities from clicks" of the guide.
 """
 
 from __future__ import annotations

@@ -1,68 +1,10 @@
 """Estimates of the probability of relevance from clicks, corrected for position and trust.
 
-**The estimates.** Let ``P(click) = a_r gamma + b_r`` at position ``r``, with known numbers ``a_r > 0`` and ``b_r``
-(:meth:`boostrank.clicks.ClickModel.affine`; in the position-based model ``a_r`` is the propensity ``p_r``, and ``b_r =
-0``). If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, then for all weights ``w_r >= 0`` that
-do not depend on the clicks,
-
-    estimate = sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r
-
-has the expectation ``gamma``, because ``E[C_r] = N_r (a_r gamma + b_r)``. That supposes that the positions at which a
-document is shown depend neither on whether it is relevant in that session, nor on its clicks; they would if the ranker
-had learned from clicks of the same log. No independence between documents or between sessions is needed.
-
-In the cascade model ``a`` depends on the clicks above (:meth:`boostrank.clicks.Cascade.corrections`). With
-``"inverse-propensity"`` the estimate still has the expectation ``gamma``. If every click ends a session, ``a`` is 1
-down to the first click, and 0 below it. Then the estimate is the click-through rate where the document was examined.
-Its expectation is ``gamma`` only if the relevances of a session are independent. Otherwise it is the probability of
-relevance in sessions in which nothing above was relevant.
-
-======================== ================== ============================================================================
-method                   weights            estimate
-======================== ================== ============================================================================
-``"inverse-propensity"`` ``w_r = 1 / a_r``  the mean of ``(click - b_r) / a_r`` over all impressions
-``"expected-clicks"``    ``w_r = 1``        in the position-based model, clicks divided by the clicks that a document
-                                            would get that is always relevant
-======================== ================== ============================================================================
-
-Both are equal for a document that was shown at one position only. Let clicks be independent. *In the position-based
-model, the variance of* ``"expected-clicks"`` *is never larger.* Let ``E`` be the mean over the impressions. Times
-``sum_r N_r / gamma``, the two variances are ``E[1/p] - gamma`` and ``1/E[p] - gamma E[p^2] / E[p]^2``. Their difference
-is ``(E[1/p] - 1/E[p]) + gamma (E[p^2] / E[p]^2 - 1)``, and both brackets are at least 0 by Jensen's inequality. So it
-is the default. (The least variance of all weights belongs to ``w_r = 1 / (1 - p_r gamma)``, which is unknown, and close
-to 1 where clicks are rare.)
-
-**Clipping.** With `clip` equal to ``tau``, numbers ``a_r`` below ``tau`` are replaced by it where they divide. Then the
-estimate has the expectation ``shrinkage * gamma``, without trust bias, with
-
-    shrinkage = sum_r w_r a_r N_r / sum_r w_r max(a_r, tau) N_r <= 1.
-
-*Bias and variance.* For a document at one position, with propensity ``p <= tau`` and ``N`` impressions, the bias
-is ``-gamma (1 - x)`` and the variance ``x^2 V``, where ``x = p / tau`` and ``V = gamma (1 - p gamma) / (p N)`` is the
-variance without clipping. The sum ``gamma^2 (1 - x)^2 + x^2 V`` is least for ``x = gamma^2 / (gamma^2 + V)``, which is
-
-    x = 1 / (1 + (1 - p gamma) / (gamma p N)),
-
-and it is then ``x V``. The denominator has ``gamma p N``, the expected number of clicks. So clipping can halve the mean
-squared error if about one click is expected, and decreases it by less than a tenth from ten expected clicks on. The
-bias stays for any number of clicks. Sums over documents have this bias too: they rank documents that were shown at low
-positions too low, which is the error of click-through rates on a smaller scale.
-
-**Trust bias.** Estimates may be negative, because ``C_r`` may be less than ``b_r N_r``. With ``bounded=True`` they are
-clipped to [0, 1]. *Its bias:* let an estimate have the mean ``gamma`` and the variance ``V``. Since ``2 max(-X, 0) =
-|X| - X`` and ``E|X| <= sqrt(gamma^2 + V)``, clipping at 0 raises the mean by at most
-
-    (sqrt(gamma^2 + V) - gamma) / 2 <= min(sqrt(V) / 2, V / (4 gamma)),
-
-and by the same argument for ``1 - X``, clipping at 1 lowers it by at most ``(sqrt((1 - gamma)^2 + V) - (1 -
-gamma))/2``. Both tend to 0 as ``1 / N`` where ``0 < gamma < 1``. So clip sums over sessions, not single sessions: of a
-single click ``(click - b_r) / a_r``, clipping at 0 removes all corrections for documents without a click, and the
-estimate is ``P(click) (1 - b_r) / a_r``, which is positive for documents that are never relevant.
-
-References: Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017. Vardasbi,
-Oosterhuis and de Rijke, "When inverse propensity scoring does not work: affine corrections for unbiased learning to
-rank", CIKM 2020. The ratio to expected clicks is known as COEC: Zhang and Jones, "Comparing click logs and editorial
-labels for training query rewriting", WWW 2007 workshop on query log analysis.
+If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, where ``P(click) = a_r gamma + b_r``, then
+``sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r`` has the expectation ``gamma`` for all weights ``w_r >= 0`` that do not
+depend on the clicks: 1 for the method ``"expected-clicks"``, ``1 / a_r`` for ``"inverse-propensity"``. The page
+"Relevance from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs, and the bias of `clip`
+and `bounded`.
 """
 
 from __future__ import annotations
@@ -98,7 +40,7 @@ class RelevanceEstimates(NamedTuple):
     relevance : ndarray of float64, shape (n_documents,)
         The estimate; 0 for rows that were never shown.
     variance : ndarray of float64, shape (n_documents,)
-        Its variance if clicks are independent: the formula of the module's text, with the estimate in place of
+        Its variance if clicks are independent, with the estimate in place of
         ``gamma``, after adding one examined impression with half a click. Infinite for rows that were never shown.
     impressions : ndarray of int64, shape (n_documents,)
         Number of impressions of each row, without those that are known not to be examined.
@@ -135,8 +77,7 @@ def estimate_relevance(
 ) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
-    The text of the module :mod:`boostrank.clicks.relevance` has the formulas, and proofs that the estimates are
-    unbiased without `clip` and `bounded`.
+    Estimates are unbiased without `clip` and `bounded`; the page "Relevance from clicks" of the guide has the proofs.
 
     Parameters
     ----------
@@ -205,7 +146,7 @@ def estimate_relevance(
 
 
 class EntryWeights(NamedTuple):
-    """The numbers of the module's text for each entry of a log, each of shape (n_entries,).
+    """The weights and the correction of each entry of a log, each of shape (n_entries,).
 
     Attributes
     ----------
@@ -213,7 +154,7 @@ class EntryWeights(NamedTuple):
         ``w``; 0 for entries that are known not to be examined.
     a, b : ndarray
     clipped : ndarray
-        ``max(a, tau)``.
+        ``max(a, clip)``.
     """
 
     weights: Floats

@@ -1,30 +1,8 @@
-"""Losses of the edges of preference graphs.
+"""Losses of the edges of preference graphs: ``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex ``phi``.
 
-The disagreement of a ranking with a graph is ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``. A loss of edges replaces it
-by ``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex ``phi``.
-
-Consistency
------------
-None of these losses is consistent with the disagreement: the ranking by the scores of least expected loss need not have
-the least expected disagreement. Duchi, Mackey and Jordan ("On the consistency of ranking algorithms", ICML 2010) show
-that in general no convex loss that can be computed in polynomial time is consistent, unless P = NP. They also show that
-losses of the form above are not consistent even for expected preferences without cycles, for which the best ranking is
-easy to find. Consider three documents with the expected weights
-
-====== ====== =============
-edge   weight reversed edge
-====== ====== =============
-1 -> 2      3      2
-1 -> 3      3      2
-2 -> 3      6      0
-====== ====== =============
-
-The ranking 1, 2, 3 has the least expected disagreement, because it agrees with every edge of the larger weight. But the
-minimizer of every loss in this module ranks document 2 first: a large margin of 2 over 3 decreases the loss by more
-than a small margin of 2 over 1 increases it.
-
-If the preferences come from relevance, use a loss that is consistent with NDCG, for example the gain-weighted pairs of
-:mod:`boostrank.surrogates`.
+They replace the disagreement ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``. None of them is consistent with it, and no
+convex loss that can be computed in polynomial time is, unless P = NP: see the page "Losses of preferences" of the guide
+(examples/guide/theory/preferences.md). If the preferences come from relevance, use a loss that is consistent with NDCG.
 """
 
 from __future__ import annotations

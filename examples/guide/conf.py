@@ -20,7 +20,7 @@ nitpicky = True
 # Single backticks stand around names of parameters.
 default_role = "literal"
 highlight_language = "python"
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autosummary_generate = True

@@ -122,7 +122,7 @@ THEORY = {
         "surrogates.pairs",
         "surrogates.profiled",
         "surrogates.lambdamart",
-        "preferences.edge_losses",
+        "/theory/preferences",
     ],
     "Consistency": [
         "theory.minimizers",
@@ -132,12 +132,10 @@ THEORY = {
     "Clicks": [
         "theory.click_feedback",
         "clicks.models",
-        "clicks.relevance",
-        "clicks.targets",
-        "clicks.shrinkage",
-        "clicks.interventions",
-        "clicks.counterfactual",
-        "clicks.diagnosis",
+        "/theory/click_relevance",
+        "/theory/click_targets",
+        "/theory/click_propensities",
+        "/theory/click_evaluation",
     ],
     "Long lists": ["theory.limits", "theory.decay"],
 }
@@ -147,7 +145,7 @@ def theory_pages():
     """A page for each module whose docstring has proofs."""
     pages = {}
     for modules in THEORY.values():
-        for name in modules:
+        for name in (module for module in modules if not module.startswith("/")):
             path = PACKAGE / (name.replace(".", "/") + ".py")
             title = title_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
             pages[f"theory/{name}.rst"] = heading(title) + directive("automodule", f"boostrank.{name}")
