@@ -93,10 +93,6 @@ def evaluate(
         Literal["judged", "common"] | None,
         option(RUNS, "judged|common", "All with judgments, 0 where a run lacks one (default), or those in all runs."),
     ] = None,
-    subtopics: Annotated[
-        Literal["refuse", "max"] | None,
-        option(RUNS, "refuse|max", "Several judgments of a document: an error (default), or the largest one."),
-    ] = None,
     seed: Annotated[int | None, option(RUNS, "N", "Seed of the tests of runs; by default 0.", min=0)] = None,
     measures: Annotated[
         str | None,
@@ -147,7 +143,7 @@ def evaluate(
         if run and len(run) > 1:
             refuse_unused("DATA and SCORES, or one --run", explain=explain)
     else:
-        refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, subtopics=subtopics, plot=plot)
+        refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, plot=plot)
     if not run or len(run) < 2:
         refuse_unused(
             "several runs, as in --qrels Q --run A --run B", baseline=baseline, seed=seed, plot_queries=queries_plot
@@ -165,7 +161,7 @@ def evaluate(
     explained = known[-1] if explain else None
     groups = None if by is None else read_groups(by)
     options = {"ties": TREC_EVAL, "queries": None}
-    options |= given(ties=ties, unjudged=unjudged, queries=queries, subtopics=subtopics)
+    options |= given(ties=ties, unjudged=unjudged, queries=queries)
     request = Request(chosen, options, groups, files, explained)
     with named_option(by):
         if qrels is None or not run:

@@ -15,8 +15,10 @@ from rich.console import Console
 from boostrank.cli.tables import LABEL_NAMES, QID_NAMES, looks_like_table
 from boostrank.inputs.checks import did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.names import GROUPS, base_name, is_known, similar_name
+from boostrank.metrics.names import base_name, similar_name
 from boostrank.queries.targets import NORMALIZATIONS
+from boostrank.runs.evaluation import measures_of_runs
+from boostrank.runs.names import GROUPS, is_known
 
 # Paths and names may contain brackets or colons, which are no markup.
 console = Console(markup=False, emoji=False, highlight=False)
@@ -171,7 +173,7 @@ def parse_measure(
     try:
         if not is_known(text):
             raise ValueError(f"unknown measure {text!r}{_similar_measures(text)}")
-        measure = named_measures([text], needed)[text]
+        measure = (measures_of_runs if needed == "runs" else named_measures)([text])[text]
         if "gain" in settings and "gain" in vars(measure) and base_name(text) not in MEASURES:
             raise ValueError("--gain is only for ndcg, dcg and rbp; a name of ir_measures has its own gain")
         return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})

@@ -1,3 +1,4 @@
+from .click_dcg import ClickDCG as ClickDCG
 from .counterfactual import CounterfactualEstimate as CounterfactualEstimate
 from .counterfactual import evaluate as evaluate
 from .diagnosis import ClickDiagnosis as ClickDiagnosis

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
-from boostrank.clicks import ClickLabels, ClickLog
+from boostrank.clicks import ClickDCG, ClickLabels, ClickLog
 from boostrank.comparison.comparison import Comparison, summarize
 from boostrank.comparison.saved_results import SavedResults
 from boostrank.comparison.trainings import Training, run_trainings
@@ -22,7 +22,7 @@ from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics import ClickDCG, Measure, evaluate, named_measures
+from boostrank.metrics import Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.cross_validation import make_folds
 from boostrank.queries.labels import as_labels
@@ -148,7 +148,7 @@ def compare(
     if measures is None:
         of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
         measures = [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
-    measures = named_measures(measures, "arrays")
+    measures = named_measures(measures)
     _check_test_labels(measures, folds)
     saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]

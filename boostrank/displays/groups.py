@@ -15,10 +15,10 @@ from boostrank.displays.base import PredictionDisplay, named
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, check_count, is_number
 from boostrank.metrics import Measure, get_measure
-from boostrank.metrics.labels import refuse_other_labels, require_ids
+from boostrank.metrics.labels import require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.query_groups import QueryGroups, group_means, query_groups
-from boostrank.queries.dcg import check_relevance
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 
@@ -129,14 +129,14 @@ class QueryGroupDisplay(PredictionDisplay):
             As :func:`boostrank.evaluate`; and for more than 40 groups, a number that is out of range, and a `name`
             beside a mapping.
         """
-        refuse_other_labels(y_true, "QueryGroupDisplay")
+        relevance = as_labels(y_true, "y_true").require_relevance_to_measure("QueryGroupDisplay")
         check_count("n_groups", n_groups)
         check_count("n_worst", n_worst, smallest=0)
         scores, chosen = named(y_score, name, "scores"), get_measure(measure)
         queries = Queries.from_qid(require_ids(qid, "QueryGroupDisplay"))
         per_query = {key: chosen(y_true, one, qid, per_query=True) for key, one in scores.items()}
         values = pd.DataFrame(per_query, index=pd.Index(queries.ids, name="qid"))
-        labels = queries.group(check_relevance(y_true, "y_true"))
+        labels = queries.group(relevance)
         weights = query_weights(sample_weight, queries, grouped=False)
         groups, title = _groups(by, labels, queries, chosen, n_groups)
         if len(groups.names) > MAX_GROUPS:

@@ -2,7 +2,6 @@ from .base import EMPTY as EMPTY
 from .base import BoundMeasure as BoundMeasure
 from .base import Empty as Empty
 from .base import Measure as Measure
-from .click_dcg import ClickDCG as ClickDCG
 from .labels import check_scores as check_scores
 from .names import MEASURES as MEASURES
 from .ndcg import ndcg_score as ndcg_score

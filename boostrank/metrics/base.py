@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
-from boostrank.metrics.names import measure_name
-from boostrank.preferences import PreferenceGraph
+from boostrank.metrics.names import measure_name, register
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.documents import RankedMeasure
 from boostrank.queries.dcg import DCG, TIES, Ties, break_ties, compiled_measure
-from boostrank.queries.labels import as_labels
+from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Segments
@@ -105,7 +104,7 @@ class Measure(ABC):
 
     Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure` makes them from names.
     ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and ``repr(measure)`` is the call of
-    `get_measure` that makes the measure.
+    `get_measure` that makes the measure. A subclass with a `name` is entered into :data:`boostrank.metrics.MEASURES`.
 
     Examples
     --------
@@ -119,10 +118,19 @@ class Measure(ABC):
 
     #: Whether labels may be relevance, one number for each document.
     takes_relevance: ClassVar[bool] = True
+    #: Name for :func:`boostrank.get_measure`.
+    name: ClassVar[str]
+    #: The setting that stands after "@" in the name.
+    at: ClassVar[str] = "k"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in vars(cls):
+            register(cls)
 
     def __call__(
         self,
-        y_true: ArrayLike | PreferenceGraph,
+        y_true: ArrayLike | Labels,
         y_score: ArrayLike,
         qid: ArrayLike | None = None,
         *,
@@ -148,15 +156,13 @@ class Measure(ABC):
         """As ``__call__``, whose arguments these are."""
 
     @abstractmethod
-    def bind(
-        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
-    ) -> BoundMeasure:
+    def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
         """Compute the part of the measure that depends only on labels, to evaluate many arrays of scores.
 
         Parameters
         ----------
-        labels : array-like, shape (n_documents,), or PreferenceGraph
-            Labels, grouped by query. Only agreement takes a PreferenceGraph.
+        labels : array-like, shape (n_documents,), or Labels
+            Relevance or other labels, grouped by query.
         queries : Queries
         weights : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries in the mean; or weights of documents, grouped by query and equal within a query.
@@ -390,16 +396,10 @@ class QueryMeasure(Measure):
         Leave the documents that were not judged out of the ranking. Only for runs.
     """
 
-    #: Name for :func:`boostrank.get_measure`.
-    name: ClassVar[str]
     #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
     domain: ClassVar[Domain] = "arrays and runs"
-    #: The setting that stands after "@" in the name.
-    at: ClassVar[str] = "k"
     #: How the values of queries become one value; only for runs it is not the mean.
     summary: ClassVar[Summary] = "mean"
-    #: Whether the measure is defined by judgments for subtopics.
-    of_subtopics: ClassVar[bool] = False
     #: Whether the cutoff may not be None for runs.
     needs_cutoff: ClassVar[bool] = False
     #: The end of the sentence "The measure is undefined for a query that ...", a format of the measure.
@@ -436,9 +436,7 @@ class QueryMeasure(Measure):
         weights = query_weights(sample_weight, queries, grouped=False)
         return evaluate_together([self], labels, scores, queries, weights, per_query=per_query)[0]
 
-    def bind(
-        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
-    ) -> BoundMeasure:
+    def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
         self.check_domain("arrays")
         checked = self._checked(labels)
         check_lengths(queries=queries.n_documents, labels=len(checked))
@@ -524,7 +522,7 @@ def evaluate_together(
     ----------
     measures : iterable of QueryMeasure
     labels, scores : ndarray, shape (n_documents,)
-        Checked and grouped. Agreement takes a PreferenceGraph for `labels`.
+        Checked and grouped.
     queries : Queries
     weights : ndarray, shape (n_queries,)
     per_query : bool, default False

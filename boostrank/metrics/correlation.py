@@ -1,21 +1,16 @@
-"""Correlation of labels and scores, and measures of pairs: tau, rho, the area under the ROC curve, and agreement."""
+"""Correlation of labels and scores, and measures of pairs: tau, rho, and the area under the ROC curve."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, Empty, Prepared, QueryMeasure
-from boostrank.metrics.labels import GroupedLabels, check_scores
-from boostrank.preferences import PreferenceGraph
+from boostrank.metrics.labels import GroupedLabels
 from boostrank.queries.dcg import DCG, Ties, tiebreak
-from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
 
@@ -243,75 +238,3 @@ class AUC(QueryMeasure):
             return np.divide(pairs - n_reversed, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
         return Prepared(pairs == 0, values)
-
-
-class Agreement(QueryMeasure):
-    """Mean over queries of the agreement of rankings with preferences.
-
-    `y_true` is a PreferenceGraph with preferences between rows, which has its own query ids, so that `qid` may be left
-    out. Or it is relevance labels: then each pair of documents of a query with different labels is an edge of weight 1
-    (:meth:`boostrank.PreferenceGraph.from_grades`), and for binary labels agreement is the AUC.
-
-    The agreement of a query is ``1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk``, where an edge
-    ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one minus the share of the weight of
-    edges that the ranking reverses, and for random rankings 0.5 on average. The numerator is
-    :meth:`boostrank.PreferenceGraph.disagreement`.
-
-    Parameters
-    ----------
-    ties : {"average", "stable", "best", "worst"}, default "average"
-        How much of an edge between tied documents is reversed: one half ("average"); all of it if the preferred
-        document is in the later row, otherwise nothing ("stable"); nothing ("best"); or all of it ("worst").
-    empty : {"zero", "one", "skip", "raise"}, default "skip"
-        Agreement of a query without edges: 0, 1, left out of the mean, or an error.
-
-    References
-    ----------
-    Duchi, Mackey and Jordan, "On the consistency of ranking algorithms", ICML 2010, for the disagreement.
-
-    Examples
-    --------
-    >>> from boostrank import PreferenceGraph
-    >>> from boostrank.metrics import get_measure
-    >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1])
-    >>> get_measure("agreement")(graph, [0.9, 0.5, 0.1])
-    0.8
-    >>> get_measure("agreement")([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
-    0.75
-    """
-
-    name: ClassVar[str] = "agreement"
-    domain: ClassVar[Domain] = "arrays"
-    reason: ClassVar[str] = "has no preferences"
-    ties: Ties = "average"
-    empty: Empty = "skip"
-
-    def prepare(self, labels: GroupedLabels) -> Prepared:
-        relevance, queries = labels.values, labels.queries
-        if isinstance(relevance, PreferenceGraph):
-            graph = relevance.relative()
-            total = graph.total()
-            reversed_weight: Callable[[Floats], Floats] = partial(graph.disagreement, ties=self.ties)
-        else:
-            # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
-            codes, same_label = label_codes(relevance, queries)
-            total = (queries.sizes * (queries.sizes - 1) // 2 - same_label).astype(np.float64)
-            reversed_weight = partial(count_reversed_pairs, codes, queries=queries, ties=self.ties)
-
-        def values(scores: Floats) -> Floats:
-            with np.errstate(invalid="ignore"):
-                return 1.0 - reversed_weight(scores) / total
-
-        return Prepared(total == 0, values)
-
-    def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
-        if isinstance(y_true, PreferenceGraph):
-            if qid is not None:
-                y_true.check_qid(qid)
-            scores = check_scores(y_score, "y_score")
-            check_lengths(y_true=len(y_true), y_score=len(scores))
-            return y_true.grouped, y_true.queries.group(scores), y_true.queries
-        return super()._grouped(y_true, y_score, qid)
-
-    def _checked(self, labels: Any) -> Any:
-        return labels if isinstance(labels, PreferenceGraph) else super()._checked(labels)

@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
 from boostrank.inputs.frames import require_qid
-from boostrank.preferences import PreferenceGraph
 from boostrank.queries.dcg import DCG, LevelCounts, count_levels
-from boostrank.queries.labels import as_labels
+from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
 
 def labels_scores_queries(
-    y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, measure: str
+    y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None, measure: str
 ) -> tuple[Floats, Floats, Queries]:
-    """Check labels, scores and query ids, and group them; returns labels, scores and queries.
+    """Check labels, scores and query ids, and group them; returns relevance, scores and queries.
 
     If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got no query ids.
     """
@@ -37,17 +35,6 @@ def labels_scores_queries(
 def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
     return require_qid(qid, measure, "Pass qid=, the query id of each row.")
-
-
-def refuse_other_labels(labels: object, measure: str) -> None:
-    """Raise ValueError for a PreferenceGraph and for clicks, because `measure` needs relevance labels."""
-    if isinstance(labels, (PreferenceGraph, ClickLabels, ClickLog)):
-        own = f"of ClickLabels is 'click-dcg{''.join(measure.partition('@')[1:])}', an estimate from the clicks"
-        own = "of preferences is 'agreement'" if isinstance(labels, PreferenceGraph) else own
-        raise ValueError(
-            f"{measure} needs relevance labels, one number for each document; got {type(labels).__name__}. The measure "
-            f"{own}"
-        )
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
@@ -95,19 +82,16 @@ class GroupedLabels:
 
     Parameters
     ----------
-    values : ndarray of float64, shape (n_documents,), or PreferenceGraph
-        Only agreement takes a PreferenceGraph.
+    values : ndarray of float64, shape (n_documents,), or other labels, if the measure takes them
     queries : Segments
     judgments : ndarray of float64, shape (n_documents,), optional
         Relevance of each document as it was judged, for the documents of a run: NaN for documents without a judgment,
         and below 0 for those that were in the pool of documents to judge, but were not judged. `values` has 0 for both.
         The default is `values`: all documents were judged.
-    subtopics : SubtopicJudgments, optional
-        Judgments for subtopics, if a measure needs them.
     """
 
-    def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None, subtopics: Any = None) -> None:
-        self.values, self.queries, self.subtopics = values, queries, subtopics
+    def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None) -> None:
+        self.values, self.queries = values, queries
         self.judgments: Any = values if judgments is None else judgments
         self._computed: list[tuple[Any, Any]] = []
 

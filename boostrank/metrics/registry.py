@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,9 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, did_you_mean
 from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
-from boostrank.metrics.click_dcg import ClickDCG
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import ALL_MEASURES, GROUPS, base_name, parse_name, similar_name
+from boostrank.metrics.names import MEASURES, ParsedName, base_name, parse_name, similar_name
 from boostrank.metrics.query_groups import add_groups, group_means, query_groups
-from boostrank.preferences import PreferenceGraph
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
@@ -40,19 +38,16 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f", "map",
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``, and "rprec" a multiple of the number of relevant documents; "bpref",
-        "kendall_tau", "spearman", "auc" and "agreement" have neither. Only :func:`boostrank.evaluate_run` takes those
-        that need a run: "judged", "unj" and "accuracy", which may have a cutoff, "infap", "setp", "setr", "setf",
-        "setap", "numq", "numrel" and "numret"; "compat", "rbp_resid" and "g"; the geometric means "gm_map" and
-        "gm_bpref"; those of user models, "inst",
-        "insq", "bpm", "sdcg" and "nerr8" to "nerr11"; and those of judgments for subtopics, "alpha_dcg", "alpha_ndcg",
-        "err_ia", "nerr_ia", "nrbp", "nnrbp", "map_ia", "precision_ia" and "subtopic_recall". A name may have settings,
-        as in ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or
-        ``"RR"``, or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``; lists of
-        measures may have its ``"official"`` and ``"all_trec"``, which stand for many.
+        "kendall_tau", "spearman", "auc" and "agreement" have neither. ``"click-dcg"``, with or without a cutoff, is the
+        measure of ClickLabels. Only :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "unj",
+        which may have a cutoff, "infap", "setp", "setr", "setf", "setap", "numq", "numrel", "numret", "rbp_resid" and
+        "g", and the geometric means "gm_map" and "gm_bpref". A name may have settings, as in
+        ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``,
+        or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``.
         Only :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other conventions
-        than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or
-        ``"click-dcg"``, with or without a cutoff, the measure of ClickLabels. Or a measure whose settings are to be
-        changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger value for a better ranking.
+        than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or a measure
+        whose settings are to be changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger
+        value for a better ranking.
         With "lightgbm:" or "xgboost:" before it, "ndcg" or "map" has the conventions of this library: ties are ranked
         by row, and a query without a relevant document counts 1.
     **settings
@@ -86,9 +81,9 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     """
     if isinstance(measure, Measure):
         return _changed(measure, settings)
-    if callable(measure) and not _is_of_ir_measures(measure):
-        return FunctionMeasure(measure, settings)
-    return _from_name(str(measure) if _is_of_ir_measures(measure) else measure, settings)
+    if is_of_ir_measures(measure):
+        return _from_name(str(measure), settings)
+    return FunctionMeasure(measure, settings) if callable(measure) else _from_name(measure, settings)
 
 
 def default_measure(labels: Labels, dcg: DCG) -> Measure:
@@ -100,66 +95,91 @@ def default_measure(labels: Labels, dcg: DCG) -> Measure:
     >>> default_measure(as_labels([2, 0, 1]), DCG(k=10, gain="linear"))
     get_measure('ndcg@10', gain='linear')
     """
-    kind = ALL_MEASURES[labels.default_measure]
+    kind = MEASURES[labels.default_measure]
     names = {setting.name for setting in fields(kind)}
     return kind(**{name: getattr(dcg, name) for name in ("k", "gain", "discount") if name in names})
 
 
-def _made(measure: Any, needed: str | None) -> Measure:
-    if isinstance(measure, str) or _is_of_ir_measures(measure):
-        return _from_name(str(measure), {}, of_runs=needed == "runs")
-    return get_measure(measure)
-
-
-def _is_of_ir_measures(measure: Any) -> bool:
+def is_of_ir_measures(measure: Any) -> bool:
+    """Whether a measure is an object of the package ir_measures, whose text is its name."""
     return type(measure).__module__.startswith("ir_measures.")
 
 
-def _from_name(given: Any, settings: dict[str, Any], *, of_runs: bool = False) -> Measure:
-    library, colon, rest = str(given).partition(":")
-    if colon and library in ("lightgbm", "xgboost"):
+def _from_name(text: Any, settings: dict[str, Any]) -> Measure:
+    library, colon, rest = str(text).partition(":")
+    if colon and library in LIBRARY_SETTINGS:
         return _changed(_of_library(library, _from_name(rest, {})), settings)
-    parsed = parse_name(given, of_runs=of_runs) if isinstance(given, str) else None
+    parsed = parse_name(text) if isinstance(text, str) else None
     if parsed is None:
-        raise ValueError(
-            "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a cutoff as in "
-            f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {given!r}{similar_name(given)}"
-        )
-    kind = ALL_MEASURES[parsed.name]
+        raise unknown_name(text)
+    return from_parsed(parsed, text, settings)
+
+
+def unknown_name(text: Any) -> ValueError:
+    """The error for a name of a measure that is not known."""
+    return ValueError(
+        "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a cutoff as in "
+        f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {text!r}{similar_name(text)}"
+    )
+
+
+def from_parsed(parsed: ParsedName, text: str, settings: Mapping[str, Any]) -> Measure:
+    """Make the measure of the name `text`, with further settings."""
+    kind = MEASURES[parsed.name]
     twice = [setting for setting in settings if setting in parsed.settings]
-    if twice and base_name(given) == parsed.name:
-        raise ValueError(f"{given!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too")
-    made = {**parsed.settings, **settings}
-    _check_names(kind, made)
-    return kind(**made)
+    if twice and base_name(text) == parsed.name:
+        raise ValueError(f"{text!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too")
+    all_settings = {**parsed.settings, **settings}
+    _check_names(kind, all_settings)
+    return kind(**all_settings)
+
+
+class Above(float):
+    """The threshold of labels that are relevant if they are above a number: the next larger float.
+
+    Examples
+    --------
+    >>> Above(0.5) > 0.5, Above(0.5).number
+    (True, 0.5)
+    """
+
+    number: float
+
+    def __new__(cls, number: float) -> Above:
+        """Make the threshold."""
+        self = super().__new__(cls, np.nextafter(number, np.inf))
+        self.number = number
+        return self
+
+
+_BY_ROW = {"ties": "stable", "empty": "one"}
+#: Settings with which our measures are those of a library, by the library and the name of the measure.
+LIBRARY_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "lightgbm": {"ndcg": _BY_ROW, "map": {**_BY_ROW, "threshold": Above(0.5), "denominator": "possible"}},
+    "xgboost": {
+        "ndcg": {**_BY_ROW, "k": 32},
+        "map": {**_BY_ROW, "k": 32, "threshold": 1.0, "denominator": "possible"},
+    },
+}
 
 
 def _of_library(library: str, measure: Any) -> Measure:
     """A measure with the conventions that LightGBM or XGBoost has for it."""
-    from boostrank.runs.reconciliation.conventions import CONVENTIONS
-
-    found = [one for one in CONVENTIONS.get(measure.name, ()) if one.library.lower() == library and not one.depth]
-    if not found:
+    settings = LIBRARY_SETTINGS[library].get(measure.name)
+    if settings is None:
         raise ValueError(
             f"boostrank knows ndcg and map of {library}, with a cutoff as in '{library}:ndcg@10'; got {measure}"
         )
-    first = found[0]
-    names = [name for name in ("ties", "empty", "threshold", "denominator") if hasattr(measure, name)]
-    k = first.k if measure.k is None else measure.k
-    return _changed(measure, {"k": k, **{name: getattr(first, name) for name in names}})
+    return _changed(measure, settings if measure.k is None else {**settings, "k": measure.k})
 
 
-def named_measures(
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any], needed: Literal["arrays", "runs"] | None = None
-) -> dict[str, Measure]:
-    """Return measures by name.
+def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+    """Return measures of arrays of labels and scores by name.
 
     Parameters
     ----------
     measures : str, Measure or callable, or list or dict of them
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
-    needed : {"arrays", "runs"}, optional
-        What the measures must be defined for.
 
     Returns
     -------
@@ -168,33 +188,36 @@ def named_measures(
     Raises
     ------
     ValueError
-        As :func:`get_measure`, if two measures of a list have the same name, and if a measure is not defined for what
-        is needed.
+        As :func:`get_measure`, if two measures of a list have the same name, and if a measure needs a run.
 
     Examples
     --------
     >>> named_measures(["map", "ndcg@5"])
     {'map': get_measure('map'), 'ndcg@5': get_measure('ndcg@5')}
     """
-    named: dict[str, Measure] = {}
-    if isinstance(measures, Mapping):
-        named = {str(name): _made(measure, needed) for name, measure in measures.items()}
-    else:
-        listed = [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures
-        for given in (each for one in listed for each in (GROUPS.get(one, [one]) if isinstance(one, str) else [one])):
-            measure = _made(given, needed)
-            name = str(given if isinstance(given, str) or _is_of_ir_measures(given) else measure)
-            if name in named:
-                raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
-            named[name] = measure
+    named = by_name(measures, get_measure)
     for measure in named.values():
-        if needed is not None and isinstance(measure, QueryMeasure):
-            measure.check_domain(needed)
+        if isinstance(measure, QueryMeasure):
+            measure.check_domain("arrays")
+    return named
+
+
+def by_name(measures: Any, make: Callable[[Any], Measure]) -> dict[str, Measure]:
+    """The measures that a function makes, by name; see :func:`named_measures`."""
+    if isinstance(measures, Mapping):
+        return {str(name): make(measure) for name, measure in measures.items()}
+    named: dict[str, Measure] = {}
+    for listed in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
+        measure = make(listed)
+        name = str(listed if isinstance(listed, str) or is_of_ir_measures(listed) else measure)
+        if name in named:
+            raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
+        named[name] = measure
     return named
 
 
 def evaluate(
-    y_true: ArrayLike | PreferenceGraph,
+    y_true: ArrayLike | Labels,
     y_score: ArrayLike,
     qid: ArrayLike | None = None,
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("ndcg@10",),
@@ -208,8 +231,8 @@ def evaluate(
     Parameters
     ----------
     y_true, y_score, qid, sample_weight
-        See :func:`boostrank.ndcg_score`. For ``"agreement"`` the labels may be a PreferenceGraph, and for
-        ``"click-dcg"`` they are ClickLabels.
+        See :func:`boostrank.ndcg_score`. Some measures take other labels: ``"agreement"`` a PreferenceGraph, and
+        ``"click-dcg"`` ClickLabels.
     measures : str, Measure or callable, or list or dict of them, default ("ndcg@10",)
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
     per_query : bool, default False
@@ -264,11 +287,11 @@ def evaluate(
     2  all queries    mrr        2  0.75
     """
     check_flag("per_query", per_query)
-    named = named_measures(measures, "arrays")
+    named = named_measures(measures)
     values: dict[str, Any] = dict.fromkeys(named)
     together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
     of_queries = per_query or by is not None
-    if together and not isinstance(y_true, PreferenceGraph):
+    if together and not isinstance(y_true, Labels):
         labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(together)))
         weights = query_weights(sample_weight, queries, grouped=False)
         results = evaluate_together(together.values(), labels, scores, queries, weights, per_query=of_queries)
@@ -319,16 +342,14 @@ class FunctionMeasure(Measure):
 
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         require_ids(find_qid(None, qid, y_true)[1], str(self))
-        asked: dict[str, Any] = dict(self.settings)
+        settings: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:
-            asked["sample_weight"] = sample_weight
+            settings["sample_weight"] = sample_weight
         if per_query:
-            return np.asarray(self.function(y_true, y_score, qid, per_query=True, **asked))
-        return float(self.function(y_true, y_score, qid, **asked))
+            return np.asarray(self.function(y_true, y_score, qid, per_query=True, **settings))
+        return float(self.function(y_true, y_score, qid, **settings))
 
-    def bind(
-        self, labels: ArrayLike | PreferenceGraph, queries: Queries, weights: ArrayLike | None = None
-    ) -> BoundMeasure:
+    def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
         per_query = None if weights is None else query_weights(weights, queries)
         return _BoundFunction(self, labels, queries, per_query)
 
@@ -350,7 +371,7 @@ class _BoundFunction(BoundMeasure):
         return float(self.measure(self._labels, scores, self._qid, sample_weight=self._weights))
 
 
-def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
+def _changed(measure: Measure, settings: Mapping[str, Any]) -> Measure:
     """Return the measure with these settings changed."""
     if not settings:
         return measure
@@ -361,7 +382,7 @@ def _changed(measure: Measure, settings: dict[str, Any]) -> Measure:
     return replace(changeable, **settings)
 
 
-def _check_names(measure: type[QueryMeasure | ClickDCG], settings: Mapping[str, Any]) -> None:
+def _check_names(measure: Any, settings: Mapping[str, Any]) -> None:
     """Raise TypeError for a setting that the measure does not have."""
     known = [setting.name for setting in fields(measure)]
     for name in settings:

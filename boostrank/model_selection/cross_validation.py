@@ -15,11 +15,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from boostrank.clicks import ClickLabels, ClickLog
+from boostrank.clicks import ClickDCG, ClickLabels, ClickLog
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics import ClickDCG, Measure, make_scorer
+from boostrank.metrics import Measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
 from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds, unwrap
 from boostrank.model_selection.splits import QueryKFold

@@ -1,3 +1,4 @@
+from .agreement import Agreement as Agreement
 from .edge_losses import EDGE_LOSSES as EDGE_LOSSES
 from .edge_losses import EdgeLoss as EdgeLoss
 from .graph import PreferenceGraph as PreferenceGraph

@@ -12,9 +12,9 @@ from boostrank.comparison.comparison import Comparison, summarize, summarize_gro
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
-from boostrank.metrics import Measure, named_measures
+from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
-from boostrank.runs.evaluation import QUERIES, differing_queries, groups_by_id, weights_by_id
+from boostrank.runs.evaluation import QUERIES, differing_queries, groups_by_id, measures_of_runs, weights_by_id
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
 
 
@@ -26,7 +26,6 @@ def compare_runs(
     ties: str = "trec_eval",
     unjudged: str = "zero",
     queries: str | None = None,
-    subtopics: str = "refuse",
     sample_weight: Any = None,
     by: Any = None,
     baseline: str | None = None,
@@ -46,7 +45,7 @@ def compare_runs(
         Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         As in :func:`boostrank.evaluate_run`. Counts, such as "NumRet", are compared by their means over queries.
-    ties, unjudged, subtopics
+    ties, unjudged
         As in :func:`boostrank.evaluate_run`.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; a run has the value 0 for those that it
@@ -111,13 +110,13 @@ def compare_runs(
     baseline = next(iter(runs)) if baseline is None else baseline
     if baseline not in runs:
         raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
-    measures = named_measures(measures, "runs")
+    measures = measures_of_runs(measures)
     geometric = [name for name, each in measures.items() if getattr(each, "summary", "mean") == "geometric mean"]
     if geometric:
         raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
     all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
     judgments = _of_queries(all_judgments, tables, queries)
-    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "subtopics": subtopics}
+    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged}
     settings |= {"queries": "judged", "per_query": True}
     values: dict[Any, Any] = {
         name: _named(name, evaluate_run, judgments, table, measures, **settings) for name, table in tables.items()
@@ -136,7 +135,7 @@ def compare_runs(
     tests = {"baseline": baseline, "kind": "run", **seeds}
     table = summarize(per_query, list(measures), list(runs), **tests)
     by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), **tests)
-    used = {"ties": ties, "unjudged": unjudged, "queries": queries, "subtopics": subtopics, **seeds}
+    used = {"ties": ties, "unjudged": unjudged, "queries": queries, **seeds}
     used = {name: str(value) for name, value in used.items()} | {"versions": versions()}
     return Comparison(table, per_query, baseline, "run", by_group, {}, used, n_permutations, random_state)
 

@@ -15,17 +15,19 @@ from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
-from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
+from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMean, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.names import MEASURES, base_name
 from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
-from boostrank.metrics.registry import named_measures
+from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures, unknown_name
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
-from boostrank.runs.novelty import SubtopicJudgments
+from boostrank.runs.names import GROUPS, parse_name
+from boostrank.runs.providers import ProvidedMeasure, provided_measure
 from boostrank.runs.trec_tables import (
     DOCUMENT,
     ITERATION,
@@ -43,8 +45,6 @@ from boostrank.runs.trec_tables import (
 TREC_EVAL = "trec_eval"
 #: How documents are treated that were retrieved, but not judged.
 UNJUDGED = ("zero", "remove")
-#: What measures that need one judgment for each document do with judgments for subtopics.
-SUBTOPICS = ("refuse", "max")
 
 
 def evaluate_run(
@@ -55,7 +55,6 @@ def evaluate_run(
     ties: str = TREC_EVAL,
     unjudged: str = "zero",
     queries: str | None = None,
-    subtopics: str = "refuse",
     sample_weight: Any = None,
     per_query: bool = False,
     by: Any = None,
@@ -71,13 +70,16 @@ def evaluate_run(
         Judgments and a ranking of the documents of each query: results of :func:`boostrank.read_qrels` and
         :func:`boostrank.read_run`; DataFrames of pandas or polars with the columns "query_id", "doc_id" and "relevance"
         or "score"; relevance or score by document by query, as for pytrec_eval and ranx; or records of ir_measures.
-        A relevance below 0 counts as 0.
+        A relevance below 0 counts as 0. A document with several judgments, which differ in their "iteration", is an
+        error unless only measures of ir_measures are asked for that have subtopics.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
         ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
         have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
         Measures of what was judged or retrieved, such as ``"Judged@10"``, ``"SetP"`` and ``"infAP"``, are taken only
-        here. ``"official"`` and ``"all_trec"`` stand for those measures of trec_eval's groups that boostrank has, which
+        here. Other measures of ir_measures, such as ``"alpha_nDCG@10"`` and ``"INST(max_rel=2)"``, are computed by the
+        programs that this package calls, if it is installed, with their tie rule and all queries and documents.
+        ``"official"`` and ``"all_trec"`` stand for those measures of trec_eval's groups that boostrank has, which
         are all but utility, binG, ndcg_rel, Rndcg, num_nonrel_judged_ret and texts; its ndcg is called nDCG.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
@@ -91,10 +93,6 @@ def evaluate_run(
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
         is "judged", with a warning if a query is in only one of the two.
-    subtopics : {"refuse", "max"}, default "refuse"
-        What measures that need one judgment for each document, such as nDCG, do with a document that is judged for
-        several subtopics, which are the iterations of `qrels`: "refuse" raises an error, and "max" takes the largest
-        relevance. Measures of subtopics, such as ``"alpha_nDCG@10"``, use each judgment in both cases.
     sample_weight : Mapping, Series or DataFrame, optional
         Weight of each query in the means, by query id: a dict, a Series with the query ids as index, or a DataFrame
         with two columns, one of them called "query_id", "query", "qid" or "q_id". Weights of other queries are ignored.
@@ -114,11 +112,11 @@ def evaluate_run(
     Raises
     ------
     ValueError
-        If a table or setting is invalid, if no query is in both tables, if a list has both ``"ndcg@10"`` and
-        ``"nDCG@10"``, or for a measure that is not defined where documents are missing in the run: kendall_tau, auc,
-        agreement, and those with a fraction as cutoff. If an evaluated query has no weight or no group, or several
-        different ones; if a weight is negative or not finite, or all are 0; or if `by` has a query that neither the
-        judgments nor the run have.
+        If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
+        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff. If a measure
+        is unknown; or if ir_measures has to compute it, and is not installed, or `ties` or `unjudged` are given. If an
+        evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
+        all are 0; or if `by` has a query that neither the judgments nor the run have.
     TypeError
         If `qrels`, `run`, `sample_weight` or `by` has another form.
 
@@ -143,46 +141,87 @@ def evaluate_run(
     0        short     AP        1  0.1667
     1  all queries     AP        1  0.1667
     """
-    check_choice("subtopics", subtopics, SUBTOPICS)
     check_flag("per_query", per_query)
-    checks = {
-        name: for_runs(name, measure, ties, unjudged) for name, measure in named_measures(measures, "runs").items()
-    }
-    of_subtopics = [measure.of_subtopics for measure in checks.values()]
+    checked = {name: for_runs(name, measure, ties, unjudged) for name, measure in measures_of_runs(measures).items()}
     judgments, retrieved = as_qrels(qrels), as_run(run)
-    judged = join(
-        judgments,
-        retrieved,
-        trec_ties=ties == TREC_EVAL,
-        queries=queries,
-        refuse_subtopics=subtopics == "refuse" and not all(of_subtopics),
-        with_subtopics=any(of_subtopics),
-    )
+    ours = [measure for measure in checked.values() if isinstance(measure, QueryMeasure)]
+    judged = join(judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, several_judgments=not ours)
     ids = judged.queries.ids
     weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
     groups = None if by is None else groups_by_id(by, ids, judgments, retrieved)
-    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments, judged.subtopics)
+    labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
     of_queries = per_query or groups is not None
     results: dict[str, Any] = {}
-    for name, checked in checks.items():
-        prepared = checked.prepare(labels)
+    for name, measure in checked.items():
+        if isinstance(measure, ProvidedMeasure):
+            is_evaluated = judgments[QUERY].isin(ids)
+            values = measure.values(judgments[is_evaluated], retrieved, ids)
+            mean = QueryMean(np.zeros(len(ids), dtype=bool), judged.queries, "zero", weights)
+            results[name] = values if of_queries else mean(values)
+            continue
+        prepared = measure.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
-        bound = BoundQueryMeasure(checked, judged.queries, prepared, weights)
-        values = values_of_ranking(prepared, judged.judged_ranking if checked.judged_only else judged.ranking)
+        bound = BoundQueryMeasure(measure, judged.queries, prepared, weights)
+        values = values_of_ranking(prepared, judged.judged_ranking if measure.judged_only else judged.ranking)
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     if groups is None:
         return table
-    summaries = {name: measure.summary for name, measure in checks.items()}
+    summaries = {name: measure.summary for name, measure in checked.items()}
     return add_groups(table, groups) if per_query else group_means(table, groups, weights, summaries)
 
 
-def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> QueryMeasure:
+def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+    """The measures of runs by name, as :func:`boostrank.metrics.named_measures`, with names of ir_measures and groups.
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.evaluate_run` for `measures`.
+
+    Examples
+    --------
+    >>> measures_of_runs(["AP", "P_5"])
+    {'AP': get_measure('map'), 'P_5': get_measure('precision@5')}
+    """
+    if not isinstance(measures, (Measure, Mapping)) and not callable(measures):
+        listed = [measures] if isinstance(measures, str) else measures
+        measures = [measure for item in listed for measure in GROUPS.get(str(item), [item])]
+    named = by_name(measures, _measure_of_runs)
+    for measure in named.values():
+        if isinstance(measure, QueryMeasure):
+            measure.check_domain("runs")
+    return named
+
+
+def _measure_of_runs(measure: Any) -> Measure:
+    text = str(measure) if isinstance(measure, str) or is_of_ir_measures(measure) else None
+    if text is None or ":" in text:
+        return get_measure(measure)
+    parsed = parse_name(text, of_runs=True)
+    if parsed is not None:
+        return from_parsed(parsed, text, {})
+    if base_name(text) in MEASURES:
+        raise unknown_name(text)
+    provided = provided_measure(text)
+    if provided is None:
+        raise unknown_name(text)
+    return provided
+
+
+def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
     """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     check_choice("unjudged", unjudged, UNJUDGED)
+    if isinstance(measure, ProvidedMeasure):
+        if ties != TREC_EVAL or unjudged != "zero":
+            raise ValueError(
+                f"{name} is computed by ir_measures: ties must be {TREC_EVAL!r} and unjudged 'zero'; got {ties!r} and "
+                f"{unjudged!r}"
+            )
+        return measure
     if not isinstance(measure, QueryMeasure):
         raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
     k: Any = getattr(measure, "k", None)
@@ -206,10 +245,6 @@ def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> F
 
 #: Which queries are evaluated: all that have judgments, or those that are in the run too.
 QUERIES = ("judged", "common")
-_ONE_SUBTOPIC = (
-    "all judgments of qrels have the iteration {!r}, so that each query has one subtopic; measures of subtopics need "
-    "qrels whose column 'iteration' has the subtopic of each judgment"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,11 +257,9 @@ class JudgedRun:
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
     judgments : ndarray of float64, shape (n_documents,)
         Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment. If a
-        document is judged for several subtopics, it is the largest.
+        document has several judgments, it is the largest.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
-    subtopics : SubtopicJudgments or None
-        Judgments for subtopics, which are the iterations of the judgments; None if they were not asked for.
     texts : array of pandas
         Ids of the documents of the rows of both tables, those of the judgments first.
     row : ndarray of int64, shape (n_documents,)
@@ -236,7 +269,6 @@ class JudgedRun:
     queries: Queries
     judgments: Floats
     ranking: RankedBlock | None
-    subtopics: SubtopicJudgments | None
     texts: Any
     row: Ints
 
@@ -262,8 +294,7 @@ def join(
     *,
     trec_ties: bool,
     queries: str | None,
-    refuse_subtopics: bool = True,
-    with_subtopics: bool = False,
+    several_judgments: bool = False,
 ) -> JudgedRun:
     """Join judgments and a run; see :func:`boostrank.evaluate_run` for the settings.
 
@@ -275,16 +306,13 @@ def join(
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
     queries : {"judged", "common"}, optional
-    refuse_subtopics : bool, default True
-        Whether a document that is judged for several subtopics is an error. Otherwise its label is the largest
-        relevance.
-    with_subtopics : bool, default False
-        Whether the result has the judgments for subtopics.
+    several_judgments : bool, default False
+        Whether a document may have several judgments, which differ in their iteration. Its label is the largest.
 
     Raises
     ------
     ValueError
-        If no query is in both tables, or a document is judged for several iterations and `refuse_subtopics`.
+        If no query is in both tables, or a document has several judgments and may not.
     """
     if queries is not None:
         check_choice("queries", queries, QUERIES)
@@ -294,10 +322,8 @@ def join(
     texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
     check_unique(judgments, "qrels", pairs[:n_judgments])
     check_unique(retrieved, "run", pairs[n_judgments:])
-    if refuse_subtopics:
-        _refuse_subtopics(judgments, pairs[:n_judgments])
-    if with_subtopics and judgments[ITERATION].nunique() == 1:
-        warn(_ONE_SUBTOPIC.format(judgments[ITERATION].iloc[0]), UserWarning)
+    if not several_judgments:
+        _refuse_several_judgments(judgments, pairs[:n_judgments])
     relevance = np.full(len(first_rows), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
     n_rows, n_found = (np.bincount(each, minlength=n_queries) for each in (query, query[n_judgments:]))
@@ -324,18 +350,8 @@ def join(
     ranks = -grouped.positions.astype(np.float64)
     if not trec_ties:
         ranks[was_retrieved] = score
-    subtopics = None
-    if with_subtopics:
-        row_of_pair, kept = np.empty(len(first_rows), dtype=np.int64), is_evaluated[query[:n_judgments]]
-        row_of_pair[own] = np.arange(grouped.n_rows)
-        subtopics = SubtopicJudgments(
-            row_of_pair[pairs[:n_judgments][kept]],
-            pd.factorize(judgments[ITERATION])[0].astype(np.int64)[kept],
-            judgments[RELEVANCE].to_numpy()[kept],
-            _places(texts.take(first_rows[own])),
-        )
     ranking = ranking_of(was_retrieved, ranks, grouped)
-    return JudgedRun(grouped, relevance[own], ranking, subtopics, texts, first_rows[own])
+    return JudgedRun(grouped, relevance[own], ranking, texts, first_rows[own])
 
 
 def _sort_ties(found: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
@@ -364,13 +380,14 @@ def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedB
     return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
 
 
-def _refuse_subtopics(judgments: pd.DataFrame, pairs: Ints) -> None:
+def _refuse_several_judgments(judgments: pd.DataFrame, pairs: Ints) -> None:
     if np.bincount(pairs).max() > 1:
         row = judgments[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
         raise ValueError(
             f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
-            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; pass subtopics='max' to "
-            "take the largest relevance of each document, or evaluate only measures of subtopics, such as alpha_nDCG@10"
+            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; take the largest by "
+            "qrels.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max(), or evaluate only "
+            "measures of subtopics, such as alpha_nDCG@10"
         )
 
 

@@ -7,14 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import check_count, check_flag, check_number, setting
-from boostrank.metrics.average_precision import AveragePrecision
-from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure, RunMeasure, Summary
-from boostrank.metrics.binary import BinaryPreference, RelevantDocuments
+from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.checks import check_flag, check_number, setting
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, RunMeasure, Summary
+from boostrank.metrics.binary import AveragePrecision, BinaryPreference, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.queries.dcg import DCG, Ties, check_cutoff
-from boostrank.queries.discounts import N_ADDED, sums_over_ranks
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 
@@ -357,45 +355,6 @@ class GeometricPreference(BinaryPreference):
     summary: ClassVar[Summary] = "geometric mean"
 
 
-class PairAccuracy(RunMeasure, RelevantDocuments):
-    """The share of pairs of retrieved documents, one relevant and one not, whose relevant document is ranked first.
-
-    Only the first `k` documents make pairs. It is ``Accuracy`` of ir_measures, and AUC of the documents that were
-    retrieved; documents without a judgment are irrelevant. It is undefined for a query without such a pair, and these
-    queries are left out of the mean if `empty` is not given. It is not defined for arrays of labels and scores: "auc"
-    is that measure.
-
-    Parameters
-    ----------
-    k : int, optional
-        Cutoff. None is the number of retrieved documents.
-    threshold : float, default 1
-        Documents with a relevance of at least this are relevant.
-    ties : {"stable"}
-        Documents of equal score keep the sequence of the run, or have that of trec_eval.
-    empty : {"zero", "one", "skip", "raise"}, default "skip"
-    """
-
-    name: ClassVar[str] = "accuracy"
-    reason: ClassVar[str] = (
-        "has no pair of a relevant and an irrelevant document among those that were retrieved and count"
-    )
-    k: int | float | None = setting(None, check_cutoff)
-    empty: Empty = "skip"
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        gains, relevant = labels.binary(self.threshold)
-        cutoffs = DCG(self.k).cutoffs(labels.queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            first = ranked.first(cutoffs[ranked.segments])
-            found, others = gains[first.rows] * first.counts, (1.0 - gains[first.rows]) * first.counts
-            wrong = first.part.sum(found * first.part.sum_before(others))
-            return 1.0 - wrong / (first.part.sum(found) * first.part.sum(others))
-
-        return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True, not_retrieved=np.nan)
-
-
 # As in trec_eval, so that a share of 0 documents has the value 1/2.
 EPSILON = 1e-5
 
@@ -444,98 +403,3 @@ class InferredAP(RunMeasure, RelevantDocuments):
             return part.sum(expected * relevant[rows]) / n_relevant[ranked.segments]
 
         return PreparedRanks(n_relevant == 0, labels.queries.sizes, per_block, stable=True)
-
-
-class Compatibility(RunMeasure):
-    """Compatibility as a measure: the largest rank-biased overlap with a ranking by decreasing relevance.
-
-    ``RBO = (sum over depths d <= D of p^(d-1) n_d / d) / (sum over depths d <= D of p^(d-1))``, where n_d documents are
-    among the first d of the ranking and among the first d of the ideal ranking. An ideal ranking has all documents with
-    a relevance above 0, by decreasing relevance, and among documents of equal relevance the overlap is largest if they
-    are in the sequence of the ranking, with those that were not retrieved at the end. Any relevance above 0 is allowed,
-    as for preferences; only its sequence matters. It is undefined for queries without relevant documents.
-
-    Parameters
-    ----------
-    p : float, default 0.95
-        Weight of a depth, relative to that of the depth before, in (0, 1).
-    normalize : bool, default True
-        Divide by the overlap of the ideal ranking with itself, which is below 1 if it is short.
-    k : int, optional
-        The largest depth D, also beyond the end of both rankings. The default is the length of the longer one, as in
-        ir_measures. The program of the authors has 1000.
-    ties : "stable"
-        It is not averaged over permutations of tied documents.
-
-    References
-    ----------
-    Clarke, Vtyurina and Smucker, "Assessing top-k preferences", TOIS 2021; Clarke, Smucker and Vtyurina, "Offline
-    evaluation by maximum similarity to an ideal ranking", CIKM 2020.
-
-    Examples
-    --------
-    >>> from boostrank import evaluate_run
-    >>> values = evaluate_run({"q": {"a": 2, "b": 1, "c": 1}}, {"q": {"a": 3.0, "x": 2.0, "c": 1.0}}, "Compat(p=0.5)")
-    >>> round(values["Compat(p=0.5)"], 4)  # (1 + 0.5 (1/2) + 0.25 (2/3)) / (1 + 0.5 + 0.25)
-    0.8095
-    """
-
-    name: ClassVar[str] = "compat"
-    p: float = setting(0.95, check_number, above=0.0, below=1.0)
-    normalize: bool = setting(True, check_flag)
-    k: int | None = setting(None, check_count, optional=True)
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        queries, values = labels.queries, labels.values
-        by_relevance = queries.sort(values)
-        levels = queries.runs(values[by_relevance])
-        # Number of documents of the query with a larger relevance.
-        n_larger = np.empty(queries.n_rows, dtype=np.int64)
-        n_larger[by_relevance] = levels.repeat(queries.positions[levels.starts])
-        n_ideal = queries.sum((values > 0).astype(np.int64))
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            part, ideal = ranked.part, n_ideal[ranked.segments]
-            longest = np.maximum(part.sizes, ideal)
-            # Real numbers, because the depth may be above the largest integer of NumPy.
-            depth = longest.astype(np.float64) if self.k is None else np.full(part.n_segments, float(self.k))
-            query, both = _shared_from(ranked, values, n_larger)
-            own, to_depth = np.minimum(ideal, depth), self._sums(depth, longest)
-            before = self._sums(np.minimum(both - 1, depth[query]), longest)
-            shared = np.maximum(to_depth[query] - before, 0.0)
-            overlap = np.bincount(query, shared, minlength=part.n_segments)
-            if not self.normalize:
-                return overlap * (1.0 - self.p) / (1.0 - self.p**depth)
-            # Depths up to the length of the ideal ranking have n_d / d = 1, and then n_d is this length.
-            best = (1.0 - self.p**own) / (1.0 - self.p) + ideal * (to_depth - self._sums(own, longest))
-            return np.divide(overlap, best, out=np.zeros(part.n_segments), where=ideal > 0)
-
-        return PreparedRanks(n_ideal == 0, queries.sizes, per_block, True)
-
-    def _sums(self, ends: Floats, lengths: Ints) -> Floats:
-        """Sum of ``p^(d-1) / d`` over the depths up to each end, in rankings of these lengths."""
-        n_added = max(N_ADDED, int(lengths.max()))
-        return sums_over_ranks(lambda depths: self.p ** (depths - 1.0) / depths, ends, n_added)
-
-
-def _shared_from(ranked: RankedBlock, values: Floats, n_larger: Ints) -> tuple[Ints, Ints]:
-    """Query of each retrieved relevant document of a block, and the depth from which on both rankings have it.
-
-    Parameters
-    ----------
-    ranked : RankedBlock
-    values : ndarray, shape (n_documents,)
-        Relevance of all documents.
-    n_larger : ndarray of int64, shape (n_documents,)
-        Number of documents of the query with a larger relevance.
-    """
-    part, relevance = ranked.part, values[ranked.rows]
-    number, found = part.repeat(np.arange(part.n_segments)), np.flatnonzero(relevance > 0)
-    if len(found) == 0:
-        return found, found
-    # The documents of equal relevance of a query, by rank; lexsort is stable.
-    by_level = found[np.lexsort((relevance[found], number[found]))]
-    own_queries = Segments.from_sizes(np.unique(number[found], return_counts=True)[1])
-    level = own_queries.runs(relevance[by_level])
-    rank_in_ideal = n_larger[ranked.rows[by_level]] + level.positions + 1
-    return number[by_level], np.maximum(rank_in_ideal, part.positions[by_level] + 1)

@@ -8,9 +8,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 import boostrank as br
-from boostrank.clicks import PositionBased
+from boostrank.clicks import ClickDCG, PositionBased
 from boostrank.comparison.saved_results import data_hash
-from boostrank.metrics import ClickDCG
 
 RANKERS = {
     name: br.LightGBMRanker(name, n_estimators=5, num_leaves=7, n_jobs=1, random_state=0)

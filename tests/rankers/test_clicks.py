@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 import boostrank as br
-from boostrank.clicks import PositionBased, TrustBias, evaluate
-from boostrank.metrics import ClickDCG
+from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Clicks
 

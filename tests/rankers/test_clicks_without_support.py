@@ -10,8 +10,7 @@ from rankers.test_clicks import RANKERS, by_ranker
 from sklearn.base import clone
 
 import boostrank as br
-from boostrank.clicks import Cascade
-from boostrank.metrics import ClickDCG
+from boostrank.clicks import Cascade, ClickDCG
 from boostrank.queries.dcg import DCG
 
 MODEL = ("power", 1.0)

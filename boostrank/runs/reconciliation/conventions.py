@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.metrics.average_precision import AveragePrecision, Denominator
 from boostrank.metrics.base import Empty, QueryMeasure
-from boostrank.metrics.binary import Precision, ReciprocalRank
+from boostrank.metrics.binary import AveragePrecision, Denominator, Precision, ReciprocalRank
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
+from boostrank.metrics.registry import Above
 from boostrank.queries.discounts import discount_name
 
 Scores = Literal["given", "float64", "float32"]
@@ -32,24 +32,6 @@ TieRule = Literal["average", "stable", "best", "worst", "names", "names ascendin
 Weights = Literal["queries", "not of empty queries", "ignored"]
 RunQueries = Literal["judged", "common"]
 RunDocuments = Literal["all", "judged", "retrieved"]
-
-
-class Above(float):
-    """The threshold of labels that are relevant if they are above a number: the next larger float.
-
-    Examples
-    --------
-    >>> Above(0.5) > 0.5, Above(0.5).number
-    (True, 0.5)
-    """
-
-    number: float
-
-    def __new__(cls, number: float) -> Above:
-        """Make the threshold."""
-        self = super().__new__(cls, np.nextafter(number, np.inf))
-        self.number = number
-        return self
 
 
 @dataclass(frozen=True, kw_only=True)

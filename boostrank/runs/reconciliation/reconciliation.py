@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_count
+from boostrank.inputs.checks import check_count
 from boostrank.metrics.base import Measure, QueryMeasure
-from boostrank.metrics.registry import get_measure, named_measures
+from boostrank.metrics.registry import get_measure
 from boostrank.queries.weights import query_weights
-from boostrank.runs.evaluation import SUBTOPICS, TREC_EVAL, for_runs, join
+from boostrank.runs.evaluation import TREC_EVAL, for_runs, join, measures_of_runs
 from boostrank.runs.reconciliation.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
 from boostrank.runs.reconciliation.values import ReconciledValues
 from boostrank.runs.trec_tables import as_qrels, as_run
@@ -214,7 +214,6 @@ def reconcile_run(
     ties: str = TREC_EVAL,
     unjudged: str = "zero",
     queries: str | None = None,
-    subtopics: str = "refuse",
     **settings: Any,
 ) -> Reconciliation:
     """Compute what other libraries give for a measure of a run, and explain how it differs from our value.
@@ -228,7 +227,7 @@ def reconcile_run(
 
     Parameters
     ----------
-    qrels, run, ties, unjudged, queries, subtopics
+    qrels, run, ties, unjudged, queries
         As in :func:`boostrank.evaluate_run`, which gives our value. Judgments below 0 count as 0 for all libraries.
     measure, **settings
         As in :func:`boostrank.reconcile`; names of ir_measures have its conventions.
@@ -255,14 +254,12 @@ def reconcile_run(
     pytrec_eval   0.7015
     scikit-learn  0.8155  retrieved documents only +0.1139
     """
-    check_choice("subtopics", subtopics, SUBTOPICS)
-    ((name, named),) = named_measures([measure], "runs").items()
+    ((name, named),) = measures_of_runs([measure]).items()
     chosen = for_runs(name, get_measure(named, **settings), ties, unjudged)
     kind = _kind_of(chosen, measure)
     kind = replace(kind, own=(*kind.own, "queries", "documents"))
     # ir_measures and ranx count the queries that are not in the run.
-    asked, refuse = "judged" if queries == "common" else queries, subtopics == "refuse"
-    judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries=asked, refuse_subtopics=refuse)
+    judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries="judged" if queries == "common" else queries)
     assert judged.ranking is not None
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores

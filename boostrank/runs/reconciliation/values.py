@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
-from boostrank.metrics.average_precision import AveragePrecision
 from boostrank.metrics.base import QueryMean, QueryMeasure
+from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.queries.queries import Queries

@@ -5,8 +5,7 @@ import pytest
 from clicks.test_labels import QID, TRUST, simulated
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, evaluate
-from boostrank.metrics import ClickDCG
+from boostrank.clicks import Cascade, ClickDCG, ClickLog, evaluate
 from boostrank.queries.labels import as_labels
 
 SCORES = np.array([1.0, 3.0, 2.0, 1.0, 2.0, 5.0, 4.0, 0.0])

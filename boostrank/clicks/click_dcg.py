@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.clicks import ClickLabels, ClickLog
 from boostrank.clicks.counterfactual import discounts_of_documents, require_support
+from boostrank.clicks.labels import ClickLabels
+from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
@@ -58,7 +59,6 @@ class ClickDCG(Measure):
 
     name: ClassVar[str] = "click-dcg"
     takes_relevance: ClassVar[bool] = False
-    at: ClassVar[str] = "k"
     k: int | float | None = None
     discount: Discount = "log2"
 
@@ -87,6 +87,7 @@ class ClickDCG(Measure):
         return _BoundClickDCG(self, checked, query_weights(weights, queries))
 
     def arguments(self) -> str:
+        """The arguments of :func:`boostrank.get_measure` that make this measure."""
         discount = "" if self.discount == "log2" else f", discount={self.discount!r}"
         return f"{str(self)!r}{discount}"
 
