@@ -8,11 +8,12 @@ import pandas as pd
 from oracles import orders_by
 
 from boostrank.metrics import MEASURES, get_measure
+from boostrank.metrics.base import QueryMeasure
 
 # The persistence of rank-biased precision in tests.
 P = 0.7
 #: Measures of arrays of labels and scores. The others need a run.
-FOR_ARRAYS = [name for name, measure in MEASURES.items() if measure.domain != "runs"]
+FOR_ARRAYS = [name for name, kind in MEASURES.items() if issubclass(kind, QueryMeasure) and kind.domain != "runs"]
 
 
 def score(name, y_true, y_score, qid=None, *, sample_weight=None, per_query=False, **settings):

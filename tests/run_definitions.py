@@ -145,13 +145,6 @@ def set_average_precision(judged, documents, rel):
     return set_precision(judged, documents, rel) * set_recall(judged, documents, rel)
 
 
-def accuracy(judged, documents, rel, k=None):
-    """Share of pairs in the right sequence; NaN without a pair."""
-    grades = [judged.get(document, 0) >= rel for document in documents[:k]]
-    pairs = [(i, j) for i, first in enumerate(grades) for j, second in enumerate(grades) if first and not second]
-    return sum(i < j for i, j in pairs) / len(pairs) if pairs else math.nan
-
-
 #: Each takes the judgments of a query, its documents in the sequence of their ranks, and the smallest relevance of
 #: relevant documents.
 DEFINITIONS = {
@@ -168,7 +161,6 @@ DEFINITIONS = {
     "setp": set_precision,
     "setr": set_recall,
     "setap": set_average_precision,
-    "accuracy": accuracy,
     "numq": lambda judged, documents, rel: 1,
     "numrel": lambda judged, documents, rel: counts(judged, documents, rel)[2],
 }

@@ -19,7 +19,14 @@ from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMean, 
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.names import MEASURES, base_name
 from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
-from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures, unknown_name
+from boostrank.metrics.registry import (
+    LIBRARY_SETTINGS,
+    by_name,
+    from_parsed,
+    get_measure,
+    is_of_ir_measures,
+    unknown_name,
+)
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
 from boostrank.queries.queries import Queries
@@ -198,7 +205,7 @@ def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]
 
 def _measure_of_runs(measure: Any) -> Measure:
     text = str(measure) if isinstance(measure, str) or is_of_ir_measures(measure) else None
-    if text is None or ":" in text:
+    if text is None or text.partition(":")[0] in LIBRARY_SETTINGS:
         return get_measure(measure)
     parsed = parse_name(text, of_runs=True)
     if parsed is not None:

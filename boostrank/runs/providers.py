@@ -81,6 +81,6 @@ def provided_measure(text: str) -> ProvidedMeasure | None:
         ) from None
     try:
         ir_measures.parse_measure(text)
-    except (KeyError, NameError, ValueError):
+    except (NameError, ValueError):
         return None
     return ProvidedMeasure(text)

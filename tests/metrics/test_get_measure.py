@@ -11,13 +11,15 @@ from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
 from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures
+from boostrank.metrics.base import QueryMeasure
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries.queries import Queries
 
+QUERY_MEASURES = [name for name, kind in MEASURES.items() if issubclass(kind, QueryMeasure)]
 Y, SCORES, QID = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.1, 0.2], ["a", "a", "a", "b", "b"]
 
 
-@for_each("name", MEASURES)
+@for_each("name", QUERY_MEASURES)
 def test_names_give_the_text_and_the_value_of_a_measure(name):
     measure = get_measure(name)
     assert (str(measure), repr(measure)) == (name, f"get_measure({name!r})")
@@ -30,7 +32,7 @@ def test_names_give_the_text_and_the_value_of_a_measure(name):
         assert repr(make_scorer(other)) == f"make_scorer({name!r}, empty='one')"
 
 
-@for_each("name", MEASURES)
+@for_each("name", QUERY_MEASURES)
 def test_every_setting_of_a_measure_is_checked(name):
     for setting in fields(MEASURES[name]):
         with pytest.raises(ValueError, match=setting.name):

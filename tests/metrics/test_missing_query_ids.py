@@ -29,6 +29,7 @@ FUNCTIONS = {name: getattr(metrics, name) for name in metrics.__all__ if inspect
 CALLS = {
     **{name: function for name, function in FUNCTIONS.items() if qid_parameter(function)},
     **{f"measure-{name}": get_measure(name) for name in FOR_ARRAYS},
+    "reconcile": br.reconcile,
     "measure-of-a-user": get_measure(first_score),
     "evaluate-a-measure-of-a-user": lambda y, s, qid: br.evaluate(y, s, qid, first_score),
     "evaluate-per-query-without-measures": lambda y, s, qid: br.evaluate(y, s, qid, [], per_query=True),

@@ -8,8 +8,6 @@ from measure_definitions import CHOOSE
 from oracles import dcg_of_order, orders_by
 
 import boostrank as br
-from boostrank.metrics import base, labels
-from boostrank.queries import dcg
 
 
 def slow_ndcg(y, scores, k, ties):
@@ -60,24 +58,3 @@ def test_a_gain_may_be_a_function_without_a_hash():
     values = br.evaluate([1, 0, 2], [3.0, 2.0, 1.0], [7, 7, 7], measures)
     square_ndcg, linear_ndcg = (1 + 4 / 2) / (4 + 1 / np.log2(3)), (1 + 2 / 2) / (2 + 1 / np.log2(3))
     assert values == pytest.approx({"square": square_ndcg, "square@1": 1 / 4, "linear": linear_ndcg})
-
-
-def test_a_call_of_ndcg_score_makes_one_dcg_and_reads_labels_once(monkeypatch):
-    counts = {"made": 0, "discounts": 0, "labels": 0}
-
-    def count(owner, name, key):
-        original = getattr(owner, name)
-
-        def counted(*args, **kwargs):
-            counts[key] += 1
-            return original(*args, **kwargs)
-
-        monkeypatch.setattr(owner, name, counted)
-
-    count(dcg.DCG, "__post_init__", "made")
-    count(dcg.DCG, "discounts", "discounts")
-    for module in (base, labels, dcg):
-        count(module, "check_relevance", "labels")
-    assert br.ndcg_score([2, 0, 1], np.array([3.0, 2.0, 1.0]), [7, 7, 7], k=2) < 1.0
-    # Discounts are computed to check them, for the ideal ranking, and for the ranking by scores.
-    assert counts == {"made": 1, "discounts": 3, "labels": 1}

@@ -9,7 +9,8 @@ from run_definitions import DEFINITIONS, many_random_tables, ranked
 from scipy.special import stdtrit
 
 from boostrank import compare_runs, evaluate_run, get_measure
-from boostrank.metrics import MEASURES, named_measures
+from boostrank.metrics import MEASURES
+from boostrank.runs.evaluation import measures_of_runs
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
@@ -44,7 +45,7 @@ OF_TREC_EVAL = {
 
 def with_threshold(name, rel):
     """The measure for documents of at least this relevance, if it has such a threshold."""
-    (measure,) = named_measures(name, "runs").values()
+    (measure,) = measures_of_runs(name).values()
     return measure if name == "NumRet" or name.startswith("nDCG") else get_measure(measure, threshold=rel)
 
 
@@ -124,7 +125,6 @@ def fields_of(name):
 
 def test_settings_follow_the_definition():
     definitions = {
-        get_measure("accuracy", k=8, empty="zero"): lambda *query: run_definitions.accuracy(*query, k=8),
         get_measure("iprec@0.3", nearest=True): lambda *query: run_definitions.iprec(*query, added=0.5),
         get_measure("setp", relative=True): run_definitions.set_relative_precision,
         get_measure("setf", beta=2): run_definitions.set_f,
@@ -192,11 +192,11 @@ def test_counts_are_added_over_queries():
     assert evaluate_run(qrels, run, names, queries="common") == dict(zip(names, [2, 2, 1, 3, 1], strict=True))
 
 
-def test_queries_without_retrieved_documents_have_no_judged_share_and_no_accuracy():
+def test_queries_without_retrieved_documents_have_no_judged_share():
     qrels, run = {"a": {"d": 1, "e": 0}, "b": {"d": 1}}, {"a": {"d": 1.0, "e": 0.5}}
-    assert evaluate_run(qrels, run, ["Judged@5", "Accuracy"], queries="judged") == {"Judged@5": 0.5, "Accuracy": 1.0}
-    skipping = {"judged": get_measure("judged@5", empty="skip"), "accuracy": get_measure("accuracy", empty="zero")}
-    assert evaluate_run(qrels, run, skipping, queries="judged") == {"judged": 1.0, "accuracy": 0.5}
+    assert evaluate_run(qrels, run, "Judged@5", queries="judged") == {"Judged@5": 0.5}
+    skipping = {"judged": get_measure("judged@5", empty="skip")}
+    assert evaluate_run(qrels, run, skipping, queries="judged") == {"judged": 1.0}
     with pytest.raises(ValueError, match="query 'b' has no retrieved document"):
         evaluate_run(qrels, run, {"judged": get_measure("judged@5", empty="raise")}, queries="judged")
 
@@ -216,7 +216,7 @@ def test_settings_without_a_meaning_are_refused(measure, settings, message):
 def test_tie_rules_of_runs():
     """The third of four documents is tied with the last one."""
     qrels, run = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0, "d": 1.0}}
-    assert evaluate_run(qrels, run, ["Accuracy@3", "Judged@3"], ties="stable") == {"Accuracy@3": 0.5, "Judged@3": 2 / 3}
+    assert evaluate_run(qrels, run, "Judged@3", ties="stable") == {"Judged@3": 2 / 3}
     assert evaluate_run(qrels, run, "Judged@3", ties="average")["Judged@3"] == pytest.approx(2.5 / 3, abs=1e-15)
     assert evaluate_run(qrels, run, "Judged@3", ties="best") == {"Judged@3": 1.0}
     tied = {"q": {"a": 1.0, "b": 1.0}}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostrank import compare_runs, evaluate_run, get_measure
+from boostrank import evaluate_run, get_measure
 from boostrank.metrics.query_groups import ALL_QUERIES
 
 MEASURES = ["nDCG@10", "AP", "P(rel=2)@5"]
@@ -110,15 +110,3 @@ def test_counts_are_added_in_groups_too(tables, by):
         assert table.loc["NumRet", "mean"].to_dict() == {ALL_QUERIES: total, **{name: 12 * n[name] for name in n}}
         assert table.loc["NumRet", ["low", "high"]].isna().all(axis=None)
         assert table.loc["AP", ["low", "high"]].notna().all(axis=None)
-
-
-def test_subtopics_are_those_of_evaluate_run():
-    qrels = pd.DataFrame(
-        {"query_id": "q", "doc_id": ["a", "a", "b"], "relevance": [1, 0, 0], "iteration": ["1", "2", "1"]}
-    )
-    runs = {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"a": 1.0, "b": 2.0}}}
-    with pytest.raises(ValueError, match="for several iterations"):
-        compare_runs(qrels, runs, "RR")
-    assert compare_runs(qrels, runs, "RR", subtopics="max").table["mean"].tolist() == [1.0, 0.5]
-    expected = [evaluate_run(qrels, run, "alpha_nDCG@5")["alpha_nDCG@5"] for run in runs.values()]
-    assert compare_runs(qrels, runs, "alpha_nDCG@5").table["mean"].tolist() == pytest.approx(expected)

@@ -4,7 +4,8 @@ import pytest
 from cases import for_each
 
 import boostrank as br
-from boostrank.metrics import evaluate, get_measure, make_scorer, named_measures
+from boostrank.metrics import evaluate, get_measure, make_scorer
+from boostrank.runs.evaluation import measures_of_runs
 
 QRELS = {"q": {"a": 3, "b": 1, "c": 0}}
 RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
@@ -29,7 +30,6 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("IPrec@0.5", get_measure("iprec@0.5")),
         ("IPrec(rel=2)@.25", get_measure("iprec", recall=0.25, threshold=2)),
         ("infAP(rel=2)", get_measure("infap", threshold=2)),
-        ("Accuracy(rel=2)@10", get_measure("accuracy@10", threshold=2)),
         ("SetP(relative=True)", get_measure("setp", relative=True)),
         ("SetRelP(judged_only=True)", get_measure("setp", relative=True, judged_only=True)),
         ("SetF(beta=4)", get_measure("setf", beta=2)),
@@ -40,11 +40,6 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("ERR@20", get_measure("err@20", max_grade=4)),
         ("RBP(rel=1)", get_measure("rbp")),
         ("RBP(p=0.5, rel=2)@10", get_measure("rbp@10", p=0.5, threshold=2)),
-        ("α_nDCG@5", get_measure("alpha_ndcg@5")),
-        ("alpha_DCG(alpha=0.25, rel=2)@5", get_measure("alpha_dcg@5", alpha=0.25, threshold=2)),
-        ("MAP_IA", get_measure("map_ia")),
-        ("NRBP(beta=0.25)", get_measure("nrbp", beta=0.25)),
-        ("STREC(rel=2)@20", get_measure("subtopic_recall@20", threshold=2)),
         # Names of trec_eval.
         ("ndcg_cut_10", get_measure("ndcg@10", gain="linear")),
         ("recip_rank", get_measure("mrr")),
@@ -60,13 +55,13 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
     ],
 )
 def test_name_stands_for_measure(name, measure):
-    assert named_measures(name, "runs") == {name: measure}
+    assert measures_of_runs(name) == {name: measure}
 
 
 def test_objects_of_ir_measures_are_their_names():
     ir_measures = pytest.importorskip("ir_measures")
     objects = [ir_measures.nDCG @ 10, ir_measures.P(rel=2) @ 5, ir_measures.AP]
-    assert named_measures(objects, "runs") == named_measures(["nDCG@10", "P(rel=2)@5", "AP"], "runs")
+    assert measures_of_runs(objects) == measures_of_runs(["nDCG@10", "P(rel=2)@5", "AP"])
     assert get_measure(ir_measures.P @ 3) == get_measure("P@3")
     with pytest.raises(ValueError, match="for runs, with the label y as gain"):
         get_measure(ir_measures.nDCG @ 10)
@@ -126,4 +121,4 @@ def test_tables_of_runs_say_the_gain():
 )
 def test_faulty_name_is_refused(name, fault):
     with pytest.raises((ValueError, TypeError), match=fault):
-        named_measures(name, "runs")
+        measures_of_runs(name)
