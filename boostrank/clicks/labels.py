@@ -39,7 +39,7 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
-from boostrank.queries.weights import document_weights
+from boostrank.queries.weights import check_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,12 +230,10 @@ class ClickLabels(Labels):
         self.check_qid(queries.qid)
         return self if queries.permutation is None else self[queries.permutation]
 
-    def weighted(self, weights: ArrayLike | None) -> ArrayLike:
-        """The weights of queries, for grouped rows; multiplied with `weights` of queries or documents."""
-        if weights is None:
-            return self.query_weights
-        queries = self.queries
-        return document_weights(weights, queries, may_differ=True) * queries.repeat(self.query_weights)
+    def weighted(self, weights: Floats | None) -> Floats:
+        """The weight of its query for each grouped document, multiplied with `weights` of documents."""
+        of_queries = self.queries.repeat(self.query_weights)
+        return of_queries if weights is None else check_weights(weights * of_queries)
 
     def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> ClickLabels:
         """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is ``"auto"``."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.queries.dcg import DCG, check_relevance
@@ -87,8 +87,8 @@ class Labels(ABC):
         """The targets of a surrogate for grouped labels, shape (n_documents,); ValueError if there are none."""
         return targets_of(self.require_relevance(surrogate), queries, dcg, normalize)
 
-    def weighted(self, weights: ArrayLike | None) -> ArrayLike | None:
-        """Weights of queries or documents, multiplied with those that the labels have themselves, if they have any."""
+    def weighted(self, weights: Floats | None) -> Floats | None:
+        """Weights of grouped documents, multiplied with those that the labels have themselves, if they have any."""
         return weights
 
     @abstractmethod
