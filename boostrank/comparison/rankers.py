@@ -24,7 +24,7 @@ from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
-from boostrank.model_selection.cross_validation import make_folds
+from boostrank.model_selection.splits import make_folds
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 

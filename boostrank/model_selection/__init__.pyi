@@ -1,7 +1,7 @@
 from .cross_validation import QueryGridSearchCV as QueryGridSearchCV
 from .cross_validation import cross_validate as cross_validate
 from .cross_validation import grid_search as grid_search
-from .curves import learning_curve as learning_curve
+from .cross_validation import learning_curve as learning_curve
 from .permutation_importance import feature_importance as feature_importance
 from .splits import QueryKFold as QueryKFold
 from .splits import query_folds as query_folds

@@ -1,4 +1,4 @@
-"""Cross-validation and grid search on folds of whole queries, with scikit-learn."""
+"""Cross-validation, learning curves and grid search on folds of whole queries, with scikit-learn."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import sklearn
 from numpy.typing import ArrayLike
 from sklearn import model_selection
@@ -15,27 +16,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from boostrank.clicks import ClickDCG, ClickLabels, ClickLog
-from boostrank.inputs.arrays import Ints
-from boostrank.inputs.checks import named_part
+from boostrank.inputs.checks import as_random_state, is_count, is_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics import Measure, make_scorer
+from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
 from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds, unwrap
-from boostrank.model_selection.splits import QueryKFold
-from boostrank.preferences import PreferenceGraph
+from boostrank.model_selection.splits import Folds, make_folds
 from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import as_labels
+from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 from boostrank.tables.html import html_table
-
-
-class Folds(list[tuple[Ints, Ints]]):
-    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not printed."""
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} folds of queries>"
 
 
 class CrossValidationResults(dict[str, Any]):
@@ -43,13 +34,12 @@ class CrossValidationResults(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         """The scores of the folds and their means as an HTML table, for notebooks."""
-        scores = {name: values for name, values in self.items() if name.startswith(("test_", "train_"))}
-        rows = [
-            [f"fold {i}", *(f"{value:.4f}" for value in row)]
-            for i, row in enumerate(zip(*scores.values(), strict=True))
-        ]
-        means = ["mean", *(f"{np.mean(values):.4f}" for values in scores.values())]
-        return html_table([["", *scores], *rows, means])
+        columns = []
+        for name, scores in self.items():
+            if name.startswith(("test_", "train_")):
+                columns.append([name, *(f"{score:.4f}" for score in (*scores, np.mean(scores)))])
+        folds = ["", *(f"fold {i}" for i in range(len(columns[0]) - 2)), "mean"]
+        return html_table(list(map(list, zip(folds, *columns, strict=True))))
 
 
 class QueryGridSearchCV(GridSearchCV):
@@ -101,9 +91,8 @@ class QueryGridSearchCV(GridSearchCV):
             `qid`, the query id of each row. May be left out as in :func:`grid_search`.
         """
         X, qid = find_qid(X, params.get("qid"), y)
-        given = params if qid is None else {**params, "qid": qid}
         with sklearn.config_context(enable_metadata_routing=True):
-            return float(super().score(X, y, **given))
+            return float(super().score(X, y, **(params if qid is None else {**params, "qid": qid})))
 
 
 def cross_validate(
@@ -168,13 +157,75 @@ def cross_validate(
     >>> cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
     (3,)
     """
-    ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
-    scorers = _scorers(scoring, y, ranker, folds)
+    ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
     with sklearn.config_context(enable_metadata_routing=True):
         result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
     if "estimator" in result:
         result["estimator"] = [unwrap(fitted) for fitted in result["estimator"]]
     return CrossValidationResults(result)
+
+
+def learning_curve(
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    train_sizes: Iterable[float] = (0.1, 0.25, 0.5, 0.75, 1.0),
+    cv: Any = 5,
+    random_state: Any = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """Cross-validate a ranker with different numbers of training queries.
+
+    The training queries of each fold are permuted at random, and the first of them are trained on: a larger part
+    contains the smaller ones, and no query is cut apart. All parts of a fold are tested on the same queries.
+
+    Parameters
+    ----------
+    ranker, X, y, qid, cv, **options
+        As in :func:`boostrank.cross_validate`, with `scoring` and `params` among the options. With
+        ``return_train_score=True`` the result has the scores on the queries that were trained on too.
+    train_sizes : iterable of float or int
+        Numbers of training queries: floats in (0, 1] are fractions of the training queries of a fold, rounded, at least
+        one query; integers are counts.
+    random_state : int, RandomState or None, default 0
+        Seed of the permutations.
+
+    Returns
+    -------
+    DataFrame
+        One row per size and fold, in the sequence of the sizes, with the columns train_size, as it was given,
+        n_queries, the number of training queries, fold, and test_score, or test_NAME for each name if `scoring` is a
+        list or a dict. test_n_estimators is the number of boosting rounds.
+
+    Raises
+    ------
+    ValueError
+        As :func:`boostrank.cross_validate`; and if there is no size, or one is out of range.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> data = br.make_ranking(n_queries=40, random_state=0)
+    >>> table = learning_curve(br.LightGBMRanker(n_estimators=5, n_jobs=1), *data, train_sizes=[0.5, 1.0], cv=2)
+    >>> table[["train_size", "n_queries", "fold"]].to_numpy().tolist()
+    [[0.5, 10.0, 0.0], [0.5, 10.0, 1.0], [1.0, 20.0, 0.0], [1.0, 20.0, 1.0]]
+    """
+    X, qid = find_qid(X, qid, y)
+    queries = Queries.from_qid(require_qid(qid, "learning_curve"))
+    number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
+    folds, random = make_folds(X, y, queries, cv), as_random_state(random_state)
+    permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
+    rows, smaller_folds = [], []
+    for size in _check_sizes(train_sizes, min(map(len, permuted))):
+        for fold, (available, (train, test)) in enumerate(zip(permuted, folds, strict=True)):
+            n_queries = size if is_count(size) else max(1, round(size * len(available)))
+            rows.append((size, n_queries, fold))
+            smaller_folds.append((train[np.isin(number[train], available[:n_queries])], test))
+    scores = cross_validate(ranker, X, y, qid, cv=smaller_folds, **options)
+    table = pd.DataFrame(rows, columns=["train_size", "n_queries", "fold"])
+    return table.assign(**{name: values for name, values in scores.items() if name.startswith(("test_", "train_"))})
 
 
 def grid_search(
@@ -226,28 +277,31 @@ def grid_search(
     >>> search.score(X, y, qid=qid) == br.make_scorer("ndcg@10")(search.best_estimator_, X, y, qid)
     True
     """
-    ranker, X, folds, params = _prepare(ranker, X, y, qid, cv, params)
-    scorers = _scorers(scoring, y, ranker, folds)
+    ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     return QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options).fit(X, y, **params)
 
 
 def _prepare(
-    ranker: Any, X: Any, y: ArrayLike, qid: ArrayLike | None, cv: Any, params: Mapping[str, Any] | None
-) -> tuple[Any, Any, Folds, dict[str, Any]]:
-    """Return a ranker that takes query ids, features, folds, and the arguments of `fit` with one value per row."""
-    given = dict(params or {})
-    own_qid = given.pop("qid", None)
-    X, qid = find_qid(X, own_qid if qid is None else qid, y)
+    ranker: Any, X: Any, y: Any, qid: ArrayLike | None, cv: Any, scoring: Any, params: Mapping[str, Any] | None
+) -> tuple[Any, Any, Folds, dict[str, Any], dict[str, Any]]:
+    """A ranker that takes query ids, features, folds, scorers, and the arguments of `fit` with one value per row."""
+    params = dict(params or {})
+    qid_of_params = params.pop("qid", None)
+    X, qid = find_qid(X, qid_of_params if qid is None else qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
-    if given.get("sample_weight") is not None:
-        weights = document_weights(given["sample_weight"], queries, may_differ=True, grouped=False)
-        given["sample_weight"] = queries.ungroup(weights)
+    if params.get("sample_weight") is not None:
+        weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
+        params["sample_weight"] = queries.ungroup(weights)
     ranker = accept_qid(ranker)
-    if given:
-        ranker = _requesting(ranker, given)
-    return ranker, X, make_folds(X, y, queries, cv), {**given, "qid": queries.qid}
+    if params:
+        ranker = _requesting(ranker, params)
+    folds = make_folds(X, y, queries, cv)
+    scorers = _scorers(scoring, y, queries, folds)
+    if "qid" in inspect.signature(last_step(ranker).fit).parameters:
+        scorers["n_estimators"] = _RoundsScorer()
+    return ranker, X, folds, scorers, {**params, "qid": queries.qid}
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
@@ -260,51 +314,23 @@ def _requesting(ranker: Any, names: Iterable[str]) -> Any:
     with sklearn.config_context(enable_metadata_routing=True):
         for step in steps:
             request = get_routing_for_object(step)
-            known = request.fit.requests if isinstance(request, MetadataRequest) else {}
-            unset = [name for name in names if name in known and known[name] is None]
+            requests = request.fit.requests if isinstance(request, MetadataRequest) else {}
+            unset = [name for name in names if name in requests and requests[name] is None]
             if unset:
                 step.set_fit_request(**dict.fromkeys(unset, step is steps[-1]))
     return ranker
 
 
-def make_folds(X: Any, y: ArrayLike, queries: Queries, cv: Any) -> Folds:
-    """Return the folds; raise ValueError if one of them has rows of one query to train and to test on."""
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2:
-        splitter: Any = QueryKFold(int(cv))
-    elif hasattr(cv, "split") and not isinstance(cv, str):
-        splitter = cv
-    elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
-        splitter = list(cv)
-    else:
-        raise ValueError(
-            "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
-            f"(train, test); got {cv!r}"
-        )
-    folds: Iterable[tuple[Ints, Ints]] = splitter.split(X, y, queries.qid) if hasattr(splitter, "split") else splitter
-    rows = np.arange(queries.n_documents)
-    checked = Folds((rows[train], rows[test]) for train, test in folds)
-    number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    for train, test in checked:
-        shared = np.intersect1d(number[train], number[test])
-        if len(shared):
-            raise ValueError(
-                f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and {len(shared) - 1} others) on "
-                "both sides, to train and to test on: use QueryKFold or another splitter by groups"
-            )
-    return checked
-
-
-def _scorers(scoring: Any, y: Any, ranker: Any, folds: Folds) -> dict[str, Any]:
-    """Scorers by name, and for rankers a scorer for the number of boosting rounds, "n_estimators".
+def _scorers(scoring: Any, y: Any, queries: Queries, folds: Folds) -> dict[str, Any]:
+    """Scorers by name.
 
     Raises
     ------
     ValueError
-        If `y` is no relevance, and a measure needs relevance; and for clicks, if a measure is not defined in a fold.
+        If `y` has not the labels that a measure needs, or a measure is not defined on the test rows of a fold.
     """
-    labels = as_labels(y) if isinstance(y, (PreferenceGraph, ClickLabels, ClickLog)) else None
     if scoring is None:
-        scoring = "ndcg@10" if labels is None else labels.default_measure(DCG(k=10))
+        scoring = default_measure(as_labels(y), DCG(k=10))
     if isinstance(scoring, (str, Measure)) or callable(scoring):
         scoring = {"score": scoring}
     elif not isinstance(scoring, Mapping):
@@ -314,26 +340,40 @@ def _scorers(scoring: Any, y: Any, ranker: Any, folds: Folds) -> dict[str, Any]:
     }
     # In the scorers of a fold, scikit-learn makes warnings of errors.
     measures = [scorer.measure for scorer in scorers.values() if isinstance(scorer, RankingScorer)]
-    for measure in measures:
-        if labels is not None:
-            grouped = labels.group(labels.values.queries)
-            measure.bind(grouped.values, grouped.values.queries)
-        elif isinstance(measure, ClickDCG):
-            measure.checked(y)
-    if isinstance(y, ClickLabels):
-        _check_folds_of_clicks(y, folds, measures)
-    is_ranker = "qid" in inspect.signature(last_step(ranker).fit).parameters
-    return {**scorers, "n_estimators": _RoundsScorer()} if is_ranker else scorers
+    if measures:
+        _check_measures(measures, y, queries, folds)
+    return scorers
 
 
-def _check_folds_of_clicks(clicks: ClickLabels, folds: Folds, measures: Sequence[Measure]) -> None:
-    """Raise ValueError that names the first fold in which clicks have no impression, or a measure is not defined."""
-    for i, parts in enumerate(folds):
-        for use, rows in zip(("train", "test"), parts, strict=True):
+def _check_measures(measures: Sequence[Measure], y: Any, queries: Queries, folds: Folds) -> None:
+    """Raise ValueError for labels that a measure does not take, and for folds in which it is not defined."""
+    labels = as_labels(y)
+
+    def bind(labels: Labels, queries: Queries) -> None:
+        for measure in measures:
+            measure.bind(labels.group(queries).values, queries)
+
+    bind(labels, queries)
+    for i, fold in enumerate(folds):
+        for use, rows in zip(("train", "test"), fold, strict=True):
             with named_part(f"fold {i} of cv, counted from 0, the rows to {use} on"):
-                labels = clicks[rows]
-                for measure in measures if use == "test" else []:
-                    measure.bind(labels, labels.queries)
+                labels_of_rows = labels[rows]
+                if use == "test":
+                    bind(labels_of_rows, Queries.from_qid(queries.qid[rows]))
+
+
+def _check_sizes(train_sizes: Iterable[float], n_available: int) -> list[float]:
+    """The sizes, checked; `n_available` is the number of training queries of the smallest fold."""
+    sizes = list(train_sizes) if isinstance(train_sizes, Iterable) else []
+    if not sizes:
+        raise ValueError(f"train_sizes must be a list of fractions and counts of queries; got {train_sizes!r}")
+    for size in sizes:
+        if not (1 <= size <= n_available if is_count(size) else is_number(size) and 0 < size <= 1):
+            raise ValueError(
+                f"train_sizes must be fractions above 0 and up to 1.0, or integers from 1 to {n_available}, the "
+                f"training queries of the smallest fold; got {size!r}"
+            )
+    return sizes
 
 
 class _RoundsScorer:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -21,24 +21,11 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset
-from boostrank.inputs.arrays import Floats, Ints, check_lengths
+from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries, positions_by_id
 from boostrank.queries.weights import document_weights, require_equal_weights
-
-# Parameters that make a ranker of LightGBM, XGBoost or CatBoost choose its number of rounds by validation data.
-EARLY_STOPPING = (
-    "early_stopping_rounds",
-    "early_stopping_round",
-    "early_stopping",
-    "n_iter_no_change",
-    "callbacks",
-    "od_wait",
-    "od_pval",
-    "od_type",
-    "use_best_model",
-)
 
 
 class GroupedRows(NamedTuple):
@@ -48,20 +35,15 @@ class GroupedRows(NamedTuple):
     ----------
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     y : ndarray, shape (n_documents,)
-    sizes : ndarray of int, shape (n_queries,)
-        Number of documents of each query.
+    queries : Queries
+        Their ids are 0, 1, ...
     weights : ndarray, shape (n_documents,), or None
     """
 
     X: Any
     y: Floats
-    sizes: Ints
+    queries: Queries
     weights: Floats | None
-
-    @property
-    def query(self) -> Ints:
-        """Number of the query of each row, 0, 1, ..., not decreasing, shape (n_documents,)."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
 class Library(NamedTuple):
@@ -74,12 +56,15 @@ class Library(NamedTuple):
         estimator's `fit` except X and y.
     n_rounds : callable
         Function of a fitted estimator that returns the number of boosting rounds that its predictions use.
+    early_stopping : tuple of str
+        Parameters of estimators that make them choose their number of rounds by validation data.
     takes_document_weights : bool
         Whether weights may differ within a query.
     """
 
     arguments: Callable[[Any, GroupedRows, list[GroupedRows]], dict[str, Any]]
     n_rounds: Callable[[Any], int]
+    early_stopping: tuple[str, ...]
     takes_document_weights: bool = False
 
 
@@ -120,15 +105,7 @@ class NativeRanker(BaseEstimator):
         copied = {name: clone(value, safe=False) for name, value in parameters.items()}
         return NativeRanker(type(self.estimator)(**copied))
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        eval_set: list[tuple[Any, ...]] | None = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, qid: Any = None, *, sample_weight: Any = None, eval_set: Any = None) -> Self:
         """Train a clone of the estimator on the rows, which are sorted by query if they are not grouped by query.
 
         Parameters
@@ -146,12 +123,12 @@ class NativeRanker(BaseEstimator):
         ValueError
             If there are no query ids, and for labels, query ids, weights or validation sets that are invalid.
         """
-        library, name = _library(self.estimator), type(self.estimator).__name__
-        assert library is not None
+        library: Any = _library(self.estimator)
+        name = type(self.estimator).__name__
         train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
         params = self.estimator.get_params()
-        stops_early = any(params.get(parameter) for parameter in EARLY_STOPPING)
-        validation = [_validation(part, name) for part in eval_set or [] if stops_early]
+        stops_early = any(params.get(parameter) for parameter in library.early_stopping)
+        validation = [_validation(data, name) for data in eval_set or [] if stops_early]
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
@@ -211,8 +188,21 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
     >>> fit_with_validation(Ridge(), data, data).predict(data.X).shape == data.y.shape
     True
     """
-    fitted = clone(accept_qid(estimator))
-    _fit_with_validation(fitted, train, validation)
+    fitted = last = clone(accept_qid(estimator))
+    while isinstance(last, Pipeline):
+        if len(last) > 1:
+            transformer = last[:-1]
+            train = train._replace(X=transformer.fit_transform(train.X, train.y))
+            validation = validation._replace(X=transformer.transform(validation.X))
+        last = last[-1]
+    parameters, arguments = inspect.signature(last.fit).parameters, dict[str, Any]()
+    with sklearn.config_context(enable_metadata_routing=True):
+        if "qid" in parameters or get_routing_for_object(last).consumes("fit", ["qid"]):
+            arguments["qid"] = train.qid
+            # With `validation_fraction`, a ranker holds out some of the queries to train on.
+            if "eval_set" in parameters and last.get_params().get("validation_fraction") is None:
+                arguments["eval_set"] = [tuple(validation)]
+        last.fit(train.X, train.y, **arguments)
     return fitted
 
 
@@ -230,32 +220,13 @@ def recorded_curve(estimator: Any) -> dict[str, list[float]]:
     The result has the name of the metric and its values; it is empty for an estimator that recorded none.
     """
     results = getattr(last_step(unwrap(estimator)), "evals_result_", None) or {}
-    metrics = list(results.values())[-1:]
-    return {name: [float(value) for value in values] for one in metrics for name, values in list(one.items())[:1]}
+    metrics = list(results.values())[-1] if results else {}
+    return {name: [float(value) for value in values] for name, values in list(metrics.items())[:1]}
 
 
 def last_step(estimator: Any) -> Any:
     """The last step of a Pipeline, and any other estimator itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> None:
-    if isinstance(estimator, Pipeline):
-        if len(estimator) > 1:
-            transformer = estimator[:-1]
-            train = train._replace(X=transformer.fit_transform(train.X, train.y))
-            validation = validation._replace(X=transformer.transform(validation.X))
-        _fit_with_validation(estimator[-1], train, validation)
-        return
-    parameters = inspect.signature(estimator.fit).parameters
-    arguments: dict[str, Any] = {}
-    with sklearn.config_context(enable_metadata_routing=True):
-        if "qid" in parameters or get_routing_for_object(estimator).consumes("fit", ["qid"]):
-            arguments["qid"] = train.qid
-            # With `validation_fraction`, a ranker holds out some of the queries to train on.
-            if "eval_set" in parameters and estimator.get_params().get("validation_fraction") is None:
-                arguments["eval_set"] = [tuple(validation)]
-        estimator.fit(train.X, train.y, **arguments)
 
 
 def _with_last_step(pipeline: Pipeline, last: Any) -> Pipeline:
@@ -264,14 +235,7 @@ def _with_last_step(pipeline: Pipeline, last: Any) -> Pipeline:
     return changed
 
 
-def _grouped(
-    X: Any,
-    y: Any,
-    qid: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    name: str,
-    takes_document_weights: bool = False,
-) -> GroupedRows:
+def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, takes_document_weights: bool) -> GroupedRows:
     """Check the rows, and sort them by query if they are not grouped; `name` is the estimator's, for messages."""
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
@@ -279,24 +243,25 @@ def _grouped(
     check_lengths(X=_num_samples(X), y=len(relevance), qid=queries.n_documents)
     weights = None
     if sample_weight is not None:
-        grouped = document_weights(sample_weight, queries, may_differ=True, grouped=False)
+        weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
         if not takes_document_weights:
-            require_equal_weights(grouped, queries, f"{name} takes no weights of documents.")
-        weights = queries.ungroup(grouped)
+            require_equal_weights(weights, queries, f"{name} takes no weights of documents.")
+        weights = queries.ungroup(weights)
     if queries.permutation is None:
-        return GroupedRows(X, relevance, queries.sizes, weights)
+        return GroupedRows(X, relevance, Queries.from_sizes(queries.sizes), weights)
     number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
     rows = np.argsort(number, kind="stable")
     weights = None if weights is None else weights[rows]
-    return GroupedRows(_safe_indexing(X, rows), relevance[rows], np.bincount(number), weights)
+    grouped = Queries.from_sizes(np.bincount(number))
+    return GroupedRows(_safe_indexing(X, rows), relevance[rows], grouped, weights)
 
 
-def _validation(part: Any, name: str) -> GroupedRows:
+def _validation(data: Any, name: str) -> GroupedRows:
     """Check an element of `eval_set`, and sort its rows by query if they are not grouped."""
-    if not isinstance(part, (tuple, list)) or len(part) != 3:
-        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(part).__name__}")
-    X, y, qid = part
-    return _grouped(X, y, qid, None, name)
+    if not isinstance(data, (tuple, list)) or len(data) != 3:
+        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(data).__name__}")
+    X, y, qid = data
+    return _grouped(X, y, qid, None, name, False)
 
 
 def _library(estimator: Any) -> Library | None:
@@ -306,15 +271,15 @@ def _library(estimator: Any) -> Library | None:
 
 
 def _lightgbm_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"group": train.sizes, "sample_weight": train.weights}
+    arguments: dict[str, Any] = {"group": train.queries.sizes, "sample_weight": train.weights}
     if not validation:
         return arguments
-    arguments["eval_group"] = [part.sizes for part in validation]
+    arguments["eval_group"] = [data.queries.sizes for data in validation]
     # LightGBM 4.7 warns that `eval_set` is deprecated, and older versions have nothing else.
     if "eval_X" in inspect.signature(estimator.fit).parameters:
-        features, labels = tuple(part.X for part in validation), tuple(part.y for part in validation)
+        features, labels = tuple(data.X for data in validation), tuple(data.y for data in validation)
         return {**arguments, "eval_X": features, "eval_y": labels}
-    return {**arguments, "eval_set": [(part.X, part.y) for part in validation]}
+    return {**arguments, "eval_set": [(data.X, data.y) for data in validation]}
 
 
 def _lightgbm_rounds(estimator: Any) -> int:
@@ -323,12 +288,11 @@ def _lightgbm_rounds(estimator: Any) -> int:
 
 
 def _xgboost_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
-    starts = np.cumsum(train.sizes) - train.sizes
     return {
-        "qid": train.query,
-        "sample_weight": None if train.weights is None else train.weights[starts],
-        "eval_set": [(part.X, part.y) for part in validation] or None,
-        "eval_qid": [part.query for part in validation] or None,
+        "qid": train.queries.qid,
+        "sample_weight": None if train.weights is None else train.weights[train.queries.starts],
+        "eval_set": [(data.X, data.y) for data in validation] or None,
+        "eval_qid": [data.queries.qid for data in validation] or None,
     }
 
 
@@ -343,15 +307,17 @@ def _catboost_arguments(estimator: Any, train: GroupedRows, validation: list[Gro
     # Only a Pool has query ids. The module is that of the estimator, which the caller has imported.
     pool = sys.modules["catboost"].Pool
     return {
-        "group_id": train.query,
+        "group_id": train.queries.qid,
         "group_weight": train.weights,
-        "eval_set": [pool(part.X, part.y, group_id=part.query, **columns) for part in validation] or None,
+        "eval_set": [pool(data.X, data.y, group_id=data.queries.qid, **columns) for data in validation] or None,
     }
 
 
 # Rankers by the package and the name of their class.
+_ROUNDS = ("early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change", "callbacks")
+_DETECTORS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type", "use_best_model", "callbacks")
 LIBRARIES = {
-    ("lightgbm", "LGBMRanker"): Library(_lightgbm_arguments, _lightgbm_rounds, takes_document_weights=True),
-    ("xgboost", "XGBRanker"): Library(_xgboost_arguments, _xgboost_rounds),
-    ("catboost", "CatBoostRanker"): Library(_catboost_arguments, lambda estimator: int(estimator.tree_count_)),
+    ("lightgbm", "LGBMRanker"): Library(_lightgbm_arguments, _lightgbm_rounds, _ROUNDS, takes_document_weights=True),
+    ("xgboost", "XGBRanker"): Library(_xgboost_arguments, _xgboost_rounds, ("early_stopping_rounds", "callbacks")),
+    ("catboost", "CatBoostRanker"): Library(_catboost_arguments, lambda ranker: int(ranker.tree_count_), _DETECTORS),
 }

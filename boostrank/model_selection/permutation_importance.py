@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,6 @@ def feature_importance(
     *,
     measure: Any = "ndcg@10",
     n_repeats: int = 5,
-    cv: Any = 5,
-    params: Mapping[str, Any] | None = None,
     random_state: Any = 0,
     **options: Any,
 ) -> pd.DataFrame:
@@ -43,8 +40,8 @@ def feature_importance(
 
     Parameters
     ----------
-    ranker, X, y, qid, cv, params, **options
-        As in :func:`boostrank.cross_validate`.
+    ranker, X, y, qid, **options
+        As in :func:`boostrank.cross_validate`, with `cv` and `params` among the options.
     measure : str, Measure or callable, default "ndcg@10"
         As in :func:`boostrank.get_measure`.
     n_repeats : int, default 5
@@ -75,20 +72,18 @@ def feature_importance(
     (3, 5)
     """
     check_count("n_repeats", n_repeats)
-    chosen = get_measure(measure)
+    measure = get_measure(measure)
     X, qid = find_qid(X, qid, y)
     X, qid = to_pandas(X), as_array(require_qid(qid, "feature_importance"), "qid")
-    X = X if is_pandas(X) or sp.issparse(X) else np.asarray(X)
-    wanted = {"return_estimator": True, "return_indices": True, "scoring": chosen, "cv": cv, "params": params}
-    result = cross_validate(ranker, X, y, qid, **wanted, **options)
-    names = list(X.columns) if is_pandas(X) else list(range(X.shape[1]))
+    X, y = X if is_pandas(X) or sp.issparse(X) else np.asarray(X), y if hasattr(y, "shape") else np.asarray(y)
+    options |= {"return_estimator": True, "return_indices": True}
+    result = cross_validate(ranker, X, y, qid, scoring=measure, **options)
     random = as_random_state(random_state)
     rows = []
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):
-        labels = y if hasattr(y, "shape") else np.asarray(y)
-        part = [_safe_indexing(values, test) for values in (X, labels, qid)]
-        rows.append(_decreases(fitted, part[0], part[1], part[2], chosen, n_repeats, random))
-    return pd.DataFrame(rows, columns=names)
+        X_test, y_test, qid_test = (_safe_indexing(values, test) for values in (X, y, qid))
+        rows.append(_decreases(fitted, X_test, y_test, qid_test, measure, n_repeats, random))
+    return pd.DataFrame(rows, columns=list(X.columns if is_pandas(X) else range(X.shape[1])))
 
 
 def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
@@ -106,9 +101,7 @@ def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
     return queries.ungroup(grouped[np.lexsort((random.random_sample(len(rows)), query))])
 
 
-def _decreases(
-    fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: np.random.RandomState
-) -> Floats:
+def _decreases(fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: Any) -> Floats:
     """Mean decrease of the measure by each feature, shape (n_features,)."""
     queries = Queries.from_qid(qid)
     permutations = np.stack([permutation_within(queries, random) for _ in range(n_repeats)])
@@ -117,8 +110,8 @@ def _decreases(
     copies = _safe_indexing(X, np.tile(np.arange(len(qid)), n_repeats))
     means = []
     for j in range(X.shape[1]):
-        scores = fitted.predict(_with_feature(copies, j, X, permutations.ravel())).reshape(permutations.shape)
-        means.append(np.mean([float(measure(y, one, qid)) for one in scores]))
+        predictions = fitted.predict(_with_feature(copies, j, X, permutations.ravel())).reshape(permutations.shape)
+        means.append(np.mean([float(measure(y, scores, qid)) for scores in predictions]))
     return value - np.array(means)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.queries.dcg import check_relevance
 from boostrank.queries.queries import Queries, draw_queries_to_hold_out, positions_by_id
@@ -86,9 +86,7 @@ class QueryKFold(GroupKFold):
         else:
             yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
 
-    def _stratified(
-        self, queries: Queries, y: ArrayLike | None, random: np.random.RandomState
-    ) -> Iterator[tuple[Ints, Ints]]:
+    def _stratified(self, queries: Queries, y: Any, random: np.random.RandomState) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
             raise ValueError("QueryKFold(stratify=True) needs the labels: pass y to split")
         relevant = queries.max(queries.group(check_relevance(y))) > 0
@@ -141,6 +139,43 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
     return queries.original_rows_of(~held_out), queries.original_rows_of(held_out)
 
 
+class Folds(list[tuple[Ints, Ints]]):
+    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not printed."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} folds of queries>"
+
+
+def make_folds(X: Any, y: Any, queries: Queries, cv: Any) -> Folds:
+    """The folds of a number of folds, a splitter, or pairs of row numbers.
+
+    Raises
+    ------
+    ValueError
+        If `cv` is none of these, or a fold has rows of one query to train and to test on.
+    """
+    if is_count(cv) and cv >= 2:
+        cv = QueryKFold(int(cv))
+    is_text = isinstance(cv, (str, bytes))
+    if is_text or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(
+            "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
+            f"(train, test); got {cv!r}"
+        )
+    rows = np.arange(queries.n_documents)
+    pairs = cv.split(X, y, queries.qid) if hasattr(cv, "split") else cv
+    folds = Folds((rows[train], rows[test]) for train, test in pairs)
+    number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
+    for train, test in folds:
+        shared = np.intersect1d(number[train], number[test])
+        if len(shared):
+            raise ValueError(
+                f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and {len(shared) - 1} others) on "
+                "both sides, to train and to test on: use QueryKFold or another splitter by groups"
+            )
+    return folds
+
+
 def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None) -> list[Fold]:
     """Make folds of a data set for training, validation and test, none of which cuts a query.
 
@@ -179,19 +214,18 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     check_count("n_splits", n_splits, smallest=3)
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
-    to_test = data if test_labels is None else data._replace(y=test_labels)
-    check_lengths(X=len(data.qid), **{"y" if test_labels is None else "test_labels": len(to_test.y)})
+    tested = data if test_labels is None else data._replace(y=test_labels)
+    check_lengths(X=len(data.qid), **{"y" if test_labels is None else "test_labels": len(tested.y)})
     folds = []
     for i, test in enumerate(tests):
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
-        parts = {"train": (data, train), "validate": (data, validation), "test": (to_test, test)}
-        taken = []
-        for use, (source, rows) in parts.items():
+        sets = []
+        for use, source, rows in (("train", data, train), ("validate", data, validation), ("test", tested, test)):
             # Clicks may have no impression of any of the rows.
             with named_part(f"Fold{i + 1}, the part to {use} on"):
-                taken.append(source.take(rows))
-        folds.append(Fold(f"Fold{i + 1}", *taken))
+                sets.append(source.take(rows))
+        folds.append(Fold(f"Fold{i + 1}", *sets))
     return folds
 
 
