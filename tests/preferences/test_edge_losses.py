@@ -105,12 +105,12 @@ def test_weights_of_queries_multiply_their_edges():
     graph, scores = a_graph(), np.random.default_rng(1).normal(size=len(a_graph()))
     weights = np.random.default_rng(2).integers(0, 3, 12).astype(float)
     reweighted = PreferenceGraph(graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]])
-    for given in (weights, weights[graph.qid]):
-        weighted = EdgeObjective(EdgeLoss(), graph, given).gradient_hessian(scores)
-        bound = bind_loss(EdgeLoss(), graph, graph.queries, weights=given).gradient_hessian(scores)
+    weighted = EdgeObjective(EdgeLoss(), graph, weights[graph.qid]).gradient_hessian(scores)
+    for of_queries in (weights, weights[graph.qid]):
+        bound = bind_loss(EdgeLoss(), graph, graph.queries, weights=of_queries).gradient_hessian(scores)
         np.testing.assert_array_equal(bound, weighted)
-        for one, other in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-6)
+    for result, expected in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
     with pytest.raises(ValueError, match="differs within query"):
         EdgeObjective(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
 
@@ -137,7 +137,7 @@ def test_bad_objectives_are_errors():
 
 
 def test_no_loss_of_edges_is_consistent_with_the_disagreement():
-    # The table in the docstring of boostrank.preferences.edge_losses; for every pair, the majority agrees with 0, 1, 2.
+    # The table on the page of the guide, theory/preferences; for every pair, the majority agrees with 0, 1, 2.
     expected = {(0, 1): 3, (1, 0): 2, (0, 2): 3, (2, 0): 2, (1, 2): 6}
     graph = PreferenceGraph([0, 0, 0], *np.transpose(list(expected)), list(expected.values()))
     orders = {order: graph.disagreement(-np.argsort(order))[0] for order in itertools.permutations(range(3))}
