@@ -1,7 +1,6 @@
 """Rankers that are trained on clicks, evaluated by them, and stopped by them."""
 
 import functools
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.model_selection import cross_validate
 import boostrank as br
 from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
 from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Clicks
 
 RANKERS = [
     br.LightGBMRanker(n_estimators=8, num_leaves=7, random_state=0, n_jobs=1),
@@ -207,20 +205,6 @@ def test_cross_validation_slices_the_log(ranker):
     np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)
     weighted = br.cross_validate(ranker, X, labels, cv=3, params={"sample_weight": np.arange(1.0, 41)})
     assert np.abs(weighted["test_score"] - expected).max() > 0
-
-
-@by_ranker
-def test_objective_auto_leaves_out_objectives_of_the_library(ranker):
-    X, _, _, _ = data()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fitted = clone(ranker).set_params(objective="auto", n_estimators=8).fit(X, clicks())
-    results = fitted.cv_results_
-    own = {one.get("objective", "ensemble") for one in ranker._candidates}
-    assert set(results["objective"]) == own - {"lambdarank", "rank:ndcg"}
-    assert set(results["metric"]) == {"click-dcg@10"}
-    # Only queries with sessions are compared.
-    assert Clicks(clicks()).compared(clicks().queries).tolist() == [True] * 38 + [False] * 2
 
 
 @by_ranker
