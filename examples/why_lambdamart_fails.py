@@ -2,7 +2,7 @@
 
 python examples/why_lambdamart_fails.py [--full] [--output FOLDER]
 
-The proofs are in the text of boostrank/surrogates/rank_weighted.py.
+The proofs are in examples/guide/theory/lambdamart.md.
 """
 
 import argparse

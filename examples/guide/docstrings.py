@@ -116,7 +116,6 @@ def imported(name):
 
 def draw_formulas(app, doctree):
     """Write indices of formulas as indices, and names of Greek letters as letters; and link no measures."""
-    is_theory = "/theory/" in app.env.docname
     for literal in list(doctree.findall(nodes.literal_block)):
         if "formula" in literal["classes"]:
             # Columns are aligned by spaces, which need letters of equal width.
@@ -132,7 +131,7 @@ def draw_formulas(app, doctree):
     for literal in list(doctree.findall(nodes.literal)):
         text = literal.astext()
         is_name = NAME_OF_CODE.fullmatch(text) and text not in {*SIGNS, "exp", "log"} and not PART.match(text)
-        is_formula = is_theory or PART.search(text) or (TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text))
+        is_formula = PART.search(text) or (TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text))
         is_link = isinstance(literal.parent, nodes.reference) or "xref" in literal["classes"]
         is_code = is_link or is_name or '"' in text or not is_formula
         if not is_code:

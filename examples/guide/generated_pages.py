@@ -1,11 +1,10 @@
-"""Pages of the guide that are written from other files: API, gallery, benchmarks, theory, commands."""
+"""Pages of the guide that are written from other files: API, losses, gallery, benchmarks, commands."""
 
 import ast
 import importlib
 import re
 import shutil
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -22,7 +21,7 @@ UP = "../../../.."
 def write_all(folder):
     """Write all pages into a folder, from which everything else is deleted."""
     shutil.rmtree(folder, ignore_errors=True)
-    pages = {**api_pages(), **theory_pages(), **gallery_pages(), **benchmark_pages(), **command_pages()}
+    pages = {**api_pages(), **loss_pages(), **gallery_pages(), **benchmark_pages(), **command_pages()}
     for name, text in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +79,7 @@ def title_of(docstring):
 
 #: The packages of the API reference, what users need first at the beginning.
 PACKAGES = "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
-PACKAGES += "preferences dask ray spark displays theory"
+PACKAGES += "preferences clusters.dask clusters.ray clusters.spark displays theory"
 
 
 def api_pages():
@@ -114,52 +113,24 @@ def is_callable(name):
     return isinstance(value, type) or hasattr(value, "__code__")
 
 
-THEORY = {
-    "Losses": [
-        "surrogates.rank_weighted",
-        "surrogates.ranked_pairs",
-        "surrogates.power_family",
-        "surrogates.pairs",
-        "surrogates.profiled",
-        "surrogates.lambdamart",
-        "/theory/preferences",
-    ],
-    "Consistency": [
-        "theory.minimizers",
-        "theory.search",
-        "theory.regret_bounds",
-    ],
-    "Clicks": [
-        "theory.click_feedback",
-        "clicks.models",
-        "/theory/click_relevance",
-        "/theory/click_targets",
-        "/theory/click_propensities",
-        "/theory/click_evaluation",
-    ],
-    "Long lists": ["theory.limits", "theory.decay"],
-}
+def loss_pages():
+    """A page with a table of all losses by name, and their traits."""
+    from boostrank.surrogates import SURROGATES
 
-
-def theory_pages():
-    """A page for each module whose docstring has proofs."""
-    pages = {}
-    for modules in THEORY.values():
-        for name in (module for module in modules if not module.startswith("/")):
-            path = PACKAGE / (name.replace(".", "/") + ".py")
-            title = title_of(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))))
-            pages[f"theory/{name}.rst"] = heading(title) + directive("automodule", f"boostrank.{name}")
-    lists = [f"{heading(title, '-')}{toctree(modules)}" for title, modules in THEORY.items()]
-    text = (
-        "Why the losses are consistent, how well clicks replace labels, and when NDCG distinguishes rankers. These "
-        "texts are the docstrings of the modules that compute what they prove. ``u`` are normalized gains, ``v`` their "
-        "expectations, ``s`` scores, ``d`` discounts.\n\n"
+    rows = [["name", "instance", "convex", "consistent", "targets", "Hessian"]]
+    for name, surrogate in SURROGATES.items():
+        low, high = surrogate.target_bounds
+        traits = ("yes" if trait else "no" for trait in (surrogate.convex, surrogate.consistent))
+        bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"at least {low:g}"
+        rows.append([f"``{name}``", f"``{surrogate!r}``", *traits, bounds, surrogate.hessian])
+    lines = ["* - " + "\n  - ".join(row) for row in rows]
+    text = heading("Losses by name") + (
+        "A loss is consistent if the minimizer of the expected loss sorts like the expected targets: it is then NDCG "
+        'consistent with the targets of ``normalize="dcg"``. A majorant is at least as large as the Hessian. The '
+        "weights of ``consistent-lambdarank`` depend on the scores: it is convex for fixed weights, and no single loss "
+        "has its gradient.\n\n"
     )
-    return {**pages, "theory/index.rst": heading("Theory") + text + "\n".join(lists)}
-
-
-def toctree(pages):
-    return directive("toctree", maxdepth=1, content="\n".join(pages))
+    return {"losses.rst": text + directive("list-table", content="\n".join(lines), **{"header-rows": "1"})}
 
 
 def gallery_pages():
@@ -216,13 +187,12 @@ def with_pictures(paragraph):
 def site_link(link):
     """The link to a file of the repository as one to its page, and as plain text if the file has no page."""
     path = Path(link[2])
-    module = ".".join(path.with_suffix("").parts[2:])
     if path.parent == Path("results"):
         page = f"{path.stem}.rst"
     elif path.parent == Path("../examples"):
         page = f"../gallery/{path.stem}.rst"
-    elif module in chain(*THEORY.values()):
-        page = f"../theory/{module}.rst"
+    elif path.parent == Path("../examples/guide/theory"):
+        page = f"../../theory/{path.stem}.md"
     else:
         return link[1]
     return f"[{link[1]}]({page})"
