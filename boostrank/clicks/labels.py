@@ -58,7 +58,7 @@ class ClickLabels(Labels):
     binary here, and its parameter `normalize` must keep its default. Objectives of the boosting libraries and losses of
     preferences need other labels.
 
-    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use :class:`boostrank.metrics.ClickDCG`, the
+    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use :class:`boostrank.clicks.ClickDCG`, the
     self-normalized estimate of DCG that :func:`boostrank.clicks.evaluate` computes, with the settings of this object.
 
     Parameters

@@ -105,7 +105,7 @@ def compare(
     -----
     Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))`` by estimates from the
     clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by true labels. The value of a query in the
-    measure "click-dcg" is its term in the estimate of its fold (:class:`boostrank.metrics.ClickDCG`). All rankers of a
+    measure "click-dcg" is its term in the estimate of its fold (:class:`boostrank.clicks.ClickDCG`). All rankers of a
     fold have the same divisor, so that the paired tests are those of the terms. Queries with more sessions count more,
     unless the ClickLabels have ``average="queries"``, and queries without impressions are ties. Errors of the
     propensities are not in the p-values: they are the same for all rankers, but a wrong click model may favour one.

@@ -80,7 +80,7 @@ class BaggedRanker(TrainedModel):
     oob_scores_ : ndarray of float64, shape (n_queries,)
         NDCG@k of `oob_prediction_` for each query, in the sequence in which queries first appear in `qid`, with the
         ranker's `gain`, `discount` and `k`; agreement if the labels are preferences; for ClickLabels the terms of
-        :class:`boostrank.metrics.ClickDCG`, whose mean is the measure. NaN for queries that all members were trained
+        :class:`boostrank.clicks.ClickDCG`, whose mean is the measure. NaN for queries that all members were trained
         on, and for those for which the measure is undefined. If the members stopped early on their out-of-bag queries,
         these values are somewhat too high: they chose the number of rounds.
     oob_score_ : float

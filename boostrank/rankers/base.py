@@ -219,7 +219,7 @@ class BoostedRanker(TrainedModel):
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, agreement if the labels are preferences, and for ClickLabels the
-            measure :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`. "lightgbm:ndcg@5" and
+            measure :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. "lightgbm:ndcg@5" and
             "xgboost:ndcg@5" are the library's own metric with the ranker's gain, with which early stopping finds the
             round that the library's own ranker finds: the measures of boostrank average over ties, and the libraries
             rank tied documents by row. With weights of queries without a relevant document, they still differ.

@@ -181,7 +181,7 @@ class TrainedModel(BaseEstimator):
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is the
         measure "agreement", and if `y` is ClickLabels, that of
-        :class:`boostrank.metrics.ClickDCG` with the ranker's `k` and `discount`.
+        :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Values of other libraries for the same labels and scores, and the conventions that explain differences.
 
-No other library is imported; their conventions are in :data:`boostrank.metrics.CONVENTIONS`.
+No other library is imported; their conventions are in :data:`boostrank.runs.CONVENTIONS`.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def reconcile(
 
     The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx, ir_measures and torchmetrics, as
     far as they have the measure. They need not be installed: each value is our measure with the
-    conventions of a library, which are in :data:`boostrank.metrics.CONVENTIONS` for the kinds of measures. To explain a
+    conventions of a library, which are in :data:`boostrank.runs.CONVENTIONS` for the kinds of measures. To explain a
     difference, the conventions are changed one after the other from those of the call to those of the library: first
     the value of empty queries, then labels, which labels are relevant, gain, largest grade, discount, cutoff, what the
     sum is divided by, precision of scores, scores that relevant documents can have, tie rule, rounding and weights, as
