@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import threading
 
 import pytest
 
-from boostrank.inputs.files import LEFTOVER_SECONDS, write_atomically
+from boostrank.inputs.files import write_atomically
 
 special = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 
@@ -106,35 +105,6 @@ def test_all_suffixes_stay_at_the_end_of_the_temporary_name(tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted(["pairs.csv.tar.gz", long])
 
 
-def test_another_hard_link_keeps_the_old_content(tmp_path):
-    (tmp_path / "first").write_text("old")
-    (tmp_path / "second").hardlink_to(tmp_path / "first")
-    write_atomically(tmp_path / "first", write("new"))
-    assert [(tmp_path / name).read_text() for name in ("first", "second")] == ["new", "old"]
-
-
-def test_what_a_killed_process_left_is_deleted_a_day_later(tmp_path):
-    code = (
-        "import os, signal, sys\n"
-        "from boostrank.inputs.files import write_atomically\n"
-        "write_atomically(sys.argv[1], lambda name: os.kill(os.getpid(), signal.SIGKILL))\n"
-    )
-    path = tmp_path / "model[1].txt"
-    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -signal.SIGKILL
-    (left,) = tmp_path.iterdir()
-    others = [tmp_path / left.name.replace("model", "other"), tmp_path / f".notes.{path.name}"]
-    for other in others:
-        other.touch()
-    # Another process may still write to it.
-    write_atomically(path, write("first"))
-    assert left.exists()
-    for old in (left, *others):
-        os.utime(old, (0, left.stat().st_mtime - LEFTOVER_SECONDS - 1))
-    write_atomically(path, write("second"))
-    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
-    assert path.read_text() == "second"
-
-
 @special
 def test_a_pipe_gets_the_content(tmp_path):
     path, received = tmp_path / "pipe.csv", []
@@ -159,19 +129,15 @@ print("after")
 
 @pytest.mark.slow
 @special
-@pytest.mark.parametrize("to_file", [True, False])
-def test_standard_output_gets_the_content_in_sequence(tmp_path, to_file, monkeypatch):
-    paths = ["/dev/stdout", "/dev/stdout" if to_file else "/dev/fd/1"]
-    command = [sys.executable, "-c", CODE, *paths]
+def test_standard_output_gets_the_content_in_sequence(tmp_path, monkeypatch):
     # Without a buffer, all would be in sequence in any case.
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    expected = "before\ntext\n" * len(paths) + "after\n"
-    if to_file:
-        with open(tmp_path / "out", "w") as out:
-            out.write("first\n")
-            out.flush()
-            subprocess.run(command, stdout=out, check=True)
-        assert (tmp_path / "out").read_text() == "first\n" + expected
-    else:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout == expected
+    expected = "before\ntext\nbefore\ntext\nafter\n"
+    command = [sys.executable, "-c", CODE, "/dev/stdout"]
+    done = subprocess.run([*command, "/dev/fd/1"], capture_output=True, text=True, check=True)
+    assert done.stdout == expected
+    with open(tmp_path / "out", "w") as out:
+        out.write("first\n")
+        out.flush()
+        subprocess.run([*command, "/dev/stdout"], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "first\n" + expected

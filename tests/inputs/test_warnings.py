@@ -12,28 +12,17 @@ from boostrank.inputs import warnings as user_warnings
 
 X, Y, QID = np.arange(8.0)[:, None], np.tile([1.0, 0.0], 4), np.repeat(np.arange(4), 2)
 SAME = np.ones(8)
-RANKERS = [br.LightGBMRanker(n_estimators=1, n_jobs=1), br.XGBoostRanker(n_estimators=1, n_jobs=1)]
+RANKER = br.LightGBMRanker(n_estimators=1, n_jobs=1)
 LOG = br.ClickLog(QID, np.arange(8), np.tile([1, 2], 4), np.tile([90, 80], 4), np.full(8, 100))
 
 
-def score_of_cut_queries():
-    ranker = br.LightGBMRanker(n_estimators=1, n_jobs=1, min_child_samples=1).fit(X[:5], Y[:5], QID[:5])
-    ranker.score(X[5:], Y[5:], QID[5:] - 1)
-
-
 CALLS = {
-    "fit": lambda: RANKERS[0].fit(X, SAME, QID),
-    "fit of XGBoost": lambda: RANKERS[1].fit(X, SAME, QID),
-    "bag": lambda: br.BaggedRanker(RANKERS[0], n_estimators=2).fit(X, SAME, QID),
-    "cross_validate": lambda: br.cross_validate(RANKERS[0], X, SAME, QID, cv=2),
-    "grid_search": lambda: br.grid_search(RANKERS[0], {"num_leaves": [3]}, X, SAME, QID, cv=2),
-    "score": score_of_cut_queries,
+    "fit": lambda: RANKER.fit(X, SAME, QID),
+    "bag": lambda: br.BaggedRanker(RANKER, n_estimators=2).fit(X, SAME, QID),
+    "cross_validate": lambda: br.cross_validate(RANKER, X, SAME, QID, cv=2),
+    "grid_search": lambda: br.grid_search(RANKER, {"num_leaves": [3]}, X, SAME, QID, cv=2),
     "XGBoost's objective": lambda: br.xgboost_objective("poisson")(
         np.full(8, 0.5, np.float32), xgb.DMatrix(X, Y, group=[2] * 4)
-    ),
-    "evaluate_run": lambda: br.evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, "alpha_nDCG@2"),
-    "compare_runs": lambda: br.compare_runs(
-        {"q": {"a": 1}, "r": {"a": 1}}, {"a": {"q": {"a": 1.0}}, "b": {"q": {"a": 1.0}}}
     ),
     "targets": lambda: br.ClickLabels(LOG, [0.5, 0.25]).targets(),
 }
@@ -45,12 +34,7 @@ def test_the_place_of_a_warning_is_the_line_of_the_user(name):
         warnings.simplefilter("always")
         CALLS[name]()
     assert caught
-    assert {one.filename for one in caught} == {__file__}
-
-
-def test_members_of_a_bag_that_threads_train_warn_too():
-    with pytest.warns(UserWarning, match="all labels are 1"):
-        br.BaggedRanker(RANKERS[0], n_estimators=2, n_jobs=2).fit(X, SAME, QID)
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_a_warning_is_shown_once_for_each_line():
@@ -59,7 +43,7 @@ def test_a_warning_is_shown_once_for_each_line():
         for _ in range(3):
             user_warnings.warn("the same")
         user_warnings.warn("the same")
-    assert [str(one.message) for one in caught] == ["the same", "the same"]
+    assert [str(warning.message) for warning in caught] == ["the same", "the same"]
     assert caught[1].lineno == caught[0].lineno + 1
 
 
