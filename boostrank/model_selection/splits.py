@@ -89,7 +89,9 @@ class QueryKFold(GroupKFold):
     def _stratified(self, queries: Queries, y: Any, random: np.random.RandomState) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
             raise ValueError("QueryKFold(stratify=True) needs the labels: pass y to split")
-        relevant = queries.max(queries.group(check_relevance(y))) > 0
+        relevance = check_relevance(y)
+        check_lengths(qid=queries.n_documents, y=len(relevance))
+        relevant = queries.max(queries.group(relevance)) > 0
         if self.shuffle:
             permutation = random.permutation(queries.n_queries)
         else:

@@ -17,7 +17,7 @@ NAMES = {
     "labels": r"\b(y|y_true|relevance|labels?|bayes)\b",
     "scores": r"\b(y_score|scores?|scores_a)\b",
     "weights": r"\b(sample_weight|weights?)\b",
-    "features": r"\b(X|features?|columns?)\b",
+    "features": r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b|Complex data|convert string to float",
 }
 
 
@@ -42,25 +42,10 @@ def check_fault(call: Any, argument: str, pattern: str = "") -> None:
 
 def check_value(value: Any, expected: Any) -> None:
     """The value equals the expected numbers, up to rounding; NaN equals NaN."""
-    if isinstance(expected, (str, bool, tuple)):
-        assert value == expected
-    else:
-        value, expected = np.asarray(value, np.float64), np.asarray(expected, np.float64)
-        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
+    value, expected = np.asarray(value, np.float64), np.asarray(expected, np.float64)
+    np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
 
-def named(pairs: list[tuple[str, str]]) -> list[Any]:
-    """Pairs of names as parameters of a test, whose id they make."""
-    return [pytest.param(row, column, id=f"{row}-{column}") for row, column in pairs]
-
-
-def rotated_table(rows: dict[str, Any], core: list[str], others: list[str], n_others: int) -> list[tuple[str, str]]:
-    """Names of pairs: each row with all columns of the core, and with some of the others, which take turns.
-
-    The others share their checks with the core, so that one row of each kind in them shows that they do.
-    """
-    pairs = []
-    for number, name in enumerate(rows):
-        turns = [others[(number * n_others + i) % len(others)] for i in range(n_others)]
-        pairs += [(name, column) for column in [*core, *turns]]
-    return pairs
+def with_faults(forms: dict[str, Any], faults: dict[str, Any]) -> dict[str, Any]:
+    """Entries by name: what is given, and what it means or the fault that it has."""
+    return {**forms, **{name: (given, Fault(pattern)) for name, (given, pattern) in faults.items()}}

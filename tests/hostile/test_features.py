@@ -1,88 +1,116 @@
-"""Hostile features at every entry point that takes them."""
-
-import functools
+"""Features: forms that mean the same dense array, faults, and values beyond float32."""
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 from cases import for_each
+from scipy import sparse
 
 import boostrank as br
 from hostile.entry_points import NATIVE, RANKERS, tiny
-from hostile.features import FEATURES, N_ROWS, X
-from hostile.outcomes import Fault, check_fault, named, rotated_table
+from hostile.outcomes import NAMES, Fault, check_fault, with_faults
 
+pytestmark = pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
+N_ROWS = 40
+_random = np.random.default_rng(3)
+#: Numbers of few digits; half of them are zero.
+X = np.where(_random.random((N_ROWS, 3)) < 0.5, 0.0, _random.integers(-8, 9, (N_ROWS, 3)) / 4)
+NAN, INF = float("nan"), float("inf")
+MISSING = np.where(X == 2.0, NAN, X)
+
+
+def with_value(value, dtype=None):
+    changed = X.astype(object if dtype is None else dtype)
+    changed[5, 1] = value
+    return changed
+
+
+def with_unsorted_duplicates():
+    """A sparse matrix whose stored values must be added up, in no sequence."""
+    rows, columns = np.nonzero(X)
+    values, permutation = X[rows, columns] / 2, np.random.default_rng(0).permutation(2 * len(rows))
+    entries = (np.tile(values, 2)[permutation], (np.tile(rows, 2)[permutation], np.tile(columns, 2)[permutation]))
+    return sparse.coo_matrix(entries, shape=X.shape)
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+VALID = {
+    "list-of-lists": (X.tolist(), X),
+    "strided": (np.repeat(X, 2, axis=1)[:, ::2], X),
+    "float32": (X.astype(np.float32), X),
+    "integers": ((X * 4).astype(np.int8), X * 4),
+    "bool": (X > 0, (X > 0).astype(float)),
+    "masked-array-without-mask": (np.ma.masked_array(X, mask=np.zeros(X.shape, bool)), X),
+    "missing": (MISSING, MISSING),
+    "none-among-objects": (with_value(None), with_value(NAN, float)),
+    "csr": (sparse.csr_matrix(X), X),
+    "coo": (sparse.coo_array(X), X),
+    "coo-with-unsorted-duplicates": (with_unsorted_duplicates(), X),
+    "csr-with-missing": (sparse.csr_matrix(MISSING), MISSING),
+    "frame-with-reversed-index": (FRAME.set_index(np.arange(N_ROWS)[::-1]), X),
+    "frame-of-nullable-numbers": (FRAME.astype("Float64"), X),
+    "frame-of-mixed-types": (
+        FRAME.astype({"a": np.float32, "b": np.float64, "c": bool}),
+        np.c_[X[:, :2], X[:, 2] != 0],
+    ),
+    "frame-of-sparse-columns": (FRAME.astype(pd.SparseDtype(float, 0.0)), X),
+    "polars": (polars.DataFrame(X, schema=["a", "b", "c"]), X),
+    "arrow": (pyarrow.table({name: X[:, i] for i, name in enumerate("abc")}), X),
+}
+FAULTY = {
+    "infinity": (with_value(INF, float), "inf"),
+    "infinity-in-csr": (sparse.csr_matrix(with_value(INF, float)), "inf"),
+    "complex": (X + 1j, "[Cc]omplex"),
+    "text": (with_value("high"), ""),
+    "text-in-a-frame": (FRAME.astype({"b": str}), ""),
+    "masked": (np.ma.masked_array(X, mask=X > 1), "mask"),
+    "a-series": (FRAME["a"], ""),
+    "no-columns": (X[:, :0], ""),
+    "no-rows": (X[:0], ""),
+    "too-short": (X[:-1], "40|39"),
+    "too-long": (np.vstack([X, X[:1]]), "40|41"),
+    "one-column-twice": (FRAME[["a", "b", "b"]], ""),
+    "ragged": ([[1.0, 2.0], [3.0]] * 20, ""),
+    "nothing": (None, ""),
+}
+FEATURES = with_faults(VALID, FAULTY)
 QID = np.arange(N_ROWS) % 5
 Y = np.random.default_rng(1).integers(0, 4, N_ROWS)
-NAMED = r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b|Complex data|convert string to float"
-
-
-def forms(given):
-    """Whether the columns have names, which fit and predict must share."""
-    return hasattr(given, "columns") or hasattr(given, "column_names")
-
-
-def fit(ranker_class, given, meaning, objective="softmax"):
-    """Fit on the given form, and predict with both where names allow it."""
-    ranker = tiny(ranker_class, objective=objective).fit(given, Y, QID)
-    others = [given] if meaning is None or forms(given) else [given, meaning]
-    return np.stack([ranker.predict(other) for other in others])
-
-
-def dense_for(given, meaning):
-    """Features to train on before the given ones are used, with the same names."""
-    if meaning is None:
-        return X
-    return pd.DataFrame(meaning, columns=["a", "b", "c"]) if forms(given) else meaning
-
-
-def predict(ranker_class, given, meaning):
-    return tiny(ranker_class).fit(dense_for(given, meaning), Y, QID).predict(given)[None]
-
-
-def validate(ranker_class, given, meaning):
-    ranker = tiny(ranker_class).fit(dense_for(given, meaning), Y, QID, eval_set=[(given, Y, QID)])
-    return np.array([next(iter(ranker.evals_result_.values()))["ndcg@3"]])
-
-
-CALLS = {
-    f"{name}.{part}": functools.partial(function, ranker_class)
-    for name, ranker_class in RANKERS.items()
-    for part, function in {
-        "fit": fit,
-        "predict": predict,
-        "eval_set": validate,
-        "fit-native": lambda ranker_class, given, meaning, name=name: fit(ranker_class, given, meaning, NATIVE[name]),
-    }.items()
-}
-#: Faults that need the rows of the other arguments, or that a frame of other names hides.
-NOT_AT_PREDICT = ("too-short", "too-long", "no-rows")
-CORE = ["XGBoostRanker.fit"]
-PAIRS = [
-    (features, call)
-    for features, call in rotated_table(FEATURES, CORE, [call for call in CALLS if call not in CORE], 2)
-    if not (features in NOT_AT_PREDICT and "predict" in call)
-    # LightGBM takes infinity.
-    and not (features.startswith("infinity") and call.startswith("LightGBM"))
-]
-
-
-@functools.cache
-def expected(call, features):
-    meaning = FEATURES[features][1]
-    return CALLS[call](meaning, meaning)
+#: Both rankers check faults by the same code.
+FITS = [(name, "XGBoostRanker") for name in FEATURES] + [(name, "LightGBMRanker") for name in VALID]
 
 
 @pytest.mark.slow
-@for_each(("features", "call"), named(PAIRS))
-@pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
-def test_features(features, call):
-    given, meaning = FEATURES[features]
+@for_each(("name", "ranker"), FITS)
+def test_features(name, ranker):
+    given, meaning = FEATURES[name]
+
+    def fit():
+        return tiny(RANKERS[ranker]).fit(given, Y, QID, eval_set=[(given, Y, QID)])
+
     if isinstance(meaning, Fault):
-        check_fault(lambda: CALLS[call](given, None), NAMED, meaning.pattern)
-    else:
-        values = CALLS[call](given, meaning)
-        np.testing.assert_allclose(values, expected(call, features)[: len(values)], rtol=1e-6, atol=1e-7)
+        check_fault(fit, NAMES["features"], meaning.pattern)
+        return
+    fitted, expected = fit(), tiny(RANKERS[ranker]).fit(meaning, Y, QID, eval_set=[(meaning, Y, QID)])
+    np.testing.assert_allclose(fitted.predict(given), expected.predict(meaning), rtol=1e-6, atol=1e-7)
+    curves = (next(iter(ranker.evals_result_.values()))["ndcg@3"] for ranker in (fitted, expected))
+    np.testing.assert_allclose(*curves, rtol=1e-6)
+
+
+OTHER_CALLS = {
+    **{f"predict of {name}": lambda ranker, X: ranker.fit(FRAME, Y, QID).predict(X) for name in RANKERS},
+    **{f"eval_set of {name}": lambda ranker, X: ranker.fit(FRAME, Y, QID, eval_set=[(X, Y, QID)]) for name in RANKERS},
+    **{f"native fit of {name}": lambda ranker, X: ranker.fit(X, Y, QID) for name in RANKERS},
+}
+
+
+@for_each(("call", "fault"), [(call, fault) for call in OTHER_CALLS for fault in ("text-in-a-frame", "no-columns")])
+def test_all_calls_check_their_features(call, fault):
+    name = call.rpartition(" ")[2]
+    ranker = tiny(RANKERS[name], objective=NATIVE[name] if call.startswith("native") else "softmax")
+    check_fault(lambda: OTHER_CALLS[call](ranker, FEATURES[fault][0]), NAMES["features"])
 
 
 def test_values_beyond_float32():

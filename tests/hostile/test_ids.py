@@ -1,44 +1,133 @@
-"""Hostile query ids at every entry point that takes them."""
+"""Query ids: what they mean is decided by equality, whatever their types; a missing id is an error."""
 
-import functools
+import collections
+import datetime
+import enum
+import fractions
 
 import numpy as np
-import pytest
+import pandas as pd
+import polars
+import pyarrow
 from cases import for_each
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hostile.entry_points import LABELS, METRICS, PREFERENCES, SCORES, SPLITS, TRAINING
-from hostile.ids import IDS
-from hostile.outcomes import NAMES, Fault, check_fault, check_value, named, rotated_table
+from boostrank.queries.queries import Queries
+from hostile.outcomes import NAMES, Fault, check_fault, with_faults
 
-ENTRY_POINTS = {**METRICS, **TRAINING, **PREFERENCES, **SPLITS}
-CORE = ["ndcg", "PreferenceGraph.from_grades", "QueryKFold"]
-OTHERS = [name for name in ENTRY_POINTS if name not in CORE]
-WRONG_LENGTH = ("too-short", "too-long")
-#: These take ids alone, so that any number of them is right.
-ANY_LENGTH = ("split_queries", "PreferenceGraph")
-PAIRS = [
-    (ids, entry_point)
-    for ids, entry_point in rotated_table(IDS, CORE, OTHERS, 4)
-    if not (ids in WRONG_LENGTH and entry_point in ANY_LENGTH)
+N_ROWS = 8
+NAN = float("nan")
+CODES = [row % 3 for row in range(N_ROWS)]
+Color = enum.Enum("Color", ["RED", "GREEN"])
+
+
+def tiled(values):
+    """The values over and over again, for all rows."""
+    return [values[row % len(values)] for row in range(N_ROWS)]
+
+
+def as_objects(values):
+    """A one-dimensional array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+#: Values that differ although some conversion makes them equal.
+DIFFERENT = [
+    [1, "1"],
+    [True, "True"],
+    [0.5, "0.5"],
+    [b"a", "a"],
+    ["a", "a ", " a"],
+    ["7", "07", "+7"],
+    [2**63, 2**63 + 1, 5],
+    [2**64, 2**64 + 1, -(2**70)],
+    [2**53, 2**53 + 1, 0.5],
+    [fractions.Fraction(1, 3), 1 / 3],
+    list(Color),
+    [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)],
+    [
+        datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
+        datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+    ],
+    ["a", "a\0"],
 ]
+#: Values that are equal, though they look different.
+EQUAL = [[1, 1.0], [True, 1], [0.0, -0.0], ["a", np.str_("a")]]
+#: Containers of the ids 1, 2 and 3, which mean three queries.
+CONTAINERS = {
+    "values-of-a-dict": lambda ids: dict(enumerate(ids)).values(),
+    "big-endian": lambda ids: np.array(ids, ">i8"),
+    "column-of-a-matrix": lambda ids: np.array(ids)[:, None],
+    "strided": lambda ids: np.repeat(ids, 2)[::2],
+    "masked-array-without-mask": lambda ids: np.ma.masked_array(ids, mask=[False] * N_ROWS),
+    "series-with-reversed-index": lambda ids: pd.Series(ids, index=range(N_ROWS)[::-1]),
+    "categories-in-reverse": lambda ids: pd.Categorical(ids, categories=[9, 3, 2, 1]),
+    "nullable": lambda ids: pd.Series(ids, dtype="Int64"),
+    "long-doubles": lambda ids: 1 + np.array(ids, np.longdouble) / 2**60,
+    "times": lambda ids: pd.to_datetime(ids, unit="ns"),
+    "polars": polars.Series,
+    "arrow": pyarrow.array,
+    "text-of-fixed-width": lambda ids: np.array(ids).astype("U9"),
+    "tuples-and-text": lambda ids: as_objects([{1: (1, 2), 2: (1, 3), 3: "12"}[value] for value in ids]),
+}
+MISSING = r"qid must not be missing; qid\[1\] is"
+FAULTY = {
+    "nan-beside-text": (tiled(["a", NAN]), MISSING),
+    "nan-in-an-array": (np.array(tiled([1.0, NAN])), MISSING),
+    "not-a-time": (np.array(tiled(["2020-01-01", "NaT"]), "datetime64[D]"), MISSING),
+    "missing-object": (pd.Series(tiled(["a", pd.NA]), dtype=object), MISSING),
+    "nullable-integers": (pd.Series(tiled([1, None]), dtype="Int64"), MISSING),
+    "null-of-polars": (polars.Series(tiled(["a", None])), MISSING),
+    "masked": (np.ma.masked_array(tiled([1, 2]), mask=tiled([0, 1])), "mask"),
+    "a-number": (5, ""),
+    "a-set": (set(range(N_ROWS)), "one query id per row"),
+    "an-iterator": (iter(range(N_ROWS)), "one query id per row"),
+    "no-columns": (np.empty((N_ROWS, 0)), "one-dimensional|shape"),
+    "empty": ([], ""),
+    "ragged": (tiled([[1, 2], [3]]), ""),
+    "unhashable-objects": (as_objects(tiled([[1, 2], [3]])), "hashed"),
+}
+FORMS = {name: (container(tiled([1, 2, 3])), CODES) for name, container in CONTAINERS.items()}
+for values in DIFFERENT:
+    FORMS[f"different {values}"] = tiled(values), [row % len(values) for row in range(N_ROWS)]
+for values in EQUAL:
+    # Beside another query.
+    FORMS[f"equal {values}"] = tiled([7, *values]), [min(row % 3, 1) for row in range(N_ROWS)]
+for kind, convert in {"objects": as_objects, "deque": collections.deque}.items():
+    FORMS |= {f"{kind} of {n}": (convert(f[0]), f[1]) for n, f in FORMS.items() if n.startswith(("different", "equal"))}
+IDS = with_faults(FORMS, FAULTY)
 
 
-@functools.cache
-def expected(entry_point, codes):
-    return ENTRY_POINTS[entry_point].expected(LABELS, SCORES, list(codes))
-
-
-# The rows that are scored are not those of the training.
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the ranker was trained on other documents")
-@for_each(("ids", "entry_point"), named(PAIRS))
-def test_query_ids(ids, entry_point):
-    given, meaning = IDS[ids]
-
-    def call():
-        return ENTRY_POINTS[entry_point].call(np.array(LABELS), np.array(SCORES), given)
-
+@for_each("name", IDS)
+def test_ids(name):
+    ids, meaning = IDS[name]
     if isinstance(meaning, Fault):
-        check_fault(call, NAMES["ids"], meaning.pattern)
+        check_fault(lambda: Queries.from_qid(ids), NAMES["ids"], meaning.pattern)
     else:
-        check_value(call(), expected(entry_point, tuple(meaning)))
+        queries = Queries.from_qid(ids)
+        assert queries.ungroup(queries.repeat(np.arange(queries.n_queries))).tolist() == meaning
+
+
+ANY = st.one_of(
+    st.integers(),
+    st.text(max_size=3),
+    # A list of texts and of bytes that are not ASCII is an error of NumPy, which qid names.
+    st.binary(max_size=2).filter(bytes.isascii),
+    st.booleans(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.fractions(),
+    st.decimals(allow_nan=False),
+    st.dates(),
+    st.uuids(),
+)
+
+
+@given(ids=st.lists(ANY, min_size=1, max_size=4) | st.sampled_from(DIFFERENT), data=st.data())
+@settings(max_examples=40)
+def test_any_ids_mean_what_equality_says(ids, data):
+    ids_of_rows = data.draw(st.lists(st.sampled_from(ids), min_size=1, max_size=6))
+    sizes = {id_: ids_of_rows.count(id_) for id_ in ids_of_rows}
+    assert Queries.from_qid(ids_of_rows).sizes.tolist() == list(sizes.values())

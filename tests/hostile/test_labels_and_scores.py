@@ -1,86 +1,129 @@
-"""Hostile labels and scores at every entry point that takes them."""
+"""Labels and scores: forms that mean the same numbers, faults, and numbers at the ends of float64."""
 
-import functools
-import math
+import decimal
+import fractions
 
 import numpy as np
+import pandas as pd
+import polars
+import pyarrow
 import pytest
 from cases import for_each
 
-from hostile.entry_points import CODES, LABELS, METRICS, NATIVE, PREFERENCES, SCORES, TRAINING
-from hostile.numbers_per_row import LABELS_BY_NAME, SCORES_BY_NAME
-from hostile.outcomes import NAMES, Fault, check_fault, check_value, named, rotated_table
+import boostrank as br
+from boostrank.metrics.labels import check_scores
+from boostrank.queries.dcg import check_relevance
+from hostile import brute_force
+from hostile.entry_points import CODES, FEATURES, LABELS, N_ROWS, RANKERS, SCORES, tiny
+from hostile.outcomes import NAMES, Fault, check_fault, check_value, with_faults
 
-WITH_LABELS = {**METRICS, **TRAINING, **PREFERENCES}
-WITH_SCORES = METRICS
-LABELS_CORE = ["ndcg", "linear-ndcg", "expected_ndcg", "XGBoostRanker.fit"]
-SCORES_CORE = ["ndcg", "make_scorer", "kendall_tau"]
-#: Sums of these gains do not fit into float64; the library need not tell DCG that is not normalized.
-SUMS_OF_GAINS = ("linear-dcg", "expected_ndcg")
-MAX_EXP2_LABEL, MAX_GRADE = 1000, 6
+NAN, INF = float("nan"), float("inf")
+CHECKS = {"labels": check_relevance, "scores": lambda scores: check_scores(scores, "y_score")}
+NUMBERS = [2, 0, 1, 0, 3, 1, 0, 2]
 
 
-def is_apart(labels, entry_point):
-    """Whether the entry point makes other demands on labels, which its own tests check."""
-    meaning = LABELS_BY_NAME[labels][1]
+def with_value(value):
+    """A list with another value in one row."""
+    return [*NUMBERS[:4], value, *NUMBERS[5:]]
+
+
+FORMS = {
+    "big-endian": np.array(NUMBERS, ">f8"),
+    "int8": np.array(NUMBERS, np.int8),
+    "half-precision": np.array(NUMBERS, np.float16),
+    "column-of-a-matrix": np.array(NUMBERS)[:, None],
+    "strided": np.repeat(np.array(NUMBERS), 2)[::2],
+    "masked-array-without-mask": np.ma.masked_array(NUMBERS, mask=[False] * N_ROWS),
+    "series-with-reversed-index": pd.Series(NUMBERS, index=range(N_ROWS)[::-1]),
+    "nullable": pd.Series(NUMBERS, dtype="Float64"),
+    "frame-of-one-column": pd.DataFrame({"value": NUMBERS}),
+    "polars": polars.Series(np.array(NUMBERS, float)),
+    "arrow": pyarrow.array(np.array(NUMBERS, float)),
+    "decimals": [decimal.Decimal(number) for number in NUMBERS],
+    "fractions": [fractions.Fraction(number) for number in NUMBERS],
+}
+FAULTY = {
+    "nan": (with_value(NAN), "nan|finite|missing"),
+    "infinity": (with_value(INF), "inf|finite"),
+    "none": (with_value(None), ""),
+    "null-of-polars": (polars.Series([1.0, None]), ""),
+    "text": (with_value("high"), ""),
+    "complex": (np.array(NUMBERS) + 0j, "real|complex"),
+    "dates": (np.arange(N_ROWS).astype("datetime64[D]"), "date|real|dtype"),
+    "masked": (np.ma.masked_array(NUMBERS, mask=[i == 4 for i in range(N_ROWS)]), "mask"),
+    "two-columns": (np.array([NUMBERS, NUMBERS]).T, "one-dimensional|shape"),
+    "a-number": (1.0, ""),
+    "nothing": (None, ""),
+    "ragged": ([[1.0], *NUMBERS[1:]], ""),
+    "beyond-float64": (with_value(10**400), ""),
+}
+NUMBERS_BY_FORM = with_faults({name: (form, NUMBERS) for name, form in FORMS.items()}, FAULTY)
+
+
+@for_each(("argument", "form"), [(argument, form) for argument in CHECKS for form in NUMBERS_BY_FORM])
+def test_forms(argument, form):
+    given, meaning = NUMBERS_BY_FORM[form]
     if isinstance(meaning, Fault):
-        # Expected gains may be of any size, and scikit-learn reports on `y` of cross-validation in its own words.
-        return entry_point == "expected_ndcg" and labels.startswith("negative")
-    whole = all(float(label).is_integer() for label in meaning)
-    if any(name.replace(":", "-") in entry_point for name in NATIVE.values()):
-        return not whole or max(meaning) > 30
-    if entry_point == "err":
-        return max(meaning) > MAX_GRADE
-    if labels == "subnormal-in-a-query":
-        # Gains 2^y - 1 of such labels are rounded to multiples of the smallest float.
-        return WITH_LABELS[entry_point].gains
-    return entry_point in SUMS_OF_GAINS and max(meaning) > 1e300
+        check_fault(lambda: CHECKS[argument](given), NAMES[argument], meaning.pattern)
+    else:
+        check_value(CHECKS[argument](given), meaning)
 
 
-def pairs(entries, core, entry_points):
-    others = [name for name in entry_points if name not in core]
-    return rotated_table(entries, core, others, 2)
+@for_each("value", [-1, -1e-300])
+def test_negative_labels(value):
+    check_fault(lambda: check_relevance(with_value(value)), NAMES["labels"], "negative")
 
 
-LABEL_PAIRS = [pair for pair in pairs(LABELS_BY_NAME, LABELS_CORE, WITH_LABELS) if not is_apart(*pair)]
-SCORE_PAIRS = pairs(SCORES_BY_NAME, SCORES_CORE, WITH_SCORES)
+#: Labels in the queries 0 and 1, of which the numbers are unusual.
+LABELS_BY_NAME = {
+    "signed-zeros": [label or -0.0 for label in LABELS],
+    "tiny-beside-grades": [label * 1e-17 or 1.0 for label in LABELS],
+    "subnormal-in-a-query": [label * (5e-324 if code else 1.0) for label, code in zip(LABELS, CODES, strict=True)],
+    "largest-of-the-gain": [label * 300 for label in LABELS],
+    "above-the-gain": with_value(1001),
+    "near-the-end-of-float64": [label * 5e307 for label in LABELS],
+    "as-large-as-they-get": [1.7e308 if label > 1 else label for label in LABELS],
+    "no-relevance-in-a-query": [label * code for label, code in zip(LABELS, CODES, strict=True)],
+    "all-alike": [1] * N_ROWS,
+}
+SCORES_BY_NAME = {
+    "signed-zeros": [(-1) ** row * 0.0 for row in range(N_ROWS)],
+    "ends-of-float64": [(-1) ** row * 1.7e308 * (1 - row * 1e-15) for row in range(N_ROWS)],
+    "neighbouring-floats": [1 + row // 2 * 2.0**-52 for row in range(N_ROWS)],
+    "half-precision": np.arange(2048, 2056).astype(np.float16).tolist(),
+}
 
 
-@functools.cache
-def expected(entry_point, labels, scores):
-    return WITH_LABELS[entry_point].expected(list(labels), list(scores), CODES)
+@for_each(("gain", "name"), [(gain, name) for gain in ("linear", "exp2") for name in LABELS_BY_NAME])
+def test_labels_at_the_ends_of_float64(gain, name):
+    labels = LABELS_BY_NAME[name]
+
+    def call():
+        return br.ndcg_score(labels, SCORES, CODES, gain=gain, per_query=True, k=3)
+
+    if gain == "exp2" and max(labels) > 1000:
+        check_fault(call, NAMES["labels"], "overflow|gain")
+    elif gain == "linear" or name != "subnormal-in-a-query":
+        # Gains 2^y - 1 of subnormal labels are rounded to multiples of the smallest float.
+        measure = "linear ndcg" if gain == "linear" else "ndcg"
+        check_value(call(), np.nan_to_num(brute_force.per_query(measure, labels, SCORES, CODES, 3)))
+
+
+@for_each("scores", SCORES_BY_NAME.values(), ids=SCORES_BY_NAME)
+def test_scores_at_the_ends_of_float64(scores):
+    values = br.ndcg_score(LABELS, scores, CODES, per_query=True)
+    check_value(values, brute_force.per_query("ndcg", LABELS, scores, CODES))
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split.* all labels are")
-@for_each(("labels", "entry_point"), named(LABEL_PAIRS))
-def test_labels(labels, entry_point):
-    given, meaning = LABELS_BY_NAME[labels]
+@for_each(("ranker", "name"), [(ranker, name) for ranker in RANKERS for name in LABELS_BY_NAME])
+def test_rankers_learn_from_labels_at_the_ends_of_float64(ranker, name):
+    labels = LABELS_BY_NAME[name]
 
     def call():
-        return WITH_LABELS[entry_point].call(given, np.array(SCORES), np.array(CODES))
+        return tiny(RANKERS[ranker]).fit(FEATURES, labels, CODES).predict(FEATURES)
 
-    if isinstance(meaning, Fault):
-        check_fault(call, NAMES["labels"], meaning.pattern)
-    elif WITH_LABELS[entry_point].gains and max(meaning) > MAX_EXP2_LABEL:
+    if max(labels) > 1000:
         check_fault(call, NAMES["labels"], "overflow|gain")
     else:
-        numbers = expected(entry_point, tuple(meaning), tuple(SCORES))
-        if np.ndim(numbers) and not isinstance(numbers, tuple) and all(map(math.isnan, np.ravel(numbers))):
-            check_fault(call, "query", "undefined|no query")
-        else:
-            check_value(call(), numbers)
-
-
-@for_each(("scores", "entry_point"), named(SCORE_PAIRS))
-def test_scores(scores, entry_point):
-    given, meaning = SCORES_BY_NAME[scores]
-
-    def call():
-        return WITH_SCORES[entry_point].call(np.array(LABELS), given, np.array(CODES))
-
-    if isinstance(meaning, Fault):
-        check_fault(call, NAMES["scores"], meaning.pattern)
-    elif scores == "signed-zeros" and entry_point == "kendall_tau":
-        check_fault(call, "query", "undefined|no query")
-    else:
-        check_value(call(), expected(entry_point, tuple(LABELS), tuple(meaning)))
+        assert np.isfinite(call()).all()

@@ -1,30 +1,84 @@
-"""Hostile weights at every entry point that takes them."""
+"""Weights of queries and documents: forms, faults and numbers at the ends of float64, and who takes which."""
 
-import functools
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars
+import pyarrow
 import pytest
 from cases import for_each
 
 import boostrank as br
 from boostrank import metrics
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights
 from hostile import brute_force
-from hostile.entry_points import CODES, FEATURES, FUNCTIONS, LABELS, NATIVE, RANKERS, SCORES, SETTINGS, K, tiny
-from hostile.outcomes import NAMES, Fault, check_fault, check_value, named, rotated_table
-from hostile.weights import DIFFERENT_WITHIN_A_QUERY, WEIGHTS
+from hostile.entry_points import CODES, FEATURES, FUNCTIONS, LABELS, N_ROWS, NATIVE, RANKERS, SCORES, K, tiny
+from hostile.outcomes import NAMES, Fault, check_fault, check_value, with_faults
 
+NAN, INF = float("nan"), float("inf")
 ROWS = np.array(LABELS), np.array(SCORES), np.array(CODES)
+CONTAINERS = {
+    "big-endian": lambda weights: np.array(weights, ">f4"),
+    "masked-array-without-mask": lambda weights: np.ma.masked_array(weights, mask=[False] * len(weights)),
+    "nullable": lambda weights: pd.Series(weights, dtype="Int64"),
+    "polars": polars.Series,
+    "arrow": pyarrow.array,
+}
+FAULTY = {
+    "negative": ([1.0, -1.0], "negative"),
+    "nan": ([1.0, NAN], "finite|nan|missing"),
+    "infinity": ([1.0, INF], "finite|inf"),
+    "none": ([1.0, None], ""),
+    "beyond-float64": ([10**400, 1], ""),
+    "zero-everywhere": ([0.0, 0.0], "zero"),
+    "text": (["high", "low"], ""),
+    "complex": ([1 + 0j, 2 + 1j], "real|complex"),
+    "masked": (np.ma.masked_array([1.0, 2.0], mask=[False, True]), "mask"),
+    "too-short": ([1.0], "1"),
+    "too-long": ([1.0, 2.0, 3.0], "3"),
+    "one-row-too-few": (np.ones(N_ROWS - 1), "7"),
+    "empty": ([], ""),
+    "column-of-a-matrix-and-more": (np.ones((N_ROWS, 2)), "shape"),
+    "ragged": ([[1.0], 2.0], ""),
+    "series-with-other-ids": (pd.Series([3, 1], index=["1", "0"]), "index"),
+}
 
 
-def weighted(name):
-    """The mean of a measure, and its expectation from weights of queries."""
-    function, settings = FUNCTIONS[name.removeprefix("linear ")], SETTINGS[name]
-    values = brute_force.per_query(name, LABELS, SCORES, CODES, settings.get("k"))
-    return (
-        lambda weights: function(*ROWS, sample_weight=weights, **settings),
-        lambda weights: brute_force.mean(values, weights, "skip" if name in brute_force.PAIRED else "zero"),
-    )
+def per_row(weights):
+    """The weight of each row, from those of the queries."""
+    return [weights[code] for code in CODES]
+
+
+FORMS = {f"queries-in-{name}": (container([1, 3]), [1, 3]) for name, container in CONTAINERS.items()}
+FORMS |= {f"rows-in-{name}": (container(per_row([1, 3])), [1, 3]) for name, container in CONTAINERS.items()}
+# A Series of weights of queries is aligned by its index, which has the query ids; one of weights of rows is not.
+FORMS["queries-in-series-with-reversed-index"] = pd.Series([3, 1], index=[1, 0]), [1, 3]
+FORMS["rows-in-series-with-reversed-index"] = pd.Series(per_row([1, 3]), index=range(N_ROWS)[::-1]), [1, 3]
+WEIGHTS = with_faults(FORMS, FAULTY)
+
+
+@for_each("form", WEIGHTS)
+def test_forms(form):
+    given, meaning = WEIGHTS[form]
+
+    def call():
+        return query_weights(given, Queries.from_qid(CODES), grouped=False)
+
+    if isinstance(meaning, Fault):
+        check_fault(call, NAMES["weights"], meaning.pattern)
+    else:
+        check_value(call(), meaning)
+
+
+def measured(name, weights=None, per_query=False):
+    return FUNCTIONS[name](*ROWS, sample_weight=weights, empty="skip", per_query=per_query)
+
+
+def mean_of(name, weights):
+    return brute_force.mean(measured(name, per_query=True), weights, "skip")
 
 
 def mean_ndcg(weights, k=K):
@@ -41,14 +95,9 @@ def trained(ranker_class, objective, weights):
     return ranker.fit(FEATURES, LABELS, CODES, sample_weight=weights).predict(FEATURES)
 
 
-def relative(weights):
-    """The same weights with mean 1 over the queries: only their ratios matter."""
-    total = sum(map(Fraction, weights))
-    return [float(Fraction(weight) * len(weights) / total) for weight in weights]
-
-
-MEASURES = {name.replace(" ", "-"): weighted(name) for name in SETTINGS}
-OTHERS = {
+#: Calls with weights, and their values from weights of queries.
+MEASURES = {
+    **{name: (partial(measured, name), partial(mean_of, name)) for name in FUNCTIONS},
     "evaluate": (
         lambda weights: br.evaluate(*ROWS, ["ndcg@3"], sample_weight=weights)["ndcg@3"],
         mean_ndcg,
@@ -56,46 +105,47 @@ OTHERS = {
     "reconcile": (lambda weights: br.reconcile(*ROWS, k=K, sample_weight=weights).value, mean_ndcg),
     "ndcg_curve": (
         lambda weights: metrics.ndcg_curve(*ROWS, ks=[1, K], sample_weight=weights),
-        lambda weights: [mean_ndcg(weights, 1), mean_ndcg(weights)],
+        lambda weights: [mean_ndcg(weights, k) for k in (1, K)],
     ),
-    "agreement-of-preferences": (agreement_of_preferences, MEASURES["agreement"][1]),
+    "agreement of preferences": (agreement_of_preferences, partial(mean_of, "agreement")),
 }
 FITS = {
-    f"{name}.fit-{objective.replace(':', '-')}": (
-        functools.partial(trained, ranker_class, objective),
-        lambda weights, ranker_class=ranker_class, objective=objective: trained(
-            ranker_class, objective, relative(weights)
-        ),
-    )
-    for name, ranker_class in RANKERS.items()
+    f"{name}-{objective}": partial(trained, RANKERS[name], objective)
+    for name in RANKERS
     for objective in ("softmax", "squared", NATIVE[name])
 }
-ENTRY_POINTS = {**MEASURES, **OTHERS, **FITS}
-CORE = ["ndcg", "XGBoostRanker.fit-softmax"]
-PAIRS = rotated_table(WEIGHTS, CORE, [name for name in ENTRY_POINTS if name not in CORE], 2)
+
+
+@for_each("name", MEASURES)
+def test_measures_are_means_with_these_weights(name):
+    call, expected = MEASURES[name]
+    check_value(call(per_row([1, 3])), expected([1, 3]))
+    check_fault(lambda: call([1, -3]), NAMES["weights"], "negative")
+
+
+#: Weights of the two queries at the ends of float64; only their ratios matter.
+EXTREMES = [[0, 1], [1e-300, 1e300], [1.7e308, 1e308], [5e-324, 1e-323], [3e30, 1e30], [2**64, 2**65], [True, False]]
+
+
+@for_each("weights", EXTREMES, ids=str)
+def test_measures_with_weights_at_the_ends_of_float64(weights):
+    check_value(measured("ndcg", weights), mean_ndcg(weights, None))
 
 
 @pytest.mark.slow
-@for_each(("weights", "entry_point"), named(PAIRS))
-def test_weights(weights, entry_point):
-    given, meaning = WEIGHTS[weights]
-    call, expected = ENTRY_POINTS[entry_point]
-    if isinstance(meaning, Fault):
-        check_fault(lambda: call(given), NAMES["weights"], meaning.pattern)
-    elif ".fit" in entry_point:
-        # Weights in float32, which the backends take, end in the sixth digit.
-        np.testing.assert_allclose(call(given), expected(meaning), rtol=1e-4, atol=1e-6)
-    else:
-        check_value(call(given), expected(meaning))
+@for_each(("name", "weights"), [(name, weights) for name in FITS for weights in EXTREMES])
+def test_fits_with_weights_at_the_ends_of_float64(name, weights):
+    relative = [float(Fraction(weight) * len(weights) / sum(map(Fraction, weights))) for weight in weights]
+    # Weights in float32, which the backends take, end in the sixth digit.
+    np.testing.assert_allclose(FITS[name](per_row(weights)), FITS[name](relative), rtol=1e-4, atol=1e-6)
 
 
-ONE_WEIGHT_PER_QUERY = [name for name in ENTRY_POINTS if "squared" not in name and "softmax" not in name]
+ONE_WEIGHT_PER_QUERY = {name: call for name, (call, _) in MEASURES.items()}
+ONE_WEIGHT_PER_QUERY |= {name: call for name, call in FITS.items() if "squared" not in name and "softmax" not in name}
 
 
-@for_each(
-    ("weights", "entry_point"),
-    named([(weights, name) for weights in DIFFERENT_WITHIN_A_QUERY for name in ONE_WEIGHT_PER_QUERY]),
-)
-def test_weights_that_differ_within_a_query(weights, entry_point):
-    call, _ = ENTRY_POINTS[entry_point]
-    check_fault(lambda: call(DIFFERENT_WITHIN_A_QUERY[weights]), NAMES["weights"], "differ")
+@for_each("name", ONE_WEIGHT_PER_QUERY)
+@pytest.mark.parametrize("weight", [2.0, 1.0 + 2.0**-52, 0.0])
+def test_weights_that_differ_within_a_query(name, weight):
+    weights = np.where(np.arange(N_ROWS) == 3, weight, 1.0)
+    check_fault(lambda: ONE_WEIGHT_PER_QUERY[name](weights), NAMES["weights"], "differ")

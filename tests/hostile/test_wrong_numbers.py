@@ -13,7 +13,6 @@ X, Y, QID = br.make_ranking(n_queries=10, n_documents=6, random_state=0)
 MASK, HUGE = np.arange(len(Y)) == 3, 10**30
 both = for_each("ranker_class", RANKERS.values(), ids=RANKERS)
 MASKED = {
-    "features": lambda: tiny(br.LightGBMRanker).fit(np.ma.masked_array(X, np.tile(MASK, (10, 1)).T), Y, QID),
     "written-features": lambda: br.write_letor("unused.txt", np.ma.masked_array(X, X > 1), Y, QID),
     "written-labels": lambda: br.write_letor("unused.txt", X, np.ma.masked_array(Y, MASK), QID),
     "written-ids": lambda: br.write_letor("unused.txt", X, Y, np.ma.masked_array(QID, MASK)),
@@ -42,14 +41,11 @@ def test_weights_of_a_wrong_length_with_validation_fraction(ranker_class, n_weig
     check_fault(lambda: ranker.fit(X, Y, QID, sample_weight=np.ones(n_weights)), "sample_weight", "10.*60|60.*10")
 
 
-def test_cutoffs_beyond_int64_count_all_ranks():
+@both
+def test_cutoffs_beyond_int64_count_all_ranks(ranker_class):
     rows = Y, X[:, 0], QID
     assert br.get_measure("precision", k=HUGE)([1, 0], [1, 0], [0, 0]) == pytest.approx(1e-30)
     assert metrics.ndcg_curve(*rows, ks=[HUGE])[0] == pytest.approx(br.ndcg_score(*rows))
     np.testing.assert_array_equal(br.expected_ndcg(*rows, k=HUGE), br.expected_ndcg(*rows))
-
-
-@both
-def test_rankers_at_a_cutoff_beyond_int64(ranker_class):
     huge, whole = (tiny(ranker_class, k=k).fit(X, Y, QID).predict(X) for k in (HUGE, None))
     np.testing.assert_array_equal(huge, whole)

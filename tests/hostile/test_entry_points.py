@@ -1,0 +1,44 @@
+"""Every entry point checks its labels, scores and query ids; which forms these may have, the other files test."""
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from cases import for_each
+
+from hostile.entry_points import CODES, LABELS, METRICS, N_ROWS, SCORES, SPLITS, TRAINING
+from hostile.outcomes import NAMES, check_fault, check_value
+
+ENTRY_POINTS = {**METRICS, **TRAINING, **SPLITS}
+NAN = float("nan")
+#: The same labels, scores and queries, in forms that NumPy would read as others or not at all.
+SAME = (
+    pd.Series(LABELS, index=range(N_ROWS)[::-1], dtype="Float64"),
+    polars.Series(SCORES),
+    pd.Series([f"0{code}" for code in CODES], dtype="category").cat.reorder_categories(["01", "00"]),
+)
+FAULTS = {
+    "missing-label": ("labels", [*LABELS[:4], NAN, *LABELS[5:]], {**METRICS, **TRAINING}),
+    "too-few-labels": ("labels", LABELS[:-1], {**METRICS, **TRAINING}),
+    "text-among-scores": ("scores", [*SCORES[:-1], "high"], METRICS),
+    "too-many-scores": ("scores", [*SCORES, 1.0], METRICS),
+    "missing-id": ("ids", pd.Series(["a", None] * (N_ROWS // 2)), ENTRY_POINTS),
+    "two-columns-of-ids": ("ids", np.zeros((N_ROWS, 2), int), ENTRY_POINTS),
+}
+POSITIONS = {"labels": 0, "scores": 1, "ids": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the ranker was trained on other documents")
+@for_each("name", ENTRY_POINTS)
+def test_the_same_rows_in_other_forms(name):
+    plain = np.array(LABELS, float), np.array(SCORES), np.array(CODES)
+    check_value(ENTRY_POINTS[name](*SAME), ENTRY_POINTS[name](*plain))
+
+
+@for_each(("fault", "name"), [(fault, name) for fault, (_, _, names) in FAULTS.items() for name in names])
+def test_faults(fault, name):
+    argument, value, _ = FAULTS[fault]
+    rows = [np.array(LABELS), np.array(SCORES), np.array(CODES)]
+    rows[POSITIONS[argument]] = value
+    check_fault(lambda: ENTRY_POINTS[name](*rows), NAMES[argument])
