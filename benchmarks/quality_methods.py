@@ -74,9 +74,9 @@ class Method(NamedTuple):
     validates_itself: bool = False
 
 
-def bagged(make, *objective, **parameters):
-    """The mean of ten rankers on 70% of the training queries each; "auto" is chosen once."""
-    return br.BaggedRanker(make(*objective, **parameters), random_state=parameters["random_state"])
+def bagged(make, **parameters):
+    """The mean of ten rankers on 70% of the training queries each."""
+    return br.BaggedRanker(make(**parameters), random_state=parameters["random_state"])
 
 
 def power(make, exponent, **parameters):
@@ -139,12 +139,8 @@ UNTUNED = [
     Method("rank:ndcg, random trees", "xgboost", True, partial(br.XGBoostRanker, "rank:ndcg", **RANDOM_RANK_NDCG)),
     Method("LightGBMRanker", "lightgbm", True, br.LightGBMRanker),
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
-    Method("LightGBMRanker auto", "lightgbm", True, partial(br.LightGBMRanker, "auto")),
-    Method("XGBoostRanker auto", "xgboost", True, partial(br.XGBoostRanker, "auto")),
     Method("BaggedRanker of LightGBMRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
     Method("BaggedRanker of XGBoostRanker", "xgboost", True, partial(bagged, br.XGBoostRanker)),
-    Method("BaggedRanker of LightGBMRanker auto", "lightgbm", True, partial(bagged, br.LightGBMRanker, "auto")),
-    Method("BaggedRanker of XGBoostRanker auto", "xgboost", True, partial(bagged, br.XGBoostRanker, "auto")),
 ]
 
 
@@ -159,7 +155,6 @@ def early_stopping_methods():
             "default rounds": {},
             "refit": {**hold_out, "refit": True},
             "rounds auto": {"n_estimators": "auto"},
-            "auto, rounds auto": {"objective": "auto", "n_estimators": "auto"},
         }
         for title, parameters in ways.items():
             yield Method(f"{name} {title}", library, True, partial(make, **parameters), validates_itself=True)
@@ -215,9 +210,7 @@ def fit(method, protocol, fold, seed, n_draws):
     else:
         rate = {} if method.is_ours or method.library == "catboost" else {"learning_rate": LEARNING_RATE}
         ranker = fit_with_early_stopping(method, {**running, **rate}, fold, MAX_ROUNDS, PATIENCE)
-    # "auto" says which candidate it chose.
-    choice = repr(ranker.best_params_) if hasattr(ranker, "best_params_") else None
-    return ranker, {"rounds": int(ranker.best_iteration_), "choice": choice}
+    return ranker, {"rounds": int(ranker.best_iteration_)}
 
 
 def fit_with_early_stopping(method, parameters, fold, rounds, patience):

@@ -52,8 +52,8 @@ ERRORS_DETECTABLE, ERRORS_OF_INTERVAL = 2.80, 1.96
 BEST_PEER = "best peer"
 #: The panels of the picture: a baseline, and the methods whose differences to it are shown.
 PANELS = {
-    LAMBDARANK: {"LightGBMRanker": "default", "LightGBMRanker auto": '"auto"'},
-    RANK_NDCG: {"XGBoostRanker": "default", "XGBoostRanker auto": '"auto"'},
+    LAMBDARANK: {"LightGBMRanker": "default", "BaggedRanker of LightGBMRanker": "bag of ten"},
+    RANK_NDCG: {"XGBoostRanker": "default", "BaggedRanker of XGBoostRanker": "bag of ten"},
 }
 
 

@@ -91,9 +91,6 @@ print(f"Feature {most} counts most: NDCG@10 decreases by {decrease:.4f} if it is
 why = br.explain(rankers["softmax"], test.X, test.qid, query=worst)
 save(displays.ContributionDisplay(why, n_features=6).plot(), "contributions")
 print(f"In query {worst}, feature {why.table['feature'][0]} makes the largest difference between ranks 1 and 2.")
-chooser = br.LightGBMRanker("auto", n_estimators=30, num_leaves=7, n_jobs=1, random_state=0).fit(*train)
-(name,) = chooser.cv_results_["name"][chooser.cv_results_["chosen"]]
-print(f'Of its candidates, the objective "auto" chooses {name}.')
 
 # Clicks: how often users look at each position, estimated from lists that differ.
 shown = rankers["softmax"].predict(test.X)
