@@ -2,7 +2,7 @@
 
 from boostrank.queries.labels import as_labels
 from boostrank.queries.weights import document_weights
-from boostrank.training.objective import bind
+from boostrank.training.losses import bind
 
 
 def bind_loss(loss, labels, queries, dcg=None, normalize="dcg", weights=None):

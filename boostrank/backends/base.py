@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
@@ -339,10 +339,11 @@ class Backend(Protocol):
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
 
-    def tree_shape(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def tree_shape(self, values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
         """The shape of random trees, by the names of its parameters in the ranker.
 
-        `values` are the parameters of the ranker that the library has with these settings; None means the default.
+        `values` are the parameters of the ranker; None means the default. `unused` are the native names of those that
+        the library does not have with these settings.
         """
 
     def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:

@@ -54,9 +54,7 @@ class NameCode:
         return decoded if self.encode(decoded) == name else name
 
     def encode_columns(self, X: Any) -> Any:
-        """Encode the names of the columns of a pandas DataFrame; return anything else unchanged."""
-        if not is_pandas(X):
-            return X
+        """Encode the names of the columns of a pandas DataFrame."""
         names = [self.encode(str(name)) for name in X.columns]
         return X if names == list(X.columns) else X.set_axis(names, axis=1)
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from boostrank.backends.base import Backend
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.warnings import warn
@@ -87,10 +86,8 @@ def require_same_models(what: str, values: Sequence[Any]) -> None:
             )
 
 
-def warn_without_splits(backend: Backend, booster: Any, sameness: str) -> None:
-    """Warn if every document gets the same score; `sameness` is the cause if it lies in the labels, else empty."""
-    if backend.has_splits(booster):
-        return
+def warn_without_splits(sameness: str) -> None:
+    """Warn that every document gets the same score; `sameness` is the cause if it lies in the labels, else empty."""
     causes = (
         "The causes may be: all features are constant; all labels of a query are equal, in every query; or a split "
         "needs more than the data have: lower min_child_weight, min_child_samples (LightGBM) or gamma (XGBoost)"

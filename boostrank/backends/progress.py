@@ -78,11 +78,6 @@ class History:
         """Whether the deciding metric is better in the last round than in all rounds before."""
         return self.best_round() == len(self._deciding()) - 1
 
-    @property
-    def stops_early(self) -> bool:
-        """Whether early stopping applies."""
-        return bool(self._sets) and self._patience is not None
-
     def should_stop(self) -> bool:
         """Whether the deciding metric has not improved for `early_stopping_rounds` rounds."""
         return self._patience is not None and len(self._deciding()) - 1 - self.best_round() >= self._patience
@@ -115,9 +110,9 @@ def _check_names(names: list[str], before: list[str]) -> None:
         )
 
 
-def printing_period(verbose: bool | int | str) -> int:
-    """Number of rounds from one printing of the metrics to the next; 0 if they are not printed."""
-    return 0 if verbose == BAR else int(verbose)
+def training_bar(specification: TrainingSpecification, history: History | None) -> ProgressBar:
+    """The progress bar of a training, with the metric that decides on early stopping."""
+    return ProgressBar(specification.n_rounds, True, lambda: "" if history is None else metric_text(history.last()))
 
 
 class ProgressBar:

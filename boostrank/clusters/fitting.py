@@ -158,5 +158,6 @@ def fit_local(
         training = cluster.training.for_refit(cluster.backend, trained.best_round)
         last = train(replace(cluster, training=training), True)
         trained = trained._replace(booster=last.booster, best_iteration=last.best_iteration)
-    warn_without_splits(cluster.backend, trained.booster, sameness)
+    if not cluster.backend.has_splits(trained.booster):
+        warn_without_splits(sameness)
     local._set_fitted(trained, features, cluster.training)

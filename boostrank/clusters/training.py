@@ -37,7 +37,8 @@ from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.training.data import group_data
 from boostrank.training.ensemble import EnsembleObjective, single_objectives
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.objective import BoundLoss, bind
+from boostrank.training.losses import bind
+from boostrank.training.objective import BoundLoss
 from boostrank.training.validation import TRAINING
 
 #: Rows of one partition, and which of its queries are chosen.

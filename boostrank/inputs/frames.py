@@ -85,6 +85,11 @@ def _check_same_queries(X: Any, names: list[Any], y: Any) -> None:
         y.check_qid(np.asarray(ids))
 
 
+def index_of(X: Any) -> Any:
+    """The index of a DataFrame of pandas, unless it has query ids; None for other features."""
+    return X.index if is_pandas(X) and QID not in X.index.names else None
+
+
 def require_qid(qid: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to `receiver`."""
     if qid is None:

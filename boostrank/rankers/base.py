@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.models import warn_without_splits
+from boostrank.inputs.frames import index_of
 from boostrank.queries.threads import use_threads
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
@@ -127,22 +126,49 @@ class BoostedRanker(TrainedModel):
     # sets only its parameters.
     _native: Any = MappingProxyType({})
 
+    #: Defaults of the explicit parameters by name, also of those that only a base class takes.
+    _defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    #: Names of the explicit parameters that ``__init__`` takes, and whether it takes native ones too.
+    _explicit: ClassVar[Sequence[str]] = ()
+    _takes_native: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Signatures are read once, because that takes time. As long as an __init__ passes ``**kwargs`` on, the class
+        # takes the parameters of the __init__ of its base class.
+        defaults: dict[str, Any] = {}
+        names: set[str] = set()
+        takes_more = True
+        for base in cls.__mro__[:-1]:
+            if "__init__" not in vars(base):
+                continue
+            parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+            explicit = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
+            defaults = {one.name: one.default for one in explicit} | defaults
+            names |= {one.name for one in explicit} if takes_more else set()
+            takes_more = takes_more and len(explicit) < len(parameters)
+        cls._defaults, cls._explicit, cls._takes_native = MappingProxyType(defaults), sorted(names), takes_more
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
+        return list(cls._explicit)
+
     def _set_native(self, native: dict[str, Any]) -> None:
         if native:
             self._native = native
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters that ``__init__`` takes, by name: explicit and native ones."""
-        return {**super().get_params(deep), **(self._native if self._own_parameters()[1] else {})}
+        return {**super().get_params(deep), **(self._native if self._takes_native else {})}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; names that are not parameters of this class are native parameters of the boosting library."""
-        own, explicit = self._own_parameters()[0], self._defaults()
-        super().set_params(**{name: value for name, value in params.items() if name in own})
+        super().set_params(**{name: value for name, value in params.items() if name in self._explicit})
         # An __init__ of a subclass need not take all parameters.
-        for name in [name for name in params if name in explicit and name not in own]:
+        for name in [name for name in params if name in self._defaults and name not in self._explicit]:
             setattr(self, name, params[name])
-        self._set_native({**self._native, **{name: params[name] for name in params if name not in explicit}})
+        self._set_native({**self._native, **{name: params[name] for name in params if name not in self._defaults}})
         return self
 
     @takes_other_names
@@ -305,17 +331,18 @@ class BoostedRanker(TrainedModel):
             if settings.chooses_rounds:
                 from boostrank.training.folds import choose_rounds
 
-                patient = replace(specification, early_stopping_rounds=settings.patience_in_folds)
-                n_rounds, curves = choose_rounds(self._backend, patient, data, settings.n_folds, random_state)
+                cv = settings.values["cv"]
+                n_rounds, curves = choose_rounds(self._backend, specification, data, cv, random_state)
                 specification = specification.for_refit(self._backend, n_rounds)
             if kept is None:
                 trained = train(self._backend, specification, data, validation)
             else:
                 trained = train_on_kept(self._backend, specification, data, kept, settings.values["refit"])
         trained = trained._replace(evals_result={**curves, **trained.evals_result})
-        warn_without_splits(self._backend, trained.booster, data.labels.sameness)
+        if not self._backend.has_splits(trained.booster):
+            warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
-        self._trained_on = TrainingQueries.of(queries, data.labels, X)
+        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), data.labels.fingerprint)
         return self
 
     @property
@@ -332,39 +359,12 @@ class BoostedRanker(TrainedModel):
         self.objective_ = specification.native_objective or self.objective
         self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
 
-    @classmethod
-    @functools.cache
-    def _defaults(cls) -> Mapping[str, Any]:
-        """Defaults of the explicit parameters by name, also of those that only a base class takes.
-
-        Every fit and every clone needs them, and to read signatures takes time.
-        """
-        parameters = [parameter for init in reversed(_parameters_of_inits(cls)) for parameter in init]
-        return MappingProxyType({each.name: each.default for each in parameters if _is_explicit(each)})
-
-    @classmethod
-    @functools.cache
-    def _own_parameters(cls) -> tuple[list[str], bool]:
-        """Names of the explicit parameters that ``__init__`` takes, and whether it takes native ones too.
-
-        As long as it passes ``**kwargs`` on, it takes those of ``__init__`` of the base class.
-        """
-        names: set[str] = set()
-        for parameters in _parameters_of_inits(cls):
-            names.update(parameter.name for parameter in parameters if _is_explicit(parameter))
-            if all(map(_is_explicit, parameters)):
-                return sorted(names), False
-        return sorted(names), True
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
-        return cls._own_parameters()[0]
-
     def _settings(self) -> Settings:
         """The parameters, checked and with native parameters translated."""
-        defaults = {**dict.fromkeys(OF_FIT), **self._defaults()}
-        values = {name: getattr(self, name, None) for name in defaults}
+        defaults = {**dict.fromkeys(OF_FIT), **self._defaults}
+        values = dict.fromkeys(OF_FIT)
+        for name in defaults:
+            values[name] = getattr(self, name, None)
         return Settings.resolve(self._backend, values, self._native, defaults, self._rules)
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
@@ -386,13 +386,3 @@ class BoostedRanker(TrainedModel):
                 "can only go on with the same features in the same sequence"
             )
         return init_model
-
-
-def _parameters_of_inits(kind: type) -> list[list[inspect.Parameter]]:
-    """The parameters of each ``__init__`` of a class and its base classes, without `self`."""
-    inits = [vars(base)["__init__"] for base in kind.__mro__[:-1] if "__init__" in vars(base)]
-    return [list(inspect.signature(init).parameters.values())[1:] for init in inits]
-
-
-def _is_explicit(parameter: inspect.Parameter) -> bool:
-    return parameter.kind is not inspect.Parameter.VAR_KEYWORD

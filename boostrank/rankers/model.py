@@ -348,14 +348,14 @@ class TrainedModel(BaseEstimator):
 
     def _set_model(self, trained: Trained, features: TrainingFeatures) -> None:
         """Set the attributes of a fitted estimator that follow from its model; remove those of an earlier training."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        for name in list(vars(self)):
+            if name.endswith("_"):
+                delattr(self, name)
         self._trained_on = None
         self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained
-        self.best_score_ = {
-            name: {metric: values[self._best_round - 1] for metric, values in metrics.items()}
-            for name, metrics in self.evals_result_.items()
-        }
+        self.best_score_: dict[str, dict[str, float]] = {}
+        for name, metrics in self.evals_result_.items():
+            self.best_score_[name] = {metric: values[self._best_round - 1] for metric, values in metrics.items()}
         features.copy_to(self)
 
     def _importances(self, kind: Any) -> NDArray[Any]:

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Ints
-from boostrank.inputs.frames import QID, is_pandas
+from boostrank.inputs.frames import index_of
 from boostrank.inputs.warnings import warn
-from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 
 
@@ -36,11 +35,6 @@ class TrainingQueries:
     rows: pd.Index | None
     fingerprint: int | None
 
-    @classmethod
-    def of(cls, queries: Queries, labels: Labels, X: Any) -> TrainingQueries:
-        """Those of the data set of `labels` and of features as the user gave them."""
-        return cls(queries.ids, queries.sizes, _index(X), labels.fingerprint)
-
     def warn_of_score(self, X: Any, qid: Any, y: Any) -> None:
         """Warn of a score by the clicks of the training, or of queries that were trained on with other documents.
 
@@ -52,7 +46,7 @@ class TrainingQueries:
                 "the ranker was trained on the clicks that score it, and follows their noise, so that the score is too "
                 "good. Score it by the clicks of other sessions (log.select) or on other queries"
             )
-        queries, rows = Queries.from_qid(qid), _index(X)
+        queries, rows = Queries.from_qid(qid), index_of(X)
         if self.rows is not None and rows is not None:
             may_be_parts = not rows.isin(self.rows).any()
         else:
@@ -67,11 +61,6 @@ class TrainingQueries:
                 f"such as {str(queries.ids[np.argmax(is_cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: "
                 "use cv=QueryKFold(5). If these are other queries with the same ids, give them different ids"
             )
-
-
-def _index(X: Any) -> pd.Index | None:
-    """The index of a DataFrame, unless it has query ids; None for other features."""
-    return X.index if is_pandas(X) and QID not in X.index.names else None
 
 
 def _are_numbered(ids: NDArray[Any]) -> bool:

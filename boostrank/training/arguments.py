@@ -48,6 +48,8 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(method)
     def translated(*args: P.args, **kwargs: P.kwargs) -> T:
+        if known.keys() >= kwargs.keys():
+            return method(*args, **kwargs)
         own: dict[str, Any] = {name: value for name, value in kwargs.items() if name in known}
         for name, value in kwargs.items():
             target = _OTHER_NAMES.get(name, name)

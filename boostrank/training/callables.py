@@ -21,9 +21,7 @@ from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import NORMALIZATIONS, Normalize
 from boostrank.queries.weights import document_weights
-from boostrank.training.ensemble import get_single_loss
-from boostrank.training.losses import Loss
-from boostrank.training.objective import bind
+from boostrank.training.losses import Loss, bind, get_single_loss
 
 T = TypeVar("T")
 

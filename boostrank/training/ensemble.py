@@ -1,9 +1,8 @@
-"""Ensembles of losses, which train a model each in turns, in one boosting run."""
+"""The losses of an ensemble, bound to one data set: each trains a model of its own, in turns, in one boosting run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,75 +10,15 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import Normalize
-from boostrank.training.losses import BindableLoss, Loss, get_loss
-from boostrank.training.objective import BoundLoss, Float32s, bind
+from boostrank.training.objective import BoundLoss, Float32s
 
 # What a round adds to scores is rounded to so many units of the last place of the largest score.
 ROUNDING_UNITS = 64
 
 
-@dataclass(frozen=True)
-class LossEnsemble(BindableLoss):
-    """Losses of which each trains a model of its own, in turns; the ranker is the mean of these models.
-
-    With K losses, round ``r = 0, 1, ...`` trains a tree ``f_r`` of model ``r mod K``, with the gradient of its loss at
-    its own scores. These are the scores where boosting starts plus K times the sum of its trees, so that the mean of
-    the K models is the sum of all trees, one ordinary model of the boosting library. Each model has a K-th of the
-    rounds, and steps that are K times as long.
-
-    Models that minimize different losses make different errors, so that their mean has smaller ones, at the cost of one
-    training. If each loss is consistent with NDCG, so is the mean: the scores that minimize the expected loss of each
-    model sort like ``E[u]``, and so does their mean.
-
-    With DART, which changes earlier trees, all losses have the scores of the mean.
-
-    Parameters
-    ----------
-    losses : tuple of str, Surrogate or BindableLoss
-        At least two. Names are replaced by the losses that they name.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two losses, and for an unknown name.
-
-    Examples
-    --------
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = LightGBMRanker(LossEnsemble(("softmax", "pairwise-exponential")), random_state=0).fit(X, y, qid)
-    >>> ranker.score(X, y, qid) > 0.8
-    True
-    """
-
-    losses: tuple[str | Loss, ...]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.losses, (tuple, list)) or len(self.losses) < 2:
-            raise ValueError(f"losses must be a tuple of at least two losses or names of losses; got {self.losses!r}")
-        object.__setattr__(self, "losses", tuple(get_single_loss(loss) for loss in self.losses))
-
-    def bind(
-        self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
-    ) -> EnsembleObjective:
-        """Bind each loss to the labels and weights."""
-        return EnsembleObjective([bind(loss, labels, queries, dcg, normalize, weights) for loss in self.losses])
-
-
-def get_single_loss(loss: str | Loss) -> Loss:
-    """The loss as :func:`~boostrank.training.losses.get_loss` gives it; raises ValueError for an ensemble too."""
-    found = get_loss(loss)
-    if isinstance(found, LossEnsemble):
-        raise ValueError(f"{loss!r} is an ensemble, which only rankers train: give one of its losses, {found.losses}")
-    return found
-
-
 class EnsembleObjective:
-    """The losses of a :class:`LossEnsemble`, bound to one data set.
+    """The losses of a :class:`~boostrank.training.losses.LossEnsemble`, bound to one data set.
 
     Parameters
     ----------

@@ -16,10 +16,15 @@ from boostrank.inputs.checks import named_part
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Relevance
 from boostrank.queries.queries import Queries
-from boostrank.training.objective import bind
+from boostrank.training.losses import bind
 from boostrank.training.train import train
 from boostrank.training.validation import bind_metrics
 
+#: Rounds without an improvement after which trainings that choose the number of rounds end. At the rate 0.04, the
+#: metric on a few hundred queries often has no better value for 50 rounds by chance, long before its end.
+DEFAULT_PATIENCE = 150
+#: Number of folds of these, if `cv` is None.
+DEFAULT_FOLDS = 5
 #: Parts of the queries whose values are predicted by trainings on the others, the numbers of rounds of these, of which
 #: a larger one is tried if the smaller one ends too early, and the rounds without an improvement that are the end.
 PREDICTION_FOLDS, PREDICTION_ROUNDS, PREDICTION_PATIENCE = 3, (125, 250, 500, 1000), 20
@@ -31,22 +36,24 @@ def choose_rounds(
     backend: Backend,
     specification: TrainingSpecification,
     data: GroupedData,
-    n_folds: int,
+    cv: int | None,
     random_state: np.random.RandomState,
 ) -> tuple[int, dict[str, dict[str, list[float]]]]:
     """The number of rounds with the best mean of the deciding metric over folds, and the curves of all metrics.
 
     Each training on a fold ends when the metric on its held-out queries has not improved for the
-    `early_stopping_rounds` of the specification, and the mean is over the rounds that all of them have.
+    `early_stopping_rounds` of the specification, by default 150, and the mean is over the rounds that all of them have.
+    `cv` is the number of folds, by default 5.
 
     Raises
     ------
     ValueError
         If there are fewer queries than folds, or the metrics are not defined on the queries of a fold.
     """
+    n_folds = cv or DEFAULT_FOLDS
     specification = replace(
         specification.for_refit(backend, specification.n_rounds),
-        early_stopping_rounds=specification.early_stopping_rounds,
+        early_stopping_rounds=specification.early_stopping_rounds or DEFAULT_PATIENCE,
         verbose=False,
     )
     bind_metrics(specification, data)

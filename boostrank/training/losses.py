@@ -1,11 +1,15 @@
-"""All losses by the names that rankers take: surrogates of NDCG, ensembles of losses, and losses of extensions."""
+"""All losses by the names that rankers take, and how they are bound to data.
+
+These are surrogates of NDCG, ensembles of losses, and losses of extensions.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import did_you_mean
@@ -14,15 +18,13 @@ from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import Normalize
 from boostrank.surrogates import SURROGATES, Surrogate
-
-if TYPE_CHECKING:
-    from boostrank.training.ensemble import EnsembleObjective
-    from boostrank.training.objective import BoundLoss
+from boostrank.surrogates.power_family import softmax
+from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
+from boostrank.training.ensemble import EnsembleObjective
+from boostrank.training.objective import BoundLoss, Objective
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md, "Defaults").
 DEFAULT_LOSS = "ensemble"
-#: The losses of the ensemble of this name.
-DEFAULT_MEMBERS = ("consistent-lambdarank", "softmax")
 #: Extensions enter their losses here, under the names that rankers take.
 ENTRY_POINTS = "boostrank.losses"
 
@@ -36,7 +38,7 @@ class BindableLoss(ABC):
     def bind(
         self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
     ) -> BoundLoss | EnsembleObjective:
-        """Bind the loss to grouped labels and weights of documents; see :func:`boostrank.training.objective.bind`."""
+        """Bind the loss to grouped labels and weights of documents; see :func:`bind`."""
 
 
 Loss = Surrogate | BindableLoss
@@ -68,9 +70,7 @@ def get_loss(loss: str | Loss) -> Loss:
     if isinstance(loss, (Surrogate, BindableLoss)):
         return loss
     if isinstance(loss, str) and loss == DEFAULT_LOSS:
-        from boostrank.training.ensemble import LossEnsemble
-
-        return LossEnsemble(DEFAULT_MEMBERS)
+        return DEFAULT_ENSEMBLE
     if isinstance(loss, str) and loss in SURROGATES:
         return SURROGATES[loss]
     loaders = _losses_of_extensions()
@@ -95,3 +95,119 @@ def loss_names() -> list[str]:
 def _losses_of_extensions() -> dict[str, Callable[[], Any]]:
     """Functions that import the losses of extensions, by name: an entry point is a mapping that has its name."""
     return {point.name: lambda point=point: point.load()[point.name] for point in entry_points(group=ENTRY_POINTS)}
+
+
+def get_single_loss(loss: str | Loss) -> Loss:
+    """The loss as :func:`get_loss` gives it; raises ValueError for an ensemble too."""
+    found = get_loss(loss)
+    if isinstance(found, LossEnsemble):
+        raise ValueError(f"{loss!r} is an ensemble, which only rankers train: give one of its losses, {found.losses}")
+    return found
+
+
+@dataclass(frozen=True)
+class LossEnsemble(BindableLoss):
+    """Losses of which each trains a model of its own, in turns; the ranker is the mean of these models.
+
+    With K losses, round ``r = 0, 1, ...`` trains a tree ``f_r`` of model ``r mod K``, with the gradient of its loss at
+    its own scores. These are the scores where boosting starts plus K times the sum of its trees, so that the mean of
+    the K models is the sum of all trees, one ordinary model of the boosting library. Each model has a K-th of the
+    rounds, and steps that are K times as long.
+
+    Models that minimize different losses make different errors, so that their mean has smaller ones, at the cost of one
+    training. If each loss is consistent with NDCG, so is the mean: the scores that minimize the expected loss of each
+    model sort like ``E[u]``, and so does their mean.
+
+    With DART, which changes earlier trees, all losses have the scores of the mean.
+
+    Parameters
+    ----------
+    losses : tuple of str, Surrogate or BindableLoss
+        At least two. Names are replaced by the losses that they name.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two losses, and for an unknown name.
+
+    Examples
+    --------
+    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
+    >>> ranker = LightGBMRanker(LossEnsemble(("softmax", "pairwise-exponential")), random_state=0).fit(X, y, qid)
+    >>> ranker.score(X, y, qid) > 0.8
+    True
+    """
+
+    losses: tuple[str | Loss, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.losses, (tuple, list)) or len(self.losses) < 2:
+            raise ValueError(f"losses must be a tuple of at least two losses or names of losses; got {self.losses!r}")
+        object.__setattr__(self, "losses", tuple(get_single_loss(loss) for loss in self.losses))
+
+    def bind(
+        self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
+    ) -> EnsembleObjective:
+        """Bind each loss to the labels and weights."""
+        members = [bind(loss, labels, queries, dcg, normalize, weights) for loss in self.losses]
+        return EnsembleObjective(members)
+
+
+#: The ensemble that :data:`DEFAULT_LOSS` names.
+DEFAULT_ENSEMBLE = LossEnsemble((ConsistentLambdaRank(), softmax()))
+
+
+def bind(
+    loss: str | Loss,
+    labels: Labels,
+    queries: Queries,
+    dcg: DCG | None = None,
+    normalize: Normalize = "dcg",
+    weights: Floats | None = None,
+) -> Any:
+    """Bind a loss to grouped labels.
+
+    Parameters
+    ----------
+    loss : str, Surrogate or BindableLoss
+    labels : Labels
+        Grouped by query.
+    queries : Queries
+    dcg : DCG, optional
+        Gain, discount and cutoff of the targets of a surrogate; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        Kind of targets of a surrogate; see :func:`boostrank.make_targets`.
+    weights : ndarray, shape (n_documents,), optional
+        Weights of documents, grouped and checked, as :func:`~boostrank.queries.weights.document_weights` returns them
+        and :meth:`Labels.weighted` multiplies them.
+
+    Returns
+    -------
+    BoundLoss or EnsembleObjective
+
+    Raises
+    ------
+    ValueError
+        If the loss does not take such labels or weights or this `normalize`, or a target is outside of the surrogate's
+        `target_bounds`.
+
+    Examples
+    --------
+    >>> from boostrank.queries.labels import Relevance
+    >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
+    >>> bind("softmax", labels, Queries.from_sizes([2, 2])).gradient_hessian(np.zeros(4))[0].tolist()
+    [-0.5, 0.5, 0.5, -0.5]
+    """
+    loss, dcg = get_loss(loss), dcg or DCG()
+    if not isinstance(loss, Surrogate):
+        return loss.bind(labels, queries, dcg, normalize, weights)
+    targets = labels.targets(loss, queries, dcg, normalize)
+    if not loss.within_bounds(targets).all():
+        low, high = loss.target_bounds
+        raise ValueError(
+            f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
+            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
+            "normalize='independent' of ClickLabels, or another surrogate"
+        )
+    return Objective(loss, targets, queries, weights)

@@ -14,17 +14,13 @@ from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
 from boostrank.queries import compiled
 from boostrank.queries.compiled.documents import LossForm, write_derivatives
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
 from boostrank.queries.segments import Block, Segments
-from boostrank.queries.targets import Normalize
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.surrogates import Surrogate
 from boostrank.surrogates.base import compiled_form
-from boostrank.training.losses import Loss, get_loss
 
 Float32s = NDArray[np.float32]
 UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
@@ -34,7 +30,7 @@ DEVICE_BLOCK_ROWS = 2**24
 
 
 class BoundLoss(ABC):
-    """A loss bound to one data set by :func:`bind`.
+    """A loss bound to one data set by :func:`boostrank.training.losses.bind`.
 
     Attributes
     ----------
@@ -48,7 +44,7 @@ class BoundLoss(ABC):
         boosting starts. So weights are relative: all of them times a constant give the same gradient and Hessian.
     """
 
-    surrogate: Loss
+    surrogate: Any
     queries: Queries
     offset: float
     scale: float
@@ -312,58 +308,3 @@ class Objective(BoundLoss):
                 f"value per document, shape {scores.shape}"
             )
         return derivatives
-
-
-def bind(
-    loss: str | Loss,
-    labels: Labels,
-    queries: Queries,
-    dcg: DCG | None = None,
-    normalize: Normalize = "dcg",
-    weights: Floats | None = None,
-) -> Any:
-    """Bind a loss to grouped labels.
-
-    Parameters
-    ----------
-    loss : str, Surrogate or BindableLoss
-    labels : Labels
-        Grouped by query.
-    queries : Queries
-    dcg : DCG, optional
-        Gain, discount and cutoff of the targets of a surrogate; the default is ``DCG()``.
-    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        Kind of targets of a surrogate; see :func:`boostrank.make_targets`.
-    weights : ndarray, shape (n_documents,), optional
-        Weights of documents, grouped and checked, as :func:`~boostrank.queries.weights.document_weights` returns them
-        and :meth:`Labels.weighted` multiplies them.
-
-    Returns
-    -------
-    BoundLoss or EnsembleObjective
-
-    Raises
-    ------
-    ValueError
-        If the loss does not take such labels or weights or this `normalize`, or a target is outside of the surrogate's
-        `target_bounds`.
-
-    Examples
-    --------
-    >>> from boostrank.queries.labels import Relevance
-    >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
-    >>> bind("softmax", labels, Queries.from_sizes([2, 2])).gradient_hessian(np.zeros(4))[0].tolist()
-    [-0.5, 0.5, 0.5, -0.5]
-    """
-    loss, dcg = get_loss(loss), dcg or DCG()
-    if not isinstance(loss, Surrogate):
-        return loss.bind(labels, queries, dcg, normalize, weights)
-    targets = labels.targets(loss, queries, dcg, normalize)
-    if not loss.within_bounds(targets).all():
-        low, high = loss.target_bounds
-        raise ValueError(
-            f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
-            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
-            "normalize='independent' of ClickLabels, or another surrogate"
-        )
-    return Objective(loss, targets, queries, weights)

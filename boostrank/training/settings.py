@@ -37,7 +37,7 @@ def one_of(*names: str) -> Rule:
 
 
 def _check_rounds(name: str, value: Any) -> None:
-    if not _is_auto(value) and not (checks.is_count(value) and value >= 1):
+    if value != AUTO and not (checks.is_count(value) and value >= 1):
         raise ValueError(f"{name} must be an integer of at least 1, or 'auto'; got {value!r}")
 
 
@@ -48,11 +48,6 @@ SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 AUTO = "auto"
 #: Largest number of rounds with ``n_estimators="auto"``.
 MAX_ROUNDS = 2000
-#: `early_stopping_rounds` with ``n_estimators="auto"``, if it is None. At the rate 0.04, the mean curve of a few
-#: hundred queries often has no better value for 50 rounds by chance, long before its end.
-DEFAULT_PATIENCE = 150
-#: Number of folds, if `cv` is None.
-DEFAULT_FOLDS = 5
 #: Rounds and learning rate of objectives of the boosting libraries and of functions, unless the user sets them.
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
@@ -88,10 +83,6 @@ OF_FIT = ("eval_metric", "eval_at", "callbacks")
 OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv")
 
 
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
-
-
 @dataclass(frozen=True)
 class Settings:
     """The checked parameters of a ranker.
@@ -99,17 +90,20 @@ class Settings:
     Attributes
     ----------
     backend : Backend
+    loss : Surrogate, BindableLoss, CustomObjective or str
+        A loss of boostrank, the objective of a user, or the name of an objective of the boosting library.
     values : dict
         Parameters of the ranker by name, with the values of native parameters that are other names of them.
     native : dict
         The other native parameters, by canonical name.
     unused : set of str
-        Parameters of the ranker that the boosting library does not have with these settings.
+        Native names of parameters of the ranker that the boosting library does not have with these settings.
     n_features : int, default 1
         Number of features of the training data, known after :meth:`for_features`.
     """
 
     backend: Backend
+    loss: Any
     values: dict[str, Any]
     native: dict[str, Any]
     unused: frozenset[str]
@@ -138,49 +132,31 @@ class Settings:
         rules : mapping of str to Rule
             Rules of the parameters of the ranker.
         """
-        if isinstance(values["objective"], (str, NoneType)):
-            objective = backend.OBJECTIVE_ALIASES.get(values["objective"], values["objective"])
-            values = {**values, "objective": objective}
-        _check_objective(backend, values["objective"], values["normalize"])
+        loss = _resolve_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
-        is_native = isinstance(values["objective"], str) and values["objective"] in backend.NATIVE_OBJECTIVES
-        objective = values["objective"] if is_native else None
+        native_objective = loss if isinstance(loss, str) else None
         parameters = {canonical: values[name] for name, canonical in backend.PARAMETERS.items()}
-        known = backend.known_parameters({**parameters, **native}, objective)
-        translated, handed_on = known.translate(values, native, defaults)
-        _check_values(translated, rules, optional=backend.PARAMETERS)
-        if is_native and translated["subsample_queries"] not in (None, 1):
+        known = backend.known_parameters({**parameters, **native}, native_objective)
+        handed_on: dict[str, Any] = {}
+        if native:
+            values, handed_on = known.translate(values, native, defaults)
+            _check_values(values, rules, optional=backend.PARAMETERS)
+        if native_objective and values["subsample_queries"] not in (None, 1):
             raise ValueError(
-                f"subsample_queries={translated['subsample_queries']} is not for {objective!r}, which {known.library} "
-                "computes: set subsample, the share of the rows"
+                f"subsample_queries={values['subsample_queries']} is not for {native_objective!r}, which "
+                f"{known.library} computes: set subsample, the share of the rows"
             )
-        unused = frozenset(name for name, canonical in backend.PARAMETERS.items() if canonical not in known.canonical)
-        for name in sorted(unused):
-            if translated[name] is not None and translated[name] != defaults[name]:
-                reason = known.refused.get(backend.PARAMETERS[name], f"{known.library} does not have it")
-                raise ValueError(f"{name}={translated[name]!r} would have no effect: {reason}")
-        return cls(backend, translated, handed_on, unused)
-
-    @property
-    def loss(self) -> Any:
-        """A loss of boostrank, the objective of a user, or the name of an objective of the boosting library."""
-        objective = self.values["objective"]
-        if is_function(objective):
-            from boostrank.training.custom_functions import CustomObjective
-
-            return CustomObjective(objective)
-        return objective if self.is_native else get_loss(objective)
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the objective is one that the boosting library has itself."""
-        objective = self.values["objective"]
-        return isinstance(objective, str) and objective in self.backend.NATIVE_OBJECTIVES
+        unused = frozenset(parameters.keys() - known.canonical.keys())
+        for name, canonical in backend.PARAMETERS.items() if unused else ():
+            if canonical in unused and values[name] is not None and values[name] != defaults[name]:
+                reason = known.refused.get(canonical, f"{known.library} does not have it")
+                raise ValueError(f"{name}={values[name]!r} would have no effect: {reason}")
+        return cls(backend, loss, values, handed_on, unused)
 
     @property
     def is_own_loss(self) -> bool:
         """Whether the objective is a loss of boostrank, which has the defaults of random trees."""
-        return not self.is_native and not is_function(self.values["objective"])
+        return isinstance(self.loss, (Surrogate, BindableLoss))
 
     @property
     def n_rounds(self) -> int:
@@ -193,7 +169,7 @@ class Settings:
 
         The settings are those of such a loss, after :meth:`for_features`.
         """
-        stops_early = self.patience_in_folds is not None
+        stops_early = self.chooses_rounds or self.values["early_stopping_rounds"] is not None
         rate = LOSS_LEARNING_RATE if stops_early else min(MAX_LEARNING_RATE, TOTAL_STEP / self.n_rounds)
         share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / self.n_features))
         by_tree, by_node = self.values["colsample_bytree"], self.values["colsample_bynode"]
@@ -205,28 +181,12 @@ class Settings:
             "colsample_bytree": by_tree,
             "colsample_bynode": min(1.0, share / by_tree),
         }
-        return {**trees, **self.backend.tree_shape(self._of_library())}
+        return {**trees, **self.backend.tree_shape(self.values, self.unused)}
 
     @property
     def chooses_rounds(self) -> bool:
         """Whether the number of rounds is chosen by cross-validation."""
-        return _is_auto(self.values["n_estimators"])
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds of ``n_estimators="auto"``."""
-        return int(self.values["cv"] or DEFAULT_FOLDS)
-
-    @property
-    def patience_in_folds(self) -> int | None:
-        """The trainings on folds end when the mean curve has not improved for this number of rounds; None for never."""
-        patience = self.values["early_stopping_rounds"]
-        return DEFAULT_PATIENCE if patience is None and self.chooses_rounds else patience
-
-    @property
-    def dcg(self) -> DCG:
-        """Gain, discount and cutoff."""
-        return DCG(self.values["k"], self.values["gain"], self.values["discount"])
+        return self.values["n_estimators"] == AUTO
 
     def check_validation(self, eval_set: Any, early_stopping_metric: str | None, name: str = "eval_set") -> None:
         """Raise ValueError for settings that contradict each other or these arguments, or that have no effect.
@@ -266,12 +226,12 @@ class Settings:
 
         Raises ValueError for values that do not fit the features; see :mod:`boostrank.backends.features`.
         """
-        names = getattr(features, "feature_names_in_", None)
-        described = Features(
-            features.n_features_in_, None if names is None else names.tolist(), features.categorical_features
-        )
-        native = resolve_features(self.native, self.backend.FEATURE_PARAMETERS, described)
-        return replace(self, native=native, n_features=features.n_features_in_)
+        native, n_features = self.native, features.n_features_in_
+        if native:
+            names = getattr(features, "feature_names_in_", None)
+            described = Features(n_features, None if names is None else names.tolist(), features.categorical_features)
+            native = resolve_features(native, self.backend.FEATURE_PARAMETERS, described)
+        return replace(self, native=native, n_features=n_features)
 
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
@@ -305,7 +265,7 @@ class Settings:
         share = values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0)
         return TrainingSpecification(
             loss=self.loss,
-            dcg=self.dcg,
+            dcg=DCG(values["k"], values["gain"], values["discount"]),
             normalize=values["normalize"],
             parameters=parameters,
             n_rounds=self.n_rounds,
@@ -329,11 +289,9 @@ class Settings:
 
         parameters = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
         of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
-        return as_metrics([*of_fit, *parameters], eval_at, self.dcg)
-
-    def _of_library(self) -> dict[str, Any]:
-        """The parameters of the ranker that the boosting library has with these settings."""
-        return {name: self.values[name] for name in self.backend.PARAMETERS if name not in self.unused}
+        return as_metrics(
+            [*of_fit, *parameters], eval_at, DCG(self.values["k"], self.values["gain"], self.values["discount"])
+        )
 
     def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
@@ -342,8 +300,11 @@ class Settings:
         if self.is_own_loss:
             defaults = {**self.random_trees(), **self.backend.LOSS_DEFAULTS}
             native = {**self.backend.NATIVE_LOSS_DEFAULTS, **native}
-        values = {name: defaults.get(name) if value is None else value for name, value in self._of_library().items()}
-        parameters = {self.backend.PARAMETERS[name]: value for name, value in values.items() if value is not None}
+        parameters: dict[str, Any] = {}
+        for name, canonical in self.backend.PARAMETERS.items():
+            value = defaults.get(name) if self.values[name] is None else self.values[name]
+            if value is not None and canonical not in self.unused:
+                parameters[canonical] = value
         seed = self.values["random_state"]
         if seed is not None:
             # As in the libraries' own estimators, an integer is the seed itself.
@@ -351,19 +312,27 @@ class Settings:
         return {**parameters, **native}
 
 
-def _check_objective(backend: Backend, objective: Any, normalize: str) -> None:
-    is_native, is_given_function = objective in backend.NATIVE_OBJECTIVES, is_function(objective)
-    is_instance = isinstance(objective, (Surrogate, BindableLoss))
-    if not (is_native or is_given_function or is_instance or is_loss_name(objective)):
+def _resolve_objective(backend: Backend, objective: Any, normalize: str) -> Any:
+    """The loss, the objective of a user or the name of the library's objective that the parameter stands for."""
+    if objective is None or isinstance(objective, str):
+        objective = backend.OBJECTIVE_ALIASES.get(objective, objective)
+    is_native = isinstance(objective, str) and objective in backend.NATIVE_OBJECTIVES
+    if not (is_native or is_function(objective)):
+        if isinstance(objective, (Surrogate, BindableLoss)) or is_loss_name(objective):
+            return get_loss(objective)
         names = [*loss_names(), *backend.NATIVE_OBJECTIVES]
         raise ValueError(
             "objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "
-            f"{', '.join((*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS))}, or a name in "
-            f"boostrank.surrogates.SURROGATES or boostrank.preferences.EDGE_LOSSES; got {objective!r}"
-            f"{checks.did_you_mean(objective, names)}"
+            f"{', '.join((*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS))}, or a name in boostrank.surrogates.SURROGATES or "
+            f"boostrank.preferences.EDGE_LOSSES; got {objective!r}{checks.did_you_mean(objective, names)}"
         )
-    if (is_given_function or is_native) and normalize != "dcg":
+    if normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")
+    if is_native:
+        return objective
+    from boostrank.training.custom_functions import CustomObjective
+
+    return CustomObjective(objective)
 
 
 def _check_values(values: Mapping[str, Any], rules: Mapping[str, Rule], optional: Mapping[str, str]) -> None:

@@ -12,8 +12,7 @@ from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.surrogates.base import Surrogate
-from boostrank.training.losses import BindableLoss
-from boostrank.training.objective import bind
+from boostrank.training.losses import BindableLoss, bind
 
 
 def train(
@@ -42,7 +41,7 @@ def bind_objective(
     Raises
     ------
     ValueError
-        As :func:`boostrank.training.objective.bind`. For an objective of the library also if weights differ within a
+        As :func:`boostrank.training.losses.bind`. For an objective of the library also if weights differ within a
         query: XGBoost would take the weight of the first document, and LightGBM's objectives are no sums over
         documents. For an objective of a user also if the labels are no relevance.
     """

@@ -10,8 +10,7 @@ from sklearn.base import clone
 import boostrank as br
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
-from boostrank.training.losses import DEFAULT_LOSS, LOSSES, get_loss
-from boostrank.training.objective import bind
+from boostrank.training.losses import DEFAULT_LOSS, LOSSES, bind, get_loss
 
 LOSSES_OF_THREE = ("consistent-lambdarank", br.surrogates.Squared(), br.surrogates.Power(1))
 FEW = {"n_jobs": 1, "random_state": 0, "k": 5, **PLAIN_TREES}

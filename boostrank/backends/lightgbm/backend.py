@@ -122,7 +122,7 @@ def n_features(booster: Any) -> int:
 
 def has_splits(booster: Any) -> bool:
     """Whether some tree has a split."""
-    return bool(importances(booster, "split").any())
+    return bool(booster.feature_importance(importance_type="split").any())
 
 
 def n_rounds(booster: Any) -> int:

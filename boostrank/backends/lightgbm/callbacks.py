@@ -28,44 +28,20 @@ def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(callback for callback in callbacks if not isinstance(callback, kinds))
 
 
-class KeptRounds:
-    """The callback that records the number of rounds that the model has after each round.
-
-    LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
-    where random numbers decide on the features, the documents or the thresholds.
-
-    Attributes
-    ----------
-    after_round : list of int
-    """
-
-    def __init__(self) -> None:
-        self.after_round: list[int] = []
-        # LightGBM calls this callback before all others, because any of them may end the training.
-        self.order = float("-inf")
-
-    def __call__(self, environment: Any) -> None:
-        """Record the number after the round that has ended."""
-        self.after_round.append(environment.model.current_iteration())
-
-
 class AfterRound:
     """The callback that moves the progress bar, keeps the best model of DART, and stops early.
 
     Attributes
     ----------
-    n_earlier_rounds : int
-        Number of rounds of the model whose training goes on.
     best_model : str
         Text of the best model, if it is not the first rounds of the last one: DART rescales earlier trees in every
         round. Otherwise empty.
     """
 
-    def __init__(self, specification: TrainingSpecification, history: History, bar: ProgressBar) -> None:
-        self._history, self._bar = history, bar
+    def __init__(self, specification: TrainingSpecification, history: History | None, bar: ProgressBar | None) -> None:
+        self._bar, self._n_earlier = bar, n_earlier_rounds(specification)
+        self._history = None if specification.early_stopping_rounds is None else history
         self._is_dart = boosting_of(specification.parameters) == "dart"
-        model = specification.init_model
-        self.n_earlier_rounds = 0 if model is None else model.current_iteration()
         self.best_model = ""
         # LightGBM calls callbacks in the sequence of these numbers, which it looks for in the instance: this one must
         # come after those that print or record.
@@ -73,14 +49,20 @@ class AfterRound:
 
     def __call__(self, environment: Any) -> None:
         """Act on the round that has ended."""
-        self._bar.advance()
-        if not self._history.stops_early:
+        if self._bar is not None:
+            self._bar.advance()
+        if self._history is None:
             return
         if self._is_dart and self._history.improved():
             self.best_model = environment.model.model_to_string()
         if self._history.should_stop():
-            best = self.n_earlier_rounds + self._history.best_round()
+            best = self._n_earlier + self._history.best_round()
             raise import_backend("lightgbm").EarlyStopException(best, environment.evaluation_result_list)
+
+
+def n_earlier_rounds(specification: TrainingSpecification) -> int:
+    """Number of rounds of the model whose training goes on."""
+    return 0 if specification.init_model is None else specification.init_model.current_iteration()
 
 
 class FirstRound:
@@ -103,9 +85,3 @@ class FirstRound:
             # the rows, LightGBM refuses it; no tree has a split then, and the random numbers do not matter.
             with suppress(import_backend("lightgbm").basic.LightGBMError):
                 environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
-
-
-def dart_callbacks(specification: TrainingSpecification) -> list[FirstRound]:
-    """The callbacks that a training with DART and a custom objective needs; other trainings need none."""
-    is_needed = specification.native_objective is None and boosting_of(specification.parameters) == "dart"
-    return [FirstRound()] if is_needed else []

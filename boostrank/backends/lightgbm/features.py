@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import NameCode
 from boostrank.backends.interrupts import interruptible
+from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureStream
 
 #: Names of features with these characters are errors, or are written to model files as other names.
@@ -33,7 +34,7 @@ def dataset_features(data: GroupedData) -> dict[str, Any]:
     """The arguments of a Dataset that describe its features."""
     check_n_rows(data.queries.n_documents, "in X")
     if not isinstance(data.X, FeatureStream):
-        return {"data": _plain(NAMES.encode_columns(data.X))}
+        return {"data": _plain(NAMES.encode_columns(data.X) if is_pandas(data.X) else data.X)}
     if data.X.cache is not None:
         raise ValueError(
             "LightGBM keeps the bins of the features in memory, not in the folder cache of FeatureFiles: make "

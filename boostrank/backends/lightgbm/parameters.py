@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from typing import Any
 
@@ -124,7 +124,7 @@ _OBJECTIVES: Mapping[str, str] = {
 _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objectives set k"}
 
 
-def tree_shape(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
     """The shape of random trees, by the names of its parameters in the ranker."""
     return TREE_SHAPE
 
@@ -175,8 +175,9 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
 
     Negative ones are missing values in LightGBM.
     """
-    chosen = parameters.get("categorical_feature", "auto")
-    features.check_codes("categorical_feature", X, [] if chosen == "auto" else chosen)
+    indices = parameters.get("categorical_feature", "auto")
+    if indices != "auto":
+        features.check_codes("categorical_feature", X, indices)
 
 
 def boosting_of(parameters: Mapping[str, Any]) -> str:

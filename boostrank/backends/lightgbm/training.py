@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from boostrank.backends.base import (
     ValidationSet,
     import_backend,
 )
-from boostrank.backends.lightgbm import callbacks
+from boostrank.backends.interrupts import interruptible
+from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, check_callbacks, n_earlier_rounds
 from boostrank.backends.lightgbm.features import dataset_features
 from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
+from boostrank.backends.progress import BAR, History, training_bar
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.streams import FeatureStream
 
@@ -39,24 +41,34 @@ def train(
     lgb = import_backend("lightgbm")
     _check(specification, data, validation)
     parameters = _parameters(specification)
+    is_dart = boosting_of(parameters) == "dart"
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     dataset = _training_data(specification, data, weights, parameters, parameters.pop("categorical_feature", "auto"))
-    # With these, LightGBM's scores of the training data are not those of the model after each round. DART drops trees
-    # of the next round when a function asks for these scores, so that the model would stay without them after the last
-    # round. With `bagging_by_query`, the scores lack trees for queries that were left out.
-    are_other_scores = boosting_of(parameters) == "dart" or samples_queries(parameters)
-    datasets = [
-        _validation_data(part, dataset) if part.data is not data or are_other_scores else dataset for part in validation
-    ]
-    parameters.update(_objective(specification, data, objective, dataset))
-    history = History(validation, specification)
+    datasets = []
+    for part in validation:
+        # With these, LightGBM's scores of the training data are not those of the model after each round. DART drops
+        # trees of the next round when a function asks for these scores, so that the model would stay without them after
+        # the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
+        is_other = part.data is not data or is_dart or samples_queries(parameters)
+        datasets.append(_validation_data(part, dataset) if is_other else dataset)
+    parameters.update(_objective(specification, data, objective, dataset, is_dart))
+    history = History(validation, specification) if validation else None
+    kept, callbacks = KeptRounds(), list(specification.callbacks)
+    if specification.verbose not in (False, 0, BAR):
+        callbacks.append(lgb.log_evaluation(int(specification.verbose)))
+    if is_dart and objective is not None:
+        callbacks.append(FirstRound())
+    bar = training_bar(specification, history) if specification.verbose == BAR else None
+    after_round = None
+    if bar is not None or history is not None:
+        after_round = AfterRound(specification, history, bar)
+        callbacks.append(after_round)
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
+        assert history is not None
         return history.record(next(i for i, candidate in enumerate(datasets) if candidate is evaluated), scores)
 
-    is_shown, period = specification.verbose == BAR, printing_period(specification.verbose)
-    with ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last())) as bar:
-        after_round, kept = callbacks.AfterRound(specification, history, bar), callbacks.KeptRounds()
+    with bar or nullcontext():
         booster = lgb.train(
             parameters,
             dataset,
@@ -65,23 +77,39 @@ def train(
             valid_names=[part.name for part in validation] or None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
-            callbacks=[
-                *specification.callbacks,
-                *([lgb.log_evaluation(period)] if period else []),
-                *callbacks.dart_callbacks(specification),
-                kept,
-                after_round,
-            ],
+            callbacks=[*callbacks, kept],
         )
     best_round = len(kept.after_round)
-    if history.stops_early:
+    if history is not None and specification.early_stopping_rounds is not None:
         best_round = history.best_round() + 1
     elif booster.best_iteration > 0:
         # A callback of the user stopped the training.
-        best_round = booster.best_iteration - after_round.n_earlier_rounds
+        best_round = booster.best_iteration - n_earlier_rounds(specification)
     best = kept.after_round[best_round - 1]
-    text = after_round.best_model or booster.model_to_string(num_iteration=best)
-    return Trained(lgb.Booster(model_str=with_named_objective(text)), best, history.as_dict(), best_round)
+    text = after_round.best_model if after_round is not None and after_round.best_model else ""
+    model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
+    return Trained(model, best, {} if history is None else history.as_dict(), best_round)
+
+
+class KeptRounds:
+    """The callback that records the number of rounds that the model has after each round.
+
+    LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
+    where random numbers decide on the features, the documents or the thresholds.
+
+    Attributes
+    ----------
+    after_round : list of int
+    """
+
+    def __init__(self) -> None:
+        self.after_round: list[int] = []
+        # LightGBM calls this callback before all others, because any of them may end the training.
+        self.order = float("-inf")
+
+    def __call__(self, environment: Any) -> None:
+        """Record the number after the round that has ended; here, a signal that waits is handled."""
+        interruptible(self.after_round.append, environment.model.current_iteration())
 
 
 def _check(specification: TrainingSpecification, data: GroupedData, validation: Sequence[ValidationSet]) -> None:
@@ -91,7 +119,7 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
             "boosting='rf' is not for rankers, because LightGBM's random forests take no custom objective: set 'gbdt' "
             "or 'dart'"
         )
-    callbacks.check_callbacks(specification.callbacks)
+    check_callbacks(specification.callbacks)
     if data.position is not None and specification.native_objective != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
@@ -156,7 +184,11 @@ def _validation_data(part: ValidationSet, dataset: Any) -> Any:
 
 
 def _objective(
-    specification: TrainingSpecification, data: GroupedData, objective: BoostingObjective | None, dataset: Any
+    specification: TrainingSpecification,
+    data: GroupedData,
+    objective: BoostingObjective | None,
+    dataset: Any,
+    is_dart: bool,
 ) -> dict[str, Any]:
     """The parameters of the objective."""
     native = specification.native_objective
@@ -166,12 +198,12 @@ def _objective(
     assert objective is not None
     dataset.construct()
     # None can be split if all are constant, or for few documents in min_child_samples.
-    if not any(dataset.feature_num_bin(feature) for feature in range(dataset.num_feature())):
+    if not any(map(dataset.feature_num_bin, range(dataset.num_feature()))):
         # LightGBM refuses a custom objective if no feature can be split. Its own least squares on labels that are all 0
         # gives every document the score 0.
         dataset.set_label(np.zeros(data.queries.n_documents))
         return {"objective": "regression"}
-    boost = specification.boosting_function(objective, boosting_of(specification.parameters) == "dart")
+    boost = specification.boosting_function(objective, is_dart)
     return {"objective": lambda scores, _: boost(scores)}
 
 

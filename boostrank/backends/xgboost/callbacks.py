@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from boostrank.backends.base import import_backend
+from boostrank.backends.interrupts import interruptible
 from boostrank.backends.progress import History, ProgressBar
 
 
@@ -59,7 +60,7 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
             callback.maximize = None
 
 
-def make_after_round(history: History, bar: ProgressBar, keeps_best: bool) -> Any:
+def make_after_round(history: History | None, bar: ProgressBar | None, keeps_best: bool) -> Any:
     """Make the callback that moves the progress bar and stops early.
 
     If `keeps_best`, its attribute `best_model` is a copy of the booster after the best round.
@@ -69,8 +70,9 @@ def make_after_round(history: History, bar: ProgressBar, keeps_best: bool) -> An
         best_model: Any = None
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            bar.advance()
-            if not history.stops_early:
+            # Here, a signal that waits is handled.
+            interruptible(lambda: None if bar is None else bar.advance())
+            if history is None:
                 return False
             if keeps_best and history.improved():
                 self.best_model = model.copy()

@@ -84,7 +84,7 @@ def make_matrix(
         weights = weights[data.queries.starts]
     # These have one value per feature.
     columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
-    X = with_ascii_categories(NAMES.encode_columns(data.X))
+    X = with_ascii_categories(NAMES.encode_columns(data.X)) if is_pandas(data.X) else data.X
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
     if takes_bins(parameters) and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
@@ -308,9 +308,7 @@ def decode_category(name: str) -> str:
 
 
 def with_ascii_categories(X: Any) -> Any:
-    """A pandas DataFrame whose columns have categories with names in ASCII; anything else is unchanged."""
-    if not is_pandas(X):
-        return X
+    """A pandas DataFrame whose columns have categories with names in ASCII."""
     changed = {}
     for i, dtype in enumerate(X.dtypes):
         if isinstance(dtype, pd.CategoricalDtype) and dtype.categories.inferred_type == "string":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from typing import Any
 
@@ -149,13 +149,13 @@ def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS}
 
 
-def tree_shape(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
     """The shape of random trees, by the names of its parameters in the ranker.
 
     A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the others.
     """
     # Not all ways to build trees have all parameters of their shape.
-    is_free = all(name in values and values[name] is None for name in TREE_SHAPE)
+    is_free = not unused & TREE_SHAPE.keys() and all(values[name] is None for name in TREE_SHAPE)
     return TREE_SHAPE if is_free else {}
 
 

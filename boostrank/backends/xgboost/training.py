@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from boostrank.backends.base import (
     multiply,
 )
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import BAR, History, ProgressBar, metric_text, printing_period
+from boostrank.backends.progress import BAR, History, training_bar
 from boostrank.backends.xgboost import callbacks
 from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing
 from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
@@ -57,6 +58,8 @@ def train(
         dtrain.feature_names = model.feature_names
     matrices = _validation_matrices(specification, data, validation, parameters, dtrain)
     history = History(validation, specification)
+    stops_early = bool(validation) and specification.early_stopping_rounds is not None
+    bar = training_bar(specification, history) if specification.verbose == BAR else None
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
         results = history.record(next(i for i, matrix in enumerate(matrices) if matrix is evaluated), scores)
@@ -64,10 +67,8 @@ def train(
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
 
-    is_shown = specification.verbose == BAR
-    progress = ProgressBar(specification.n_rounds, is_shown, lambda: metric_text(history.last()))
-    with progress as bar, callbacks.fresh_early_stopping(specification.callbacks, history) as given_callbacks:
-        after_round = callbacks.make_after_round(history, bar, keeps_best=is_dart)
+    with bar or nullcontext(), callbacks.fresh_early_stopping(specification.callbacks, history) as given_callbacks:
+        after_round = callbacks.make_after_round(history if stops_early else None, bar, keeps_best=is_dart)
         booster = xgb.train(
             training_parameters(parameters),
             dtrain,
@@ -75,12 +76,12 @@ def train(
             obj=None if boost is None else lambda scores, _: boost(scores),
             evals=[(matrix, part.name) for matrix, part in zip(matrices, validation, strict=True)],
             custom_metric=evaluate if validation else None,
-            verbose_eval=printing_period(specification.verbose) or False,
+            verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
             xgb_model=model,
             callbacks=[*given_callbacks, after_round],
         )
     best, n_earlier = booster.num_boosted_rounds(), 0 if model is None else model.num_boosted_rounds()
-    if history.stops_early:
+    if stops_early:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if is_dart else _first_rounds(booster, best)
