@@ -87,8 +87,7 @@ class Explanation:
             return f"{text}, and the expected score is {number(self.expected_score)}."
         text = f"{text}; B, at rank {self.ranks[1]}, has {number(self.scores[1])}"
         text = f"{text}. The difference is {number(self.difference, '+')}."
-        scores = self.ranking.set_index("rank")["score"]
-        is_tie = scores[self.ranks[0]] == scores[self.ranks[1]]
+        is_tie = self.ranking["score"].iloc[[rank - 1 for rank in self.ranks]].nunique() == 1
         return f"{text} Documents of equal score are ranked in the sequence of their rows." if is_tie else text
 
     def summary(self, n_features: int = 10) -> pd.DataFrame:
@@ -122,20 +121,16 @@ class Explanation:
         number = number_format([*self.scores, self.expected_score, *summary["difference"]])
         rows: list[list[str]] = []
         for row in summary.itertuples():
-            values = [value_text(row.value_a), value_text(row.value_b)]
-            parts = [number(row.contribution_a), number(row.contribution_b), number(row.difference, "+")]
-            rows.append([feature_text(row.feature), *values, *parts])
-        expected = number(self.expected_score)
-        scores = [number(score) for score in self.scores]
+            contributions = [number(row.contribution_a), number(row.contribution_b), number(row.difference, "+")]
+            rows.append([feature_text(row.feature), value_text(row.value_a), value_text(row.value_b), *contributions])
+        expected, *scores = (number(score) for score in (self.expected_score, *self.scores))
         if len(self.ranks) == 1:
-            head = ["feature", "value", "contribution"]
             rows = [[row[0], row[1], row[5]] for row in rows]
-            rows = [head, *rows, ["expected score", "", expected], ["score", "", scores[0]]]
-        else:
-            head = ["feature", "value A", "value B", "adds to A", "adds to B", "difference"]
-            rows = [head, *rows, ["expected score", "", "", expected, expected, ""]]
-            rows.append(["score", "", "", *scores, number(self.difference, "+")])
-        return rows
+            ends = [["expected score", "", expected], ["score", "", *scores]]
+            return [["feature", "value", "contribution"], *rows, *ends]
+        head = ["feature", "value A", "value B", "adds to A", "adds to B", "difference"]
+        last = ["score", "", "", *scores, number(self.difference, "+")]
+        return [head, *rows, ["expected score", "", "", expected, expected, ""], last]
 
     def __repr__(self) -> str:
         return "\n".join([self.head, *text_lines(self.text_rows())])
@@ -203,35 +198,34 @@ def explain(
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
     >>> ranker = br.LightGBMRanker(n_estimators=20, n_jobs=1).fit(X, y, qid)
-    >>> found = explain(ranker, X, qid, query=7, ranks=(1, 3))
-    >>> first, third = ranker.predict(X)[list(found.rows)]
-    >>> bool(np.isclose(found.table["difference"].sum(), first - third))
+    >>> explanation = explain(ranker, X, qid, query=7, ranks=(1, 3))
+    >>> first, third = ranker.predict(X)[list(explanation.rows)]
+    >>> bool(np.isclose(explanation.table["difference"].sum(), first - third))
     True
-    >>> found.summary(n_features=3).shape
+    >>> explanation.summary(n_features=3).shape
     (4, 6)
     """
     X, qid = find_qid(X, qid)
     X = to_pandas(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
-    n_rows = X.shape[0]
-    ids = np.zeros(n_rows, dtype=int) if qid is None else Queries.from_qid(qid).qid
-    lengths = {"qid": len(ids)} | ({} if y is None else {"y": len(np.asarray(y))})
-    check_lengths(X=n_rows, **lengths)
+    ids = np.zeros(X.shape[0], dtype=int) if qid is None else Queries.from_qid(qid).qid
+    check_lengths(X=X.shape[0], qid=len(ids), **({} if y is None else {"y": len(np.asarray(y))}))
     query = _check_query(ids, query)
     rows = np.flatnonzero(ids == query)
-    part = _safe_indexing(X, rows)
-    ranker, part = _last_step(ranker, part)
-    scores = np.asarray(ranker.predict(part), dtype=np.float64)
-    ranking = np.argsort(-scores, kind="stable")
-    chosen = _check_ranks(ranks, len(rows), query)
-    columns = {"rank": np.arange(1, len(rows) + 1), "row": rows[ranking]}
-    labels = {} if y is None else {"label": np.asarray(y)[rows][ranking]}
-    table = pd.DataFrame({**columns, **labels, "score": scores[ranking]})
-    documents = _safe_indexing(part, ranking[np.array(chosen) - 1])
-    values = _contributions(ranker, documents)
-    names = _feature_names(ranker, documents, values.shape[1] - 1, feature_names)
-    explained = tuple(int(row) for row in table["row"].to_numpy()[np.array(chosen) - 1])
-    return Explanation(query, chosen, explained, _table(names, documents, values), float(values[0, -1]), table)
+    ranker, X = _last_step(ranker, _safe_indexing(X, rows))
+    scores = np.asarray(ranker.predict(X), dtype=np.float64)
+    order = np.argsort(-scores, kind="stable")
+    ranks = _check_ranks(ranks, len(rows), query)
+    labels = {} if y is None else {"label": np.asarray(y)[rows][order]}
+    columns = {"rank": np.arange(1, len(rows) + 1), "row": rows[order], **labels, "score": scores[order]}
+    explained = order[np.array(ranks) - 1]
+    documents = _safe_indexing(X, explained)
+    contributions = _contributions(ranker, documents)
+    if feature_names is None:
+        names = getattr(ranker, "feature_names_in_", range(contributions.shape[1] - 1))
+        feature_names = list(documents.columns if is_pandas(documents) else names)
+    table, expected_score = _table(list(feature_names), documents, contributions[:, :-1]), float(contributions[0, -1])
+    return Explanation(query, ranks, tuple(rows[explained].tolist()), table, expected_score, pd.DataFrame(columns))
 
 
 def number_format(values: Sequence[float]) -> Any:
@@ -269,28 +263,27 @@ def feature_text(name: Any) -> str:
 
 
 def _check_query(ids: NDArray[Any], query: Any) -> Any:
-    known = pd.unique(ids)
-    if query is None and len(known) == 1:
-        return known[0]
-    if query is None:
-        raise ValueError(f"there are {len(known)} queries; query must be the id of one of them, such as {known[0]!s}")
-    if not (known == query).any():
-        near = did_you_mean(str(query), map(str, known[:_MAX_SEARCHED].tolist()))
-        raise ValueError(f"there is no query {query!r} among the {len(known)} queries{near}")
+    unique = pd.unique(ids)
+    if query is None and len(unique) > 1:
+        raise ValueError(f"there are {len(unique)} queries; query must be the id of one of them, such as {unique[0]!s}")
+    query = unique[0] if query is None else query
+    if not (unique == query).any():
+        near = did_you_mean(str(query), map(str, unique[:_MAX_SEARCHED].tolist()))
+        raise ValueError(f"there is no query {query!r} among the {len(unique)} queries{near}")
     return query
 
 
 def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any) -> tuple[int, ...]:
     if ranks is None:
         return (1, 2) if n_documents > 1 else (1,)
-    chosen = tuple(np.atleast_1d(np.asarray(ranks, dtype=object)))
-    are_valid = all(is_count(rank) and 1 <= rank <= n_documents for rank in chosen)
-    if not are_valid or len(chosen) not in (1, 2) or len(set(chosen)) < len(chosen):
+    checked = tuple(np.atleast_1d(np.asarray(ranks, dtype=object)))
+    are_valid = all(is_count(rank) and 1 <= rank <= n_documents for rank in checked)
+    if not are_valid or len(checked) not in (1, 2) or len(set(checked)) < len(checked):
         raise ValueError(
             f"ranks must be one rank or two different ones, such as (1, 4), and query {query} has the ranks 1 to "
             f"{n_documents}; got {ranks!r}"
         )
-    return tuple(int(rank) for rank in chosen)
+    return tuple(int(rank) for rank in checked)
 
 
 def _last_step(ranker: Any, X: Any) -> tuple[Any, Any]:
@@ -308,28 +301,18 @@ def _contributions(ranker: Any, X: Any) -> NDArray[np.float64]:
     except TypeError as error:
         name = type(ranker).__name__
         raise TypeError(f"{name} has no contributions: predict(X, pred_contrib=True) fails ({error})") from error
-    dense = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-    return dense.astype(np.float64)
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
 
-def _feature_names(ranker: Any, X: Any, n_features: int, names: Sequence[Any] | None) -> list[Any]:
-    if names is None:
-        names = list(X.columns) if is_pandas(X) else list(getattr(ranker, "feature_names_in_", range(n_features)))
-    return list(names)
-
-
-def _table(names: list[Any], X: Any, values: NDArray[np.float64]) -> pd.DataFrame:
-    """The attribute `table` of an :class:`Explanation`."""
+def _table(names: list[Any], X: Any, contributions: NDArray[np.float64]) -> pd.DataFrame:
+    """The attribute `table` of an :class:`Explanation`, from one or two rows of features and their contributions."""
     if is_pandas(X):
         rows = [[X.iloc[i, j] for j in range(X.shape[1])] for i in range(len(X))]
     else:
         rows = (X.toarray() if hasattr(X, "toarray") else X).tolist()
-    nothing: list[Any] = [None] * len(names)
-    value_a, value_b = (rows[0], rows[1]) if len(rows) == 2 else (rows[0], nothing)
-    a, b = values[0, :-1], values[1, :-1] if len(rows) == 2 else np.zeros(len(names))
-    objects = {
-        name: pd.Series(column, dtype=object)
-        for name, column in (("feature", names), ("value_a", value_a), ("value_b", value_b))
-    }
-    table = pd.DataFrame({**objects, "contribution_a": a, "contribution_b": b, "difference": a - b})
+    value_a, value_b = [*rows, [None] * len(names)][:2]
+    a, b = [*contributions, np.zeros(len(names))][:2]
+    objects = {"feature": names, "value_a": value_a, "value_b": value_b}
+    table = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in objects.items()})
+    table = table.assign(contribution_a=a, contribution_b=b, difference=a - b)
     return table.iloc[np.argsort(-np.abs(a - b), kind="stable")].reset_index(drop=True)
