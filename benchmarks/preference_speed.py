@@ -17,7 +17,7 @@ from timing import median_ratios, seconds_in_turns
 import boostrank as br
 from boostrank import Queries
 from boostrank.preferences import EDGE_LOSSES
-from boostrank.preferences.edge_objective import EdgeObjective
+from boostrank.preferences.edge_losses import EdgeObjective
 from boostrank.queries.labels import as_labels
 from boostrank.surrogates import SURROGATES
 from boostrank.training.objective import Objective

@@ -7,10 +7,13 @@ convex loss that can be computed in polynomial time is, unless P = NP: see the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
@@ -18,9 +21,15 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
+from boostrank.queries.threads import for_each
+from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.surrogates.convex_functions import get_margin
 from boostrank.training.losses import BindableLoss
-from boostrank.training.objective import BoundLoss
+from boostrank.training.objective import BoundLoss, UsePart, unit_scale
+
+# Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
+# the temporary arrays of a block stay in the second-level cache.
+BLOCK_EDGES = 16_384
 
 
 @dataclass(frozen=True)
@@ -67,8 +76,6 @@ class EdgeLoss(BindableLoss):
         self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
     ) -> BoundLoss:
         """Bind the loss to preferences; relevance has an edge for each pair of documents with different labels."""
-        from boostrank.preferences.edge_objective import EdgeObjective
-
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {self!r}")
         if isinstance(labels, PreferenceGraph):
@@ -78,19 +85,108 @@ class EdgeLoss(BindableLoss):
 
     def loss(self, scores: Floats, graph: PreferenceGraph) -> Floats:
         """Loss of each query, shape (n_queries,), for a grouped graph and grouped scores, shape (n_documents,)."""
-        values = get_margin(self.margin).value(scores[graph.winner] - scores[graph.loser])
-        return graph.sum(values if graph.weight is None else values * graph.weight)
+        margins = scores[graph.winner] - scores[graph.loser]
+        return graph.sum(get_margin(self.margin).value(margins) * graph.weights)
 
-    def slope_curvature(self, margins: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    def slope_curvature(self, margins: Floats, weight: Floats | float) -> tuple[Floats, Floats]:
         """Weighted first and second derivative of ``phi`` at the margin of each edge, each of shape (n_edges,)."""
         slope, curvature = get_margin(self.margin).slope_curvature(margins)
-        if weight is not None:
-            slope *= weight
-            curvature *= weight
-        return slope, curvature
+        return slope * weight, curvature * weight
+
+
+class EdgeObjective(BoundLoss):
+    """A loss of edges bound to the preferences of one data set.
+
+    Parameters
+    ----------
+    loss : EdgeLoss
+    graph : PreferenceGraph
+        Grouped, with at least one edge of positive weight.
+    weights : ndarray, shape (n_documents,), optional
+        Grouped and equal within a query. The weights of the edges of a query are multiplied with that of the query. All
+        weights of queries, or of edges, times a constant give the same gradient and Hessian.
+
+    Attributes
+    ----------
+    scale : float
+        Gradient and Hessian are multiplied with it. It makes the mean Hessian over the documents that have an edge 1
+        where boosting starts.
+
+    Raises
+    ------
+    ValueError
+        If no edge has a positive weight, or the weights of queries are invalid.
+
+    Examples
+    --------
+    >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0], loser=[1])
+    >>> gradient, hessian = EdgeObjective(EdgeLoss("logistic"), graph).gradient_hessian(np.zeros(3))
+    >>> gradient.tolist(), hessian.tolist()
+    ([-1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
+    """
+
+    surrogate: EdgeLoss
+    #: A shift of the scores of a query does not change a loss of edges.
+    offset = 0.0
+
+    def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: Floats | None = None) -> None:
+        self.surrogate, self.queries = loss, graph.queries
+        graph = graph.relative()
+        if weights is not None:
+            require_equal_weights(weights, graph.queries, DOCUMENT_WEIGHTS)
+            graph = graph.reweighted(weights)
+        self.graph = graph.grouped
+        if not self.graph.weights.any():
+            raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
+        hessian = self._sums(np.zeros(self.queries.n_documents))[1]
+        self.scale = unit_scale(self.n_weighted(hessian), float(hessian.sum()))
+
+    def use_weights(self, weights: Floats) -> None:
+        """Multiply the weights of the edges of each query with the weight of the query."""
+        require_equal_weights(weights, self.queries, DOCUMENT_WEIGHTS)
+        self.graph = self.graph.reweighted(weights)
+
+    def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
+        """Replace the weights of the edges by what `rescale` makes of them, if there are any."""
+        if self.graph.weight is not None:
+            self.graph = self.graph.with_weight(rescale(self.graph.weight))
+
+    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+        documents = slice(0, self.queries.n_documents)
+        self.check_finite(scores, scores, documents)
+        use(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale)
+
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
+        """Number of documents that have an edge of positive weight: those with a positive Hessian."""
+        return int(np.count_nonzero(hessian))
+
+    def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
+        graph, weight = self.graph, self.graph.weight
+        gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
+        blocks = [slice(first, first + BLOCK_EDGES) for first in range(0, graph.n_edges, BLOCK_EDGES)]
+        sums: list[Any] = [None] * len(blocks)
+
+        def compute(number: int) -> None:
+            edges = blocks[number]
+            winner, loser = graph.winner[edges], graph.loser[edges]
+            weights = 1.0 if weight is None else weight[edges]
+            slope, curvature = self.surrogate.slope_curvature(scores[winner] - scores[loser], weights)
+            # Edges are sorted by winner, so that those of a block are in few queries.
+            first = min(winner[0], loser.min())
+            ends = np.stack([winner, loser], axis=1).ravel() - first
+            slopes = np.bincount(ends, np.stack([slope, -slope], axis=1).ravel())
+            sums[number] = slice(first, first + len(slopes)), slopes, np.bincount(ends, np.repeat(curvature, 2))
+
+        for_each(compute, range(len(blocks)))
+        # Two blocks may have edges of the same documents.
+        for documents, slopes, curvatures in sums:
+            gradient[documents] += slopes
+            hessian[documents] += curvatures
+        # The largest eigenvalue of the Hessian of an edge is twice its curvature.
+        hessian *= 2.0
+        return gradient, hessian
 
 
 #: Losses of edges by the name that rankers take.
-EDGE_LOSSES: Mapping[str, EdgeLoss] = MappingProxyType(
-    {name: EdgeLoss(margin) for name, margin in EDGE_LOSS_MARGINS.items()}
-)
+EDGE_LOSSES = MappingProxyType({name: EdgeLoss(margin) for name, margin in EDGE_LOSS_MARGINS.items()})

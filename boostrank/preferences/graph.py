@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
@@ -20,35 +17,7 @@ from boostrank.queries.segments import ranges
 from boostrank.surrogates.convex_functions import MARGINS
 
 #: Names of the losses of edges that rankers take, with the names of their functions of a margin.
-EDGE_LOSS_MARGINS: Mapping[str, str] = MappingProxyType({f"edge-{margin}": margin for margin in MARGINS})
-# Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
-# the temporary arrays of a block stay in the second-level cache.
-BLOCK_EDGES = 16_384
-
-
-class EdgeBlock(NamedTuple):
-    """Some consecutive edges of a grouped graph.
-
-    Attributes
-    ----------
-    edges : slice
-        Selects the block's values from an array of shape (n_edges,).
-    documents : slice
-        Selects the documents of the queries of these edges from an array of shape (n_documents,).
-    margins : sparse array, shape (n_edges, n_documents) of the block
-        Multiplied with scores, it gives the margin ``s_winner - s_loser`` of each edge.
-    to_winner_less_loser : sparse array, shape (n_documents, n_edges) of the block
-        Multiplied with values of edges, it gives for each document the sum over the edges that it wins, minus the sum
-        over the edges that it loses.
-    to_both : sparse array, shape (n_documents, n_edges) of the block
-        Multiplied with values of edges, it gives for each document the sum over all of its edges.
-    """
-
-    edges: slice
-    documents: slice
-    margins: Any
-    to_winner_less_loser: Any
-    to_both: Any
+EDGE_LOSS_MARGINS = {f"edge-{margin}": margin for margin in MARGINS}
 
 
 class PreferenceGraph(Labels):
@@ -64,8 +33,7 @@ class PreferenceGraph(Labels):
         Query id of each row, as in :meth:`boostrank.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
         Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other: the
-        documents of a cycle are in one strong component (``scipy.sparse.csgraph.connected_components``) of
-        :meth:`to_scipy`.
+        documents of a cycle are in one strong component (``scipy.sparse.csgraph.connected_components``).
     weight : array-like, shape (n_edges,), optional
         Importance of each edge, finite and not negative. By default every weight is 1.
 
@@ -97,9 +65,8 @@ class PreferenceGraph(Labels):
 
     def __init__(self, qid: ArrayLike, winner: ArrayLike, loser: ArrayLike, weight: ArrayLike | None = None) -> None:
         self.queries = Queries.from_qid(qid)
-        self.winner, self.loser = (
-            _rows(rows, self.n_documents, name) for rows, name in ((winner, "winner"), (loser, "loser"))
-        )
+        self.winner = _rows(winner, self.n_documents, "winner")
+        self.loser = _rows(loser, self.n_documents, "loser")
         check_lengths(winner=len(self.winner), loser=len(self.loser))
         self.weight = None if weight is None else _edge_weights(weight, len(self.winner))
         self._check_edges()
@@ -134,11 +101,6 @@ class PreferenceGraph(Labels):
         check_lengths(qid=queries.n_documents, y=len(labels))
         return cls(qid, *_ordered_pairs(labels, queries))
 
-    def to_scipy(self) -> Any:
-        """The weights as a sparse array of shape (n_documents, n_documents); weights of equal edges are added."""
-        shape = (self.n_documents, self.n_documents)
-        return scipy.sparse.csr_array((self.weights, (self.winner, self.loser)), shape=shape)
-
     @property
     def n_documents(self) -> int:
         """Number of rows."""
@@ -168,10 +130,8 @@ class PreferenceGraph(Labels):
         return self.n_documents
 
     def __repr__(self) -> str:
-        return (
-            f"PreferenceGraph(n_documents={self.n_documents}, n_queries={self.queries.n_queries}, "
-            f"n_edges={self.n_edges})"
-        )
+        n_queries = self.queries.n_queries
+        return f"PreferenceGraph(n_documents={len(self)}, n_queries={n_queries}, n_edges={self.n_edges})"
 
     def __getitem__(self, rows: Any) -> PreferenceGraph:
         """The graph of some rows: a slice, a mask, or row numbers without repetition, in the sequence given."""
@@ -183,10 +143,7 @@ class PreferenceGraph(Labels):
         if np.count_nonzero(position >= 0) != len(kept):
             raise ValueError("rows are repeated: an edge between copies of a document is not defined")
         winner, loser = position[self.winner], position[self.loser]
-        edges = (winner >= 0) & (loser >= 0)
-        return self._with(
-            self.qid[kept], winner[edges], loser[edges], None if self.weight is None else self.weight[edges]
-        )
+        return self._select(self.qid[kept], winner, loser, (winner >= 0) & (loser >= 0))
 
     @property
     def sameness(self) -> str:
@@ -221,19 +178,12 @@ class PreferenceGraph(Labels):
             winner, loser = position[winner], position[loser]
         elif (winner[1:] >= winner[:-1]).all():
             return self
-        by_winner = np.argsort(winner, kind="stable")
-        weight = None if self.weight is None else self.weight[by_winner]
-        return self._with(queries.group(self.qid), winner[by_winner], loser[by_winner], weight)
+        return self._select(queries.group(self.qid), winner, loser, np.argsort(winner, kind="stable"))
 
     @cached_property
     def indptr(self) -> Ints:
         """In a grouped graph, query ``i`` has the edges ``indptr[i]:indptr[i + 1]``; shape (n_queries + 1,)."""
         return np.searchsorted(self.winner, self.queries.indptr).astype(np.int64)
-
-    @cached_property
-    def blocks(self) -> list[EdgeBlock]:
-        """The edges of a grouped graph in blocks, each with its sparse matrices."""
-        return _edge_blocks(self.winner, self.loser, self.queries)
 
     def sum(self, per_edge: Floats) -> Floats:
         """In a grouped graph, the sum over the edges of each query, shape (n_queries,)."""
@@ -244,8 +194,7 @@ class PreferenceGraph(Labels):
 
     def total(self) -> Floats:
         """Sum of the weights of the edges of each query, shape (n_queries,)."""
-        graph = self.grouped
-        return np.diff(graph.indptr).astype(np.float64) if graph.weight is None else graph.sum(graph.weight)
+        return self.grouped.sum(self.grouped.weights)
 
     def disagreement(self, scores: ArrayLike, ties: Ties = "average") -> Floats:
         """Sum of the weights of the edges that a ranking by `scores` reverses, for each query, shape (n_queries,).
@@ -268,17 +217,12 @@ class PreferenceGraph(Labels):
         check_ties(ties)
         values = self.queries.group(finite_numbers(scores, "scores", qid=len(self)))
         graph = self.grouped
-        reversed_weight = np.empty(self.n_edges)
-        for block in graph.blocks:
-            margins, part = block.margins @ values[block.documents], reversed_weight[block.edges]
-            np.less(margins, 0.0, out=part)
-            tied = margins == 0.0
-            if ties != "best" and tied.any():
-                backwards = graph.winner[block.edges][tied] > graph.loser[block.edges][tied]
-                part[tied] = {"average": 0.5, "worst": 1.0}.get(ties, backwards)
-            if graph.weight is not None:
-                part *= graph.weight[block.edges]
-        return graph.sum(reversed_weight)
+        margins = values[graph.winner] - values[graph.loser]
+        is_reversed, tied = (margins < 0.0).astype(np.float64), np.flatnonzero(margins == 0.0)
+        if ties != "best":
+            backwards = graph.winner[tied] > graph.loser[tied]
+            is_reversed[tied] = {"average": 0.5, "worst": 1.0}.get(ties, backwards)
+        return graph.sum(is_reversed * graph.weights)
 
     def relative(self) -> PreferenceGraph:
         """The graph; if its weights are extreme, with all of them times a power of two, so that sums do not overflow.
@@ -307,23 +251,23 @@ class PreferenceGraph(Labels):
         graph.queries, graph.winner, graph.loser, graph.weight = Queries.from_qid(qid), winner, loser, weight
         return graph
 
+    def _select(self, qid: NDArray[Any], winner: Any, loser: Any, edges: Any) -> PreferenceGraph:
+        """Make a graph from some of the edges of this one, with other numbers of rows."""
+        weight = None if self.weight is None else self.weight[edges]
+        return self._with(qid, winner[edges], loser[edges], weight)
+
     def _check_edges(self) -> None:
         query = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
-        across = query[self.winner] != query[self.loser]
-        if across.any():
-            edge = int(np.argmax(across))
-            ids = self.queries.ids
-            raise ValueError(
-                f"edge {edge}, {self._name(edge)}, goes across queries {str(ids[query[self.winner[edge]]])!r} and "
-                f"{str(ids[query[self.loser[edge]]])!r}: documents are compared within a query"
-            )
-        loops = self.winner == self.loser
-        if loops.any():
-            edge = int(np.argmax(loops))
-            raise ValueError(f"edge {edge}, {self._name(edge)}, prefers a document to itself")
-
-    def _name(self, edge: int) -> str:
-        return f"row {self.winner[edge]} -> row {self.loser[edge]}"
+        first, second = query[self.winner], query[self.loser]
+        for bad, fault in (
+            (first != second, "goes across queries {!r} and {!r}: documents are compared within a query"),
+            (self.winner == self.loser, "prefers a document to itself"),
+        ):
+            if bad.any():
+                edge = int(np.argmax(bad))
+                ids = [str(self.queries.ids[numbers[edge]]) for numbers in (first, second)]
+                name = f"edge {edge}, row {self.winner[edge]} -> row {self.loser[edge]}"
+                raise ValueError(f"{name}, {fault.format(*ids)}")
 
 
 def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:
@@ -397,30 +341,6 @@ def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
         edge = int(np.argmax(bad))
         raise ValueError(f"weight[{edge}] is {array[edge]}: weights of edges must be finite and not negative")
     return array
-
-
-def _edge_blocks(winners: NDArray[Any], losers: NDArray[Any], queries: Queries) -> list[EdgeBlock]:
-    """The edges of a grouped graph, which are sorted by winner, in blocks.
-
-    The matrices of a block share their arrays. An edge takes the memory of two integers of 32 bits.
-    """
-    indptr, n_edges = queries.indptr, len(winners)
-    size = min(BLOCK_EDGES, n_edges)
-    pointers = np.arange(0, 2 * size + 1, 2, dtype=np.int32)
-    signs, ones = np.tile([1.0, -1.0], size), np.ones(2 * size)
-    blocks = []
-    for first in range(0, n_edges, BLOCK_EDGES):
-        edges = slice(first, min(first + BLOCK_EDGES, n_edges))
-        winner, loser = winners[edges], losers[edges]
-        # Edges are sorted by winner, and both documents of an edge are in one query.
-        start = int(indptr[np.searchsorted(indptr, winner[0], side="right") - 1])
-        stop = int(indptr[np.searchsorted(indptr, winner[-1], side="right")])
-        ends = np.stack([winner - start, loser - start], axis=1, dtype=np.int32, casting="same_kind").ravel()
-        n, shape = len(winner), (len(winner), stop - start)
-        both = [(entries[: 2 * n], ends, pointers[: n + 1]) for entries in (signs, ones)]
-        less, plus = (scipy.sparse.csr_array(entries, shape=shape) for entries in both)
-        blocks.append(EdgeBlock(edges, slice(start, stop), less, less.T, plus.T))
-    return blocks
 
 
 def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
