@@ -198,3 +198,16 @@ def test_ndcg_of_ideal_rankings_is_exactly_one():
         queries, gains = Queries.from_sizes([37] * 50), random.integers(0, levels, 37 * 50) * 0.1
         assert (DCG().ndcg(gains, gains, queries) == 1.0).all()
         assert (DCG().ndcg(gains, -gains, queries) < 1.0).all()
+
+
+@pytest.mark.parametrize("difference", [1e-2, 1e-4, 1e-8, 1e-12])
+def test_ndcg_just_below_one_is_not_rounded(difference):
+    # The document of rank 1 is worth slightly less than that of rank 2.
+    gains, queries = np.array([1.0 - difference, 1.0]), Queries.from_sizes([2])
+    second = 1.0 / math.log2(3)
+    lost = difference * (1.0 - second) / (1.0 + (1.0 - difference) * second)
+    for value in (
+        1.0 - DCG().ndcg(gains, np.array([1.0, 0.0]), queries)[0],
+        1.0 - DCG().normalized_gains(gains, queries) @ [1.0, second],
+    ):
+        assert value == pytest.approx(lost, rel=1e-2, abs=0.0)

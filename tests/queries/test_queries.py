@@ -49,7 +49,7 @@ def test_grouped_rows_are_not_copied():
 
 
 @given(IDS, st.data())
-def test_take_gives_the_rows_of_the_chosen_queries(ids, data):
+def test_original_rows_of_queries(ids, data):
     queries = Queries.from_qid(ids)
     chosen = data.draw(st.lists(st.integers(0, queries.n_queries - 1), unique=True))
     wanted = {queries.ids.tolist()[query] for query in chosen}

@@ -82,7 +82,7 @@ def test_runs_are_rows_of_a_segment_that_agree_in_all_values(sizes):
     assert Segments.from_sizes(sizes).runs(first, second).sizes.tolist() == expected
 
 
-def test_take_gives_the_rows_of_the_chosen_segments():
+def test_rows_of_segments():
     segments = Segments.from_sizes([2, 1, 3])
     assert segments.rows_of(np.array([2, 0])).tolist() == [0, 1, 3, 4, 5]
     assert segments.rows_of(np.array([False, True, False])).tolist() == [2]
@@ -144,11 +144,7 @@ def test_sorting_over_several_blocks_with_a_segment_longer_than_a_block(levels):
     assert sum(sizes) > 39_000
     segments = Segments.from_sizes(sizes)
     assert segments.sort(scores).tolist() == slow_sort(scores, np.zeros(len(scores)), sizes)
-    ranks = [0] * len(scores)
-    for part in slices(sizes):
-        for rank, row in enumerate(sorted(range(part.start, part.stop), key=lambda i: (-scores[i], i)), start=1):
-            ranks[row] = rank
-    assert segments.ranks(scores).tolist() == ranks
+    assert segments.ranks(scores)[segments.sort(scores)].tolist() == (segments.positions + 1).tolist()
 
 
 def test_sorting_a_block_of_very_many_segments():
