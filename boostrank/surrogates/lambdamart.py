@@ -17,10 +17,10 @@ import numpy as np
 import scipy
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_count, check_flag
+from boostrank.inputs.checks import check_flag
 from boostrank.queries.segments import Segments
-from boostrank.surrogates.base import HessianKind, Surrogate
-from boostrank.surrogates.rank_weighted import ConsistentLambdaRank, WeightedPairs
+from boostrank.surrogates.base import HessianKind
+from boostrank.surrogates.rank_weighted import ConsistentLambdaRank, ReweightedPairs, WeightedPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class FixedLambdaMART(WeightedPairs):
 
 
 @dataclass(frozen=True)
-class LambdaMART(Surrogate):
+class LambdaMART(ReweightedPairs):
     """LightGBM's objective ``lambdarank``, to examine it; it is not NDCG consistent.
 
     With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM, which XGBoost's
@@ -92,20 +92,11 @@ class LambdaMART(Surrogate):
     [0.199, -0.199]
     """
 
-    truncation: int | None = 30
-    divide_by_distance: bool = True
     normalize: bool = True
 
-    shift_invariant: ClassVar[bool] = True
-    reweighted: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        check_count("truncation", self.truncation, optional=True)
-        check_flag("divide_by_distance", self.divide_by_distance)
+        super().__post_init__()
         check_flag("normalize", self.normalize)
-
-    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        return self.at(scores, queries).loss(scores, targets, queries)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         return self.at(scores, queries).gradient_hessian(scores, targets, queries)

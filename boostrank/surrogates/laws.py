@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -103,12 +103,12 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
         _check_queries(surrogate, sample)
         _check_derivatives(surrogate, sample)
         _check_permutation(surrogate, sample)
-        _check_shift(surrogate, sample)
-        _check_separability(surrogate, sample)
-        _check_linearity(surrogate, sample)
+        _check_declarations(surrogate, sample)
         _check_best_constant(surrogate, sample)
-    _check_bounds(surrogate)
-    _check_dual(surrogate)
+    if surrogate.separable:
+        _check_bounds(surrogate)
+    if isinstance(surrogate, Separable):
+        _check_dual(surrogate)
     _check_minimizers(surrogate, random)
 
 
@@ -122,51 +122,51 @@ def _sample(surrogate: Surrogate, size: float, random: np.random.Generator) -> _
 
 
 def _check_traits(surrogate: Surrogate) -> None:
-    if surrogate.hessian not in ("exact", "majorant"):
-        _fail(surrogate, f"hessian must be 'exact' or 'majorant'; got {surrogate.hessian!r}")
-    bounds = surrogate.target_bounds
-    low, high = finite_bounds(surrogate)
-    if not low < high:
-        _fail(surrogate, f"target_bounds must include normalized gains, which are from 0 to 1; got {bounds!r}")
+    hessian, (low, high) = surrogate.hessian, finite_bounds(surrogate)
+    _demand(hessian in ("exact", "majorant"), surrogate, f"hessian must be 'exact' or 'majorant'; got {hessian!r}")
+    law = f"target_bounds must include normalized gains, which are from 0 to 1; got {surrogate.target_bounds!r}"
+    _demand(low < high, surrogate, law)
 
 
 def _check_results(surrogate: Surrogate, sample: _Sample) -> None:
-    scores, targets, queries = sample
-    before = np.array([scores, targets])
-    loss, derivatives = surrogate.loss(*sample), surrogate.gradient_hessian(*sample)
-    if not np.array_equal(before, [scores, targets]):
-        _fail(surrogate, "it changes the arrays of scores or targets that it is given")
-    for name, values in {"loss": loss, "gradient": derivatives[0], "Hessian": derivatives[1]}.items():
-        shape = (queries.n_segments,) if name == "loss" else scores.shape
-        if np.shape(values) != shape:
-            _fail(surrogate, f"the {name} must have shape {shape}; got {np.shape(values)}")
-        if not np.isfinite(values).all():
-            _fail(surrogate, f"the {name} is not finite")
+    before, n_documents = np.array(sample[:2]), sample.queries.n_rows
+    loss, (gradient, hessian) = surrogate.loss(*sample), surrogate.gradient_hessian(*sample)
+    changed = not np.array_equal(before, sample[:2])
+    _demand(not changed, surrogate, "it changes the arrays of scores or targets that it is given")
+    sizes = {"loss": sample.queries.n_segments, "gradient": n_documents, "Hessian": n_documents}
+    for (name, size), values in zip(sizes.items(), (loss, gradient, hessian), strict=True):
+        shape = np.shape(values)
+        _demand(shape == (size,), surrogate, f"the {name} must have shape {(size,)}; got {shape}")
+        _demand(np.isfinite(values).all(), surrogate, f"the {name} is not finite")
 
 
 def _check_queries(surrogate: Surrogate, sample: _Sample) -> None:
     scores, targets, queries = sample
     results = _results(surrogate, sample)
+    law = "the loss, gradient or Hessian of a query depends on the other queries"
     for query in range(queries.n_segments):
         rows = queries.rows_of(np.array([query]))
         alone = _Sample(scores[rows], targets[rows], Segments.from_sizes([len(rows)]))
-        if not _same(results[:, rows], _results(surrogate, alone)):
-            _fail(surrogate, "the loss, gradient or Hessian of a query depends on the other queries")
+        _demand(_same(results[:, rows], _results(surrogate, alone)), surrogate, law)
 
 
 def _check_derivatives(surrogate: Surrogate, sample: _Sample) -> None:
     fixed = surrogate.at(sample.scores, sample.queries)
-    if not _same(_results(surrogate, sample), _results(fixed, sample)):
-        _fail(surrogate, "at the scores that at() is given, its loss, gradient or Hessian differs")
+    law = "at the scores that at() is given, its loss, gradient or Hessian differs"
+    _demand(_same(_results(surrogate, sample), _results(fixed, sample)), surrogate, law)
     gradient, hessian = surrogate.gradient_hessian(*sample)
     slopes, matrix = _differentiate(surrogate, sample)
     _compare(surrogate, gradient, slopes, "the gradient is not the derivative of the loss")
     if surrogate.hessian == "exact":
         _compare(surrogate, hessian, np.diag(matrix), "the Hessian is not the exact diagonal")
-    elif (least := np.linalg.eigvalsh(np.diag(hessian) - matrix)[0]) < -_tolerance(matrix):
-        _fail(surrogate, f"the Hessian is not a majorant: diag(Hessian) minus the true one has eigenvalue {least:g}")
-    if surrogate.convex and (least := np.linalg.eigvalsh(matrix)[0]) < -_tolerance(matrix):
-        _fail(surrogate, f"convex is True, but the matrix of second derivatives has the negative eigenvalue {least:g}")
+    else:
+        least = np.linalg.eigvalsh(np.diag(hessian) - matrix)[0]
+        law = f"the Hessian is not a majorant: diag(Hessian) minus the true one has eigenvalue {least:g}"
+        _demand(least >= -_tolerance(matrix), surrogate, law)
+    if surrogate.convex:
+        least = np.linalg.eigvalsh(matrix)[0]
+        law = f"convex is True, but the matrix of second derivatives has the negative eigenvalue {least:g}"
+        _demand(least >= -_tolerance(matrix), surrogate, law)
 
 
 def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, Floats]:
@@ -191,42 +191,33 @@ def _differentiate(surrogate: Surrogate, sample: _Sample) -> tuple[Floats, Float
 def _check_permutation(surrogate: Surrogate, sample: _Sample) -> None:
     # The scores are random, so this permutation is random too.
     permutation = sample.queries.sort(sample.scores)
+    law = "permuting the documents of a query changes its loss, or does not permute its derivatives"
     # Many scores have the same sign, and so are tied.
     for scores in (sample.scores, np.sign(sample.scores)):
-        given = sample._replace(scores=scores)
         permuted = _Sample(scores[permutation], sample.targets[permutation], sample.queries)
-        if not _same(_results(surrogate, given)[:, permutation], _results(surrogate, permuted)):
-            _fail(surrogate, "permuting the documents of a query changes its loss, or does not permute its derivatives")
+        results = _results(surrogate, sample._replace(scores=scores))[:, permutation]
+        _demand(_same(results, _results(surrogate, permuted)), surrogate, law)
 
 
-def _check_shift(surrogate: Surrogate, sample: _Sample) -> None:
-    scores, _, queries = sample
-    shifted = sample._replace(scores=scores + queries.repeat(queries.max(np.abs(scores))))
-    if surrogate.shift_invariant and not _same(_results(surrogate, sample), _results(surrogate, shifted)):
-        _fail(surrogate, "shift_invariant is True, but adding a constant to the scores of a query changes the results")
-
-
-def _check_separability(surrogate: Surrogate, sample: _Sample) -> None:
-    if not surrogate.separable:
-        return
-    scores, _, queries = sample
-    alone = _results(surrogate, sample._replace(queries=_single(len(scores))))
-    alone[0] = queries.repeat(queries.sum(alone[0]))
-    if not _same(_results(surrogate, sample), alone):
-        _fail(surrogate, "separable is True, but the loss of a query is not the sum of the losses of its documents")
-
-
-def _check_linearity(surrogate: Surrogate, sample: _Sample) -> None:
-    if not surrogate.linear_in_targets:
-        return
+def _check_declarations(surrogate: Surrogate, sample: _Sample) -> None:
+    """Check that a surrogate that declares a trait has it."""
     scores, targets, queries = sample
-    # Any shares between 0 and 1 serve that differ between the documents.
-    share = expit(scores)
-    one, other, whole = (
-        surrogate.gradient_hessian(scores, targets * part, queries)[0] for part in (share, 1.0 - share, 1.0)
-    )
-    if not _same(one + other, whole):
-        _fail(surrogate, "linear_in_targets is True, but the gradients of two parts of the targets do not add up")
+    results = _results(surrogate, sample)
+    if surrogate.shift_invariant:
+        shifted = sample._replace(scores=scores + queries.repeat(queries.max(np.abs(scores))))
+        law = "shift_invariant is True, but adding a constant to the scores of a query changes the results"
+        _demand(_same(results, _results(surrogate, shifted)), surrogate, law)
+    if surrogate.separable:
+        alone = _results(surrogate, sample._replace(queries=_single(len(scores))))
+        alone[0] = queries.repeat(queries.sum(alone[0]))
+        law = "separable is True, but the loss of a query is not the sum of the losses of its documents"
+        _demand(_same(results, alone), surrogate, law)
+    if surrogate.linear_in_targets:
+        # Any shares between 0 and 1 serve that differ between the documents.
+        share = expit(scores)
+        parts = [_results(surrogate, sample._replace(targets=targets * part))[1] for part in (share, 1.0 - share)]
+        law = "linear_in_targets is True, but the gradients of two parts of the targets do not add up"
+        _demand(_same(np.add(*parts), results[1]), surrogate, law)
 
 
 def _check_best_constant(surrogate: Surrogate, sample: _Sample) -> None:
@@ -238,14 +229,12 @@ def _check_best_constant(surrogate: Surrogate, sample: _Sample) -> None:
 
     for other in (best - 0.1, best + 0.1):
         # 0 is the value for a loss that no constant minimizes.
-        if best != 0.0 and total(other) < total(best) - ROUNDING_TOLERANCE:
-            _fail(surrogate, f"best_constant gives {best:g}, but {other:g} has a smaller total loss")
+        is_best = best == 0.0 or total(other) >= total(best) - ROUNDING_TOLERANCE
+        _demand(is_best, surrogate, f"best_constant gives {best:g}, but {other:g} has a smaller total loss")
 
 
 def _check_bounds(surrogate: Surrogate) -> None:
     """Check that a separable loss does not decrease at distant scores, for the smallest and the largest target."""
-    if not surrogate.separable:
-        return
     low, high = surrogate.target_bounds
     for side, target, advice in (
         (1.0, min(high, DISTANT_TARGET), "lower the upper bound"),
@@ -253,29 +242,25 @@ def _check_bounds(surrogate: Surrogate) -> None:
     ):
         score = side * DISTANT_SCORE
         slope = surrogate.gradient_hessian(np.array([score]), np.array([target]), _single(1))[0][0]
-        if side * slope < -MAX_OUTWARD_DESCENT:
-            _fail(
-                surrogate,
-                f"target_bounds is {surrogate.target_bounds}, but for the target {target:g} the loss is not bounded "
-                f"below: at the score {score:g} its slope is still {slope:g}; {advice}",
-            )
+        law = (
+            f"target_bounds is {surrogate.target_bounds}, but for the target {target:g} the loss is not bounded below: "
+            f"at the score {score:g} its slope is still {slope:g}; {advice}"
+        )
+        _demand(side * slope >= -MAX_OUTWARD_DESCENT, surrogate, law)
 
 
-def _check_dual(surrogate: Surrogate) -> None:
+def _check_dual(surrogate: Separable) -> None:
     """Check that `inverse_slope` inverts the slope, and that a loss with a `dual` of its own is 0 where it is least."""
-    if not isinstance(surrogate, Separable):
-        return
     low, high = finite_bounds(surrogate)
     targets = low + (high - low) * np.array(TARGET_LEVELS)
     scores = surrogate.inverse_slope(targets)
     slopes = surrogate.slope_curvature(scores)[0]
-    if not _same(slopes, targets):
-        _fail(surrogate, f"the slope at inverse_slope({targets.tolist()}) is {slopes.round(6).tolist()}")
-    if type(surrogate).dual is Separable.dual:
-        return
+    law = f"the slope at inverse_slope({targets.tolist()}) is {slopes.round(6).tolist()}"
+    _demand(_same(slopes, targets), surrogate, law)
     losses = surrogate.loss(scores, targets, _single(len(targets)))
-    if not _same(losses, np.zeros_like(losses)):
-        _fail(surrogate, f"dual is wrong: the least losses of {targets.tolist()} are {losses.tolist()} instead of 0")
+    has_dual = type(surrogate).dual is not Separable.dual
+    law = f"dual is wrong: the least losses of {targets.tolist()} are {losses.tolist()} instead of 0"
+    _demand(not has_dual or _same(losses, np.zeros_like(losses)), surrogate, law)
 
 
 def _check_minimizers(surrogate: Surrogate, random: np.random.Generator) -> None:
@@ -288,19 +273,17 @@ def _check_minimizers(surrogate: Surrogate, random: np.random.Generator) -> None
             return
         # The weights of a reweighted surrogate belong to random scores, and stay the same.
         loss = loss.at(random.normal(size=targets.shape))
-        found = minimize(loss, np.zeros(targets.shape))
+        solution = minimize(loss, np.zeros(targets.shape))
         if surrogate.consistent:
-            _check_consistency(surrogate, targets, found.scores)
+            _check_consistency(surrogate, targets, solution.scores)
         if formula is not None:
             losses = loss(formula * (INFINITE_LENGTH if surrogate.least_at_infinite_length else 1.0))
-            i = int(np.argmax(losses - found.losses))
-            if losses[i] > found.losses[i] + ROUNDING_TOLERANCE:
-                _fail(
-                    surrogate,
-                    f"minimizer gives {formula[i].round(4).tolist()} for expected targets "
-                    f"{expected[i].round(4).tolist()}, with the expected loss {losses[i]:g}, but other scores have "
-                    f"the expected loss {found.losses[i]:g}",
-                )
+            i = int(np.argmax(losses - solution.losses))
+            law = (
+                f"minimizer gives {formula[i].round(4).tolist()} for expected targets {expected[i].round(4).tolist()}, "
+                f"with the expected loss {losses[i]:g}, but other scores have the expected loss {solution.losses[i]:g}"
+            )
+            _demand(losses[i] <= solution.losses[i] + ROUNDING_TOLERANCE, surrogate, law)
 
 
 def _check_consistency(surrogate: Surrogate, targets: Distributions, scores: Floats) -> None:
@@ -309,15 +292,14 @@ def _check_consistency(surrogate: Surrogate, targets: Distributions, scores: Flo
     low, high = finite_bounds(surrogate)
     better = expected[:, :, None] - expected[:, None, :] > MIN_TARGET_GAP * (high - low)
     wrong = (better & (scores[:, :, None] <= scores[:, None, :])).any(axis=(1, 2))
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        one = targets.take(np.array([i]))
-        _fail(
-            surrogate,
-            f"consistent is True, but for expected targets {expected[i].round(4).tolist()} the minimizer of the "
-            f"expected loss is {scores[i].round(4).tolist()}, which does not sort like them; the targets are "
-            f"{one.values.round(4).tolist()} with the probabilities {one.probabilities.round(4).tolist()}",
-        )
+    i = int(np.argmax(wrong))
+    worst = targets.take(np.array([i]))
+    law = (
+        f"consistent is True, but for expected targets {expected[i].round(4).tolist()} the minimizer of the expected "
+        f"loss is {scores[i].round(4).tolist()}, which does not sort like them; the targets are "
+        f"{worst.values.round(4).tolist()} with the probabilities {worst.probabilities.round(4).tolist()}"
+    )
+    _demand(not wrong.any(), surrogate, law)
 
 
 def _draw_targets(
@@ -354,9 +336,9 @@ def _same(one: Floats, other: Floats) -> bool:
 def _compare(surrogate: Surrogate, values: Floats, expected: Floats, complaint: str) -> None:
     """Raise an error if values differ from numeric derivatives."""
     error = np.abs(values - expected)
-    if error.max() > _tolerance(expected):
-        worst = int(np.argmax(error))
-        _fail(surrogate, f"{complaint}: it is {values[worst]:g} where numeric derivatives give {expected[worst]:g}")
+    worst = int(np.argmax(error))
+    law = f"{complaint}: it is {values[worst]:g} where numeric derivatives give {expected[worst]:g}"
+    _demand(error[worst] <= _tolerance(expected), surrogate, law)
 
 
 def _tolerance(derivatives: Floats) -> float:
@@ -364,5 +346,7 @@ def _tolerance(derivatives: Floats) -> float:
     return DERIVATIVE_TOLERANCE * max(1.0, float(np.abs(derivatives).max()))
 
 
-def _fail(surrogate: Surrogate, complaint: str) -> NoReturn:
-    raise ValueError(f"{surrogate!r}: {complaint}")
+def _demand(holds: bool | np.bool_, surrogate: Surrogate, complaint: str) -> None:
+    """Raise ValueError with a complaint about the surrogate unless a law holds."""
+    if not holds:
+        raise ValueError(f"{surrogate!r}: {complaint}")

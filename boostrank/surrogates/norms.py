@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,20 +30,13 @@ class _QNorm(Surrogate):
                 f"q must be 'log' (log(m) + 2 for a query of m documents) or a number >= 2; got {self.q!r}"
             )
 
-    def _exponents(self, queries: Segments) -> Floats:
-        """The exponent ``q`` of each query, shape (n_queries,)."""
-        if self.q == "log":
-            return np.log(queries.sizes) + 2.0
-        return np.full_like(queries.sizes, self.q, dtype=np.float64)
+    def exponents(self, sizes: Any) -> Any:
+        """The exponent ``q`` for queries of these numbers of documents, an array of their shape."""
+        return np.log(sizes) + 2.0 if self.q == "log" else np.full_like(sizes, self.q, dtype=np.float64)
 
-    def exponent(self, n_documents: int) -> float:
-        """The exponent ``q`` for a query of `n_documents` documents."""
-        return float(np.log(n_documents) + 2.0) if self.q == "log" else float(self.q)
-
-    @property
-    def compiled_exponent(self) -> float:
+    def compiled_settings(self) -> tuple[float, ...]:
         """The exponent as the compiled library takes it, which is 0 for "log"."""
-        return 0.0 if self.q == "log" else float(self.q)
+        return (0.0 if self.q == "log" else float(self.q),)
 
 
 @dataclass(frozen=True)
@@ -80,13 +73,13 @@ class PNorm(_QNorm):
     """
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        q = self._exponents(queries)
+        q = self.exponents(queries.sizes)
         norm, _ = _norm_and_slope(scores, q, queries)
         dual_norm, _ = _norm_and_slope(targets, q / (q - 1.0), queries)
         return 0.5 * norm**2 - queries.sum(scores * targets) + 0.5 * dual_norm**2
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        q = self._exponents(queries)
+        q = self.exponents(queries.sizes)
         norm, gradient = _norm_and_slope(scores, q, queries)
         gradient *= queries.repeat(norm)
         gradient -= targets
@@ -95,18 +88,18 @@ class PNorm(_QNorm):
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         # In a query of m documents, the potential at the constant score c is c^2 m^(2 / q) / 2.
         weight = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
-        potentials = queries.sizes ** (2.0 / self._exponents(queries))
+        potentials = queries.sizes ** (2.0 / self.exponents(queries.sizes))
         return float(weight @ queries.sum(targets) / (weight @ potentials))
 
     def minimizer(self, expected: Floats) -> Floats | None:
         # The gradient of 1/2 ||.||_p^2 at the expected targets.
-        q = self.exponent(expected.shape[1])
+        q = self.exponents(expected.shape[1])
         p = q / (q - 1.0)
         norm = np.linalg.norm(expected, ord=p, axis=1, keepdims=True)
         return norm ** (2.0 - p) * expected ** (p - 1.0)
 
     def compiled_form(self) -> LossForm | None:
-        return LossForm("pnorm", (self.compiled_exponent,))
+        return LossForm("pnorm", self.compiled_settings())
 
 
 @dataclass(frozen=True)
@@ -166,7 +159,7 @@ class NormalizedPNorm(_QNorm):
         return gradient, queries.repeat(self._curvature_bound(targets, queries) / norm / norm)
 
     def _norm_and_slope(self, scores: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        q = self._exponents(queries)
+        q = self.exponents(queries.sizes)
         norm, slope = _norm_and_slope(scores, q, queries)
         largest = np.maximum(norm, self.epsilon)
         smoothed = largest * ((norm / largest) ** q + (self.epsilon / largest) ** q) ** (1.0 / q)
@@ -174,23 +167,23 @@ class NormalizedPNorm(_QNorm):
         return smoothed, slope
 
     def _curvature_bound(self, targets: Floats, queries: Segments) -> Floats:
-        q = self._exponents(queries)
+        q = self.exponents(queries.sizes)
         mass, length = queries.sum(targets), np.sqrt(queries.sum(targets**2))
         return np.maximum(q + 1.0, 4.0) * mass ** (1.0 - 2.0 / q) * length ** (2.0 / q)
 
     least_at_infinite_length: ClassVar[bool] = True
 
     def minimizer(self, expected: Floats) -> Floats | None:
-        q = self.exponent(expected.shape[1])
+        q = self.exponents(expected.shape[1])
         return self.representative(expected ** (q / (q - 1.0) - 1.0))
 
     def representative(self, scores: Floats) -> Floats:
         """The scores of the same direction with a q-norm of 1."""
-        norm = np.linalg.norm(scores, ord=self.exponent(scores.shape[1]), axis=1, keepdims=True)
+        norm = np.linalg.norm(scores, ord=self.exponents(scores.shape[1]), axis=1, keepdims=True)
         return scores / np.where(norm > 0, norm, 1.0)
 
     def compiled_form(self) -> LossForm | None:
-        return LossForm("normalized-pnorm", (self.compiled_exponent, float(self.epsilon)))
+        return LossForm("normalized-pnorm", (*self.compiled_settings(), float(self.epsilon)))
 
 
 @dataclass(frozen=True)

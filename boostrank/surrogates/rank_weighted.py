@@ -16,19 +16,99 @@ theory/consistent_lambdarank of the guide has the proofs, and the page theory/la
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag
 from boostrank.queries import compiled
 from boostrank.queries.compiled.documents import pair_derivatives
 from boostrank.queries.dcg import DCG
-from boostrank.queries.segments import Segments, ranges
+from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import HessianKind, Surrogate
-from boostrank.surrogates.ranked_pairs import MIN_DISTANCE, TieGroups
+
+# Largest number of pairs that are computed together, unless one group has more. Then the arrays of a block stay in the
+# second-level cache.
+BLOCK_PAIRS = 65_536
+# A weight is divided by the distance of two scores plus this number, as in LightGBM.
+MIN_DISTANCE = 0.01
+
+
+class TieGroups(NamedTuple):
+    """The groups of documents with equal scores, by decreasing score within each query, and weights of their pairs.
+
+    The weight of a pair of documents is the mean over the rankings that agree with the scores. A group of ``n``
+    documents has the ranks ``a + 1, ..., a + n``, of which ``t`` are within the truncation. With the mean ``D`` of
+    their discounts, ``p = t / n`` and ``e = (d(a + 1) + ... + d(a + t)) / n``, the weight of a document of a group
+    ``g`` and one of a group ``h`` with lower scores is ``e_g - p_g D_h``. So sums over pairs of documents are sums over
+    pairs of groups. The page theory/consistent_lambdarank of the guide has the proof.
+
+    Attributes
+    ----------
+    order : ndarray of int64, shape (n_documents,)
+        Row numbers of the documents by decreasing score within each query.
+    members : Segments
+        The documents of each group; these rows are positions in `order`.
+    per_query : Segments
+        The groups of each query.
+    scores : ndarray, shape (n_groups,)
+        Score of each group.
+    is_divided : ndarray of bool, shape (n_groups,)
+        Whether the weights of the pairs of the group's query are divided by the distances of scores.
+    lead, share, discount : ndarray, shape (n_groups,)
+        ``e``, ``p`` and ``D``.
+    own : ndarray, shape (n_groups,)
+        Weight of two documents of the group, 0 if it has only one.
+    """
+
+    order: Ints
+    members: Segments
+    per_query: Segments
+    scores: Floats
+    is_divided: Bools
+    lead: Floats
+    share: Floats
+    discount: Floats
+    own: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, queries: Segments, truncation: int | None, divides: bool) -> TieGroups:
+        """Find the groups of `scores`, shape (n_documents,), grouped by query.
+
+        `truncation` None counts all ranks. If `divides` is True, weights are divided by the distances of scores, unless
+        all scores of a query are equal.
+        """
+        order, longest = queries.sort(scores, stable=False), int(queries.sizes.max())
+        members = queries.runs(scores[order])
+        per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
+        is_divided = per_query.repeat((per_query.sizes > 1) & divides)
+        counts = (queries.positions < (longest if truncation is None else truncation)).astype(np.float64)
+        d, n = DCG().discounts(longest)[queries.positions], members.sizes
+        # The factors of the page theory/consistent_lambdarank; a discount has the index k of its rank in the group.
+        size, top, k = members.repeat(n), members.repeat(members.sum(counts)), members.positions + 1
+        factors = np.where(k <= top, size - k, 0) - np.minimum(k - 1, top)
+        own = members.sum(factors * d) / np.maximum(n * (n - 1) / 2, 1) / np.where(is_divided, MIN_DISTANCE, 1.0)
+        values = members.mean(counts * d), members.mean(counts), members.mean(d), own
+        return cls(order, members, per_query, scores[order[members.starts]], is_divided, *values)
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
+        """The pairs of two groups of a query that have a positive weight, in blocks.
+
+        Yields ``(first, second, difference, weight)``, each of shape (n_pairs,): the numbers of the groups, of which
+        the first has the higher score; the difference of their scores; and the weight of a document of the first group
+        and one of the second.
+        """
+        top = np.flatnonzero(self.share > 0.0)
+        sizes = self.per_query.repeat(self.per_query.ends)[top] - top - 1
+        for part in parts(np.cumsum(sizes), BLOCK_PAIRS):
+            first, second = np.repeat(top[part], sizes[part]), ranges(top[part] + 1, sizes[part])
+            difference = self.scores[first] - self.scores[second]
+            distance = np.where(self.is_divided[first], difference + MIN_DISTANCE, 1.0)
+            weight = (self.lead[first] - self.share[first] * self.discount[second]) / distance
+            yield first, second, difference, weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +171,28 @@ class WeightedPairs(Surrogate):
 
 
 @dataclass(frozen=True)
-class ConsistentLambdaRank(Surrogate):
+class ReweightedPairs(Surrogate):
+    """Base class of losses of pairs whose weights depend on the current ranks and scores.
+
+    :class:`ConsistentLambdaRank` describes the parameters. A subclass defines `at` and `gradient_hessian`.
+    """
+
+    truncation: int | None = 30
+    divide_by_distance: bool = True
+
+    shift_invariant: ClassVar[bool] = True
+    reweighted: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_count("truncation", self.truncation, optional=True)
+        check_flag("divide_by_distance", self.divide_by_distance)
+
+    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
+        return self.at(scores, queries).loss(scores, targets, queries)
+
+
+@dataclass(frozen=True)
+class ConsistentLambdaRank(ReweightedPairs):
     """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made consistent.
 
     With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the gradient is
@@ -136,25 +237,13 @@ class ConsistentLambdaRank(Surrogate):
     [[-0.6931, 0.6931]]
     """
 
-    truncation: int | None = 30
-    divide_by_distance: bool = True
-
     consistent: ClassVar[bool] = True
     linear_in_targets: ClassVar[bool] = True
-    shift_invariant: ClassVar[bool] = True
-    reweighted: ClassVar[bool] = True
     hessian = "majorant"
-
-    def __post_init__(self) -> None:
-        check_count("truncation", self.truncation, optional=True)
-        check_flag("divide_by_distance", self.divide_by_distance)
 
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
             return self.representative(np.log(expected))
-
-    def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
-        return self.at(scores, queries).loss(scores, targets, queries)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         if not compiled.is_available():

@@ -329,7 +329,7 @@ def _known_convexity(surrogate: Surrogate, n_documents: int, dcg: DCG) -> Strong
         norm = 1.0 / (1.0 + surrogate.exponent)
         return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
     if isinstance(surrogate, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
-        q = surrogate.exponent(n_documents)
+        q = float(surrogate.exponents(n_documents))
         constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
         return StrongConvexity(constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm)
     return None

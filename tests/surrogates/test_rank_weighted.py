@@ -92,7 +92,7 @@ def test_results_are_those_of_the_double_loop_over_all_rankings(surrogate, sizes
 @pytest.mark.parametrize("n_pairs", [1, 7, 40])
 @every
 def test_the_size_of_blocks_does_not_matter(surrogate, n_pairs, monkeypatch):
-    monkeypatch.setattr("boostrank.surrogates.ranked_pairs.BLOCK_PAIRS", n_pairs)
+    monkeypatch.setattr("boostrank.surrogates.rank_weighted.BLOCK_PAIRS", n_pairs)
     # Queries with and without ties, of the same sizes.
     random, sizes = np.random.default_rng(0), [5, 4, 5, 1, 33, 9, 2, 5, 9]
     scores = random.normal(size=sum(sizes))
