@@ -15,7 +15,6 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
 from boostrank.surrogates.base import compiled_form
-from boostrank.training.objective import copy_to_device
 
 pytestmark = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 
@@ -114,7 +113,7 @@ def test_results_beyond_float32_are_an_error(surrogate, score):
 def test_objectives_on_a_device_use_the_formulas():
     objective = make_objective("softmax", [1, 0, 2, 0], Queries.from_sizes([2, 2]))
     assert objective.form == LossForm("power", (0.0, 1.0))
-    assert copy_to_device(objective, np.asarray).form is None
+    assert objective.to_device(np.asarray).form is None
 
 
 def exp_and_log(values):
