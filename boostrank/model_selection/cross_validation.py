@@ -12,7 +12,6 @@ import sklearn
 from numpy.typing import ArrayLike
 from sklearn import model_selection
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
@@ -34,15 +33,13 @@ class CrossValidationResults(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         """The scores of the folds and their means as an HTML table, for notebooks."""
-        columns = []
-        for name, scores in self.items():
-            if name.startswith(("test_", "train_")):
-                columns.append([name, *(f"{score:.4f}" for score in (*scores, np.mean(scores)))])
-        folds = ["", *(f"fold {i}" for i in range(len(columns[0]) - 2)), "mean"]
-        return html_table(list(map(list, zip(folds, *columns, strict=True))))
+        scores = {name: values for name, values in self.items() if name.startswith(("test_", "train_"))}
+        rows = {f"fold {i}": row for i, row in enumerate(zip(*scores.values(), strict=True))}
+        rows["mean"] = tuple(map(np.mean, scores.values()))
+        return html_table([["", *scores], *([name, *(f"{x:.4f}" for x in row)] for name, row in rows.items())])
 
 
-class QueryGridSearchCV(GridSearchCV):
+class QueryGridSearchCV(model_selection.GridSearchCV):
     """Result of :func:`grid_search`: scikit-learn's ``GridSearchCV``, with metadata routing enabled in its methods.
 
     ``fit`` and ``score`` take `qid`, and `X` may be a DataFrame with a column or an index level named "qid". The
@@ -294,9 +291,7 @@ def _prepare(
     if params.get("sample_weight") is not None:
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
-    ranker = accept_qid(ranker)
-    if params:
-        ranker = _requesting(ranker, params)
+    ranker = _requesting(accept_qid(ranker), params)
     folds = make_folds(X, y, queries, cv)
     scorers = _scorers(scoring, y, queries, folds)
     if "qid" in inspect.signature(last_step(ranker).fit).parameters:

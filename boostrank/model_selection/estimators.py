@@ -123,11 +123,9 @@ class NativeRanker(BaseEstimator):
         ValueError
             If there are no query ids, and for labels, query ids, weights or validation sets that are invalid.
         """
-        library: Any = _library(self.estimator)
-        name = type(self.estimator).__name__
+        library, name = _library(self.estimator), type(self.estimator).__name__
         train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
-        params = self.estimator.get_params()
-        stops_early = any(params.get(parameter) for parameter in library.early_stopping)
+        stops_early = any(self.estimator.get_params().get(parameter) for parameter in library.early_stopping)
         validation = [_validation(data, name) for data in eval_set or [] if stops_early]
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
@@ -264,7 +262,7 @@ def _validation(data: Any, name: str) -> GroupedRows:
     return _grouped(X, y, qid, None, name, False)
 
 
-def _library(estimator: Any) -> Library | None:
+def _library(estimator: Any) -> Any:
     """The library of a ranker, or of one of the base classes of its class; None for any other estimator."""
     names = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(estimator).__mro__]
     return next((LIBRARIES[name] for name in names if name in LIBRARIES), None)

@@ -81,10 +81,8 @@ class QueryKFold(GroupKFold):
             raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
         check_flag("stratify", self.stratify)
         random = as_random_state(self.random_state)
-        if self.stratify:
-            yield from self._stratified(queries, y, random)
-        else:
-            yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
+        groups = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
+        yield from self._stratified(queries, y, random) if self.stratify else super().split(X, y, groups)
 
     def _stratified(self, queries: Queries, y: Any, random: np.random.RandomState) -> Iterator[tuple[Ints, Ints]]:
         if y is None:
@@ -92,17 +90,15 @@ class QueryKFold(GroupKFold):
         relevance = check_relevance(y)
         check_lengths(qid=queries.n_documents, y=len(relevance))
         relevant = queries.max(queries.group(relevance)) > 0
-        if self.shuffle:
-            permutation = random.permutation(queries.n_queries)
-        else:
-            permutation = np.argsort(-queries.sizes, kind="stable")
+        n_queries = queries.n_queries
+        permutation = random.permutation(n_queries) if self.shuffle else np.argsort(-queries.sizes, kind="stable")
         permutation = permutation[np.argsort(~relevant[permutation], kind="stable")]
         # The queries are assigned to the folds 0, 1, ..., n - 1, n - 1, ..., 1, 0, 0, 1, ... Queries with relevant
         # documents come first, and if queries are not shuffled, large ones come before small ones. So the folds have
         # about the same numbers of queries of both kinds, and of documents.
         folds = np.arange(self.n_splits)
-        fold = np.empty(queries.n_queries, dtype=np.int64)
-        fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), queries.n_queries)
+        fold = np.empty(n_queries, dtype=np.int64)
+        fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), n_queries)
         for i in range(self.n_splits):
             yield queries.original_rows_of(fold != i), queries.original_rows_of(fold == i)
 
@@ -158,8 +154,7 @@ def make_folds(X: Any, y: Any, queries: Queries, cv: Any) -> Folds:
     """
     if is_count(cv) and cv >= 2:
         cv = QueryKFold(int(cv))
-    is_text = isinstance(cv, (str, bytes))
-    if is_text or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+    if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
             "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
             f"(train, test); got {cv!r}"

@@ -158,20 +158,18 @@ def _check_texts(engine: str, name: str | None, store: str | None) -> None:
     """Check the names of the model and of Solr's feature store."""
     for argument, text, is_taken in (("name", name, engine != "vespa"), ("store", store, engine == "solr")):
         if text is not None and (not is_taken or not isinstance(text, str) or not text or "/" in text):
-            taken = "a text without '/', which separates parts of URLs"
-            expected = taken if is_taken else f"left out: {engine} takes none"
-            raise ValueError(f"{argument} must be {expected}; got {text!r}")
+            rule = "a text without '/', which separates parts of URLs" if is_taken else f"left out: {engine} takes none"
+            raise ValueError(f"{argument} must be {rule}; got {text!r}")
 
 
 def _names_in_engine(features: Any, of_model: list[Any], n_features: int) -> list[str]:
     """The names of the features in the engine; `of_model` are those that the model knows, or empty."""
     names = of_model if features is None else [features] if isinstance(features, str) else list(features)
     if isinstance(features, Mapping):
-        for feature in features:
-            if feature not in of_model:
-                shown = ", ".join(map(str, of_model[:9])) or "no names"
-                near = did_you_mean(feature, of_model) or f"; the model knows {shown}"
-                raise ValueError(f"features has {feature!r}, which is no feature of the model{near}")
+        if unknown := [feature for feature in features if feature not in of_model]:
+            shown = ", ".join(map(str, of_model[:9])) or "no names"
+            near = did_you_mean(unknown[0], of_model) or f"; the model knows {shown}"
+            raise ValueError(f"features has {unknown[0]!r}, which is no feature of the model{near}")
         names = [features.get(feature, feature) for feature in of_model]
     wrong = [text for i, text in enumerate(names) if not isinstance(text, str) or not text or text in names[:i]]
     if wrong or len(names) != n_features:
@@ -232,10 +230,9 @@ def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | 
     ValueError
         If there is no such power of two.
     """
-    # A model must have a feature, also if it has no split.
-    used = sorted({split.feature for split in forest.splits}) or [0]
     inputs, texts = [], dict[tuple[int, float], str]()
-    for i in used:
+    # A model must have a feature, also if it has no split.
+    for i in sorted({split.feature for split in forest.splits}) or [0]:
         thresholds = sorted({split.threshold for split in forest.splits if split.feature == i})
         power, numbers = _solr_numbers(np.array(thresholds), features[i])
         texts.update(zip([(i, threshold) for threshold in thresholds], numbers, strict=True))

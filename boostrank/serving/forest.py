@@ -75,8 +75,8 @@ class Forest(NamedTuple):
         # treelite leaves out the value of infinite thresholds, which separate missing values from all others. Neither
         # library makes negative ones.
         model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
-        trees: list[Tree] = [_read_tree(tree["nodes"]) for tree in model["trees"]]
-        forest = cls(trees or [[0.0]], False).plus(library.base_score(booster))
+        trees = [_read_tree(tree["nodes"]) for tree in model["trees"]] or [Tree([0.0])]
+        forest = cls(trees, False).plus(library.base_score(booster))
         # XGBoost sends missing values the same way in all splits if the training had none.
         is_constant = model["threshold_type"] == "float32" and len({split.default_left for split in forest.splits}) <= 1
         return forest._replace(knows_missing=not is_constant and not forest.treats_missing_as_zero)
@@ -93,11 +93,11 @@ class Forest(NamedTuple):
 
     def with_missing_as_zero(self) -> Self:
         """The same trees, in which rows without a value go where 0 goes."""
-        trees = [
-            [node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node for node in tree]
-            for tree in self.trees
-        ]
-        return self._replace(trees=trees)
+
+        def turned(node: Split | float) -> Split | float:
+            return node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node
+
+        return self._replace(trees=[list(map(turned, tree)) for tree in self.trees])
 
     def plus(self, constant: float) -> Self:
         """The trees with a constant that is added to every score."""
