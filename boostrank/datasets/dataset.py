@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, as_array
 from boostrank.queries.queries import Queries
-from boostrank.tables.html import html_table, range_text
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
@@ -55,6 +54,8 @@ class Dataset(NamedTuple):
 
     def _repr_html_(self) -> str:
         """Numbers of documents, queries, features and labels as an HTML table, for notebooks."""
+        from boostrank.tables.html import html_table, range_text
+
         queries = Queries.from_qid(self.qid)
         rows = [["documents", f"{queries.n_documents:,}"], ["queries", f"{queries.n_queries:,}"]]
         rows += [["documents of a query", range_text(queries.sizes)], ["features", f"{self.X.shape[1]:,}"]]

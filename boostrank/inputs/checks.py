@@ -9,15 +9,13 @@ import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from numbers import Real
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
-
-T = TypeVar("T")
 
 
 def refuse(name: str, value: object, expected: str, advice: str = "", *, got: str = "") -> NoReturn:
@@ -196,7 +194,11 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     """
     from sklearn.utils import check_random_state
 
-    return _seeded(check_random_state, random_state, "None, an integer from 0 to 2**32 - 1 or a RandomState")
+    # NumPy takes True and False for the seeds 1 and 0.
+    if not isinstance(random_state, (bool, np.bool_)):
+        with suppress(ValueError):
+            return check_random_state(random_state)
+    refuse("random_state", random_state, "None, an integer from 0 to 2**32 - 1 or a RandomState")
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -210,12 +212,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
     Traceback (most recent call last):
     ValueError: random_state must be None, an integer of at least 0 or a numpy.random.Generator; got -1
     """
-    return _seeded(np.random.default_rng, random_state, "None, an integer of at least 0 or a numpy.random.Generator")
-
-
-def _seeded(make: Callable[[Any], T], random_state: Any, expected: str) -> T:
-    # NumPy takes True and False for the seeds 1 and 0.
     if not isinstance(random_state, (bool, np.bool_)):
         with suppress(TypeError, ValueError):
-            return make(random_state)
-    refuse("random_state", random_state, expected)
+            return np.random.default_rng(random_state)
+    refuse("random_state", random_state, "None, an integer of at least 0 or a numpy.random.Generator")

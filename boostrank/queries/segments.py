@@ -256,7 +256,7 @@ class Segments:
         """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
         if n_rows not in self._blocks:
             blocks = []
-            for segments in parts(self.ends, n_rows):
+            for segments in parts(self.indptr[1:], n_rows):
                 first, last = int(self.indptr[segments.start]), int(self.indptr[segments.stop])
                 indptr = self.indptr[segments.start : segments.stop + 1] - first
                 blocks.append(Block(segments, slice(first, last), Segments(indptr)))

@@ -93,26 +93,23 @@ def _converted(argument: Any, kind: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL | None:
+    """The library; None if it is not there, or, with a warning, if it belongs to another version of boostrank."""
     spec = find_spec("boostrank.queries.compiled._kernels")
-    return None if spec is None or spec.origin is None else _load(spec.origin)
-
-
-def _load(path: str) -> ctypes.CDLL | None:
-    """The library in a file; None, with a warning, if it belongs to another version of boostrank."""
+    if spec is None or spec.origin is None:
+        return None
     try:
-        library = ctypes.CDLL(path)
-        library.boostrank_interface.restype = ctypes.c_int64
-        version = library.boostrank_interface()
-        fault = None if version == INTERFACE else f"interface {version}, not {INTERFACE}"
-        for name in _ARGUMENTS:
+        library = ctypes.CDLL(spec.origin)
+        for name in ("boostrank_interface", *_ARGUMENTS):
             getattr(library, name).restype = ctypes.c_int64
+        version = library.boostrank_interface()
+        fault = "" if version == INTERFACE else f"interface {version}, not {INTERFACE}"
     except (OSError, AttributeError) as error:
         fault = str(error)
-    if fault is None:
+    if not fault:
         return library
     warn(
-        f"{path} does not fit this version of boostrank ({fault}): NumPy is used in its place, which takes longer; "
-        "install boostrank again",
+        f"{spec.origin} does not fit this version of boostrank ({fault}): NumPy is used in its place, which takes "
+        "longer; install boostrank again",
         RuntimeWarning,
     )
     return None
