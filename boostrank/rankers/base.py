@@ -317,17 +317,17 @@ class BoostedRanker(TrainedModel):
             verbose=verbose,
             init_model=None if init_model is None else self._model_to_continue(init_model, features),
         )
+        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
+        per_set["eval_init_score"] = eval_init_score
+        validation: list[ValidationSet] = []
+        curves: dict[str, Any] = {}
         with use_threads(settings.values["n_jobs"]):
-            validation: list[ValidationSet] = []
-            if eval_set:
+            if any(value is not None for value in (eval_set, eval_names, *per_set.values())):
                 # Imported on use, because it imports the measures.
                 from boostrank.training.validation import eval_sets
 
-                per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
-                per_set["eval_init_score"] = eval_init_score
                 sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
                 validation = [one_set.bind(specification, data, features) for one_set in sets]
-            curves: dict[str, Any] = {}
             if settings.chooses_rounds:
                 from boostrank.training.folds import choose_rounds
 
