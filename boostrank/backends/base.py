@@ -307,8 +307,9 @@ class KnownParameters:
         if canonical is None and name in self.refused:
             canonical = name
         if canonical is None:
-            own = {alias: self.explicit.get(found, found) for alias, found in self.canonical.items()}
-            near = did_you_mean(name, {**own, **values}, own)
+            usable = {alias: target for alias, target in self.canonical.items() if target not in self.refused}
+            names = {alias: self.explicit.get(target, target) for alias, target in usable.items()}
+            near = did_you_mean(name, {**names, **values}, names)
             raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{near}")
         if canonical in self.refused and not (value is None or _equal(value, self.neutral.get(canonical))):
             alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
@@ -323,6 +324,8 @@ def _equal(first: Any, second: Any) -> bool:
 class Backend(Protocol):
     """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
 
+    #: Name of the library, for messages.
+    LIBRARY: str
     #: Names of the ranking objectives that the library has itself.
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Other names that the library has for them; None stands for the default of its own ranker.
@@ -346,11 +349,14 @@ class Backend(Protocol):
         the library does not have with these settings.
         """
 
-    def known_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
-        """The parameters that the library has beside these native parameters.
+    def refused_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
+        """Parameters that would have no effect or a wrong one beside these, by canonical name: why, and what to do.
 
         `objective` is the name of the objective if it is one of :attr:`NATIVE_OBJECTIVES`, otherwise None.
         """
+
+    def known_parameters(self, refused: Mapping[str, str]) -> KnownParameters:
+        """All parameters of the library; `refused` are those of :meth:`refused_parameters`."""
 
     def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
         """Parameters that set the gain of `dcg` for one of :attr:`NATIVE_OBJECTIVES`, if it has a gain.

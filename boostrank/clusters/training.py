@@ -146,7 +146,7 @@ class Worker:
         self.data = _assemble(selections)
         cluster.backend.check_categories(self.data.X, cluster.training.parameters)
         self.validation = [_validation(cluster, self.data, i, part) for i, part in enumerate(validation)]
-        self.objective = _bind(cluster, self.data)
+        self.objective: Any = _bind(cluster, self.data)
         self._endpoint = cluster.endpoint(host, cluster.training.parameters)
         self._tracker = collective.Tracker(host, n_workers) if rank == 0 and n_workers > 1 else None
         self.addresses = self._endpoint.address, None if self._tracker is None else self._tracker.address

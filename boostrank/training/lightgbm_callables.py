@@ -8,7 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.lightgbm.parameters import known_parameters, samples_queries
+from boostrank.backends.lightgbm.aliases import canonical_names
+from boostrank.backends.lightgbm.parameters import samples_queries
 from boostrank.metrics import Measure
 from boostrank.queries.dcg import DCG, Discount, Gain
 from boostrank.queries.targets import Normalize
@@ -148,7 +149,7 @@ def _canonical_parameters(fields: Fields) -> dict[str, Any]:
     """The parameters of the training, which ``lightgbm.train`` gives the Dataset too, by canonical name."""
     if fields.dataset is None:
         return {}
-    canonical = known_parameters({}, None).canonical
+    canonical = canonical_names()
     return {canonical.get(name, name): value for name, value in (fields.dataset.params or {}).items()}
 
 

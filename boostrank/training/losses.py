@@ -8,7 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar
 
 from boostrank.inputs.arrays import Floats
@@ -94,7 +95,11 @@ def loss_names() -> list[str]:
 
 def _losses_of_extensions() -> dict[str, Callable[[], Any]]:
     """Functions that import the losses of extensions, by name: an entry point is a mapping that has its name."""
-    return {point.name: lambda point=point: point.load()[point.name] for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: partial(_load, point) for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _load(point: EntryPoint) -> Any:
+    return point.load()[point.name]
 
 
 def get_single_loss(loss: str | Loss) -> Loss:

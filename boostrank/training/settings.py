@@ -136,21 +136,20 @@ class Settings:
         _check_values(values, rules, optional=backend.PARAMETERS)
         native_objective = loss if isinstance(loss, str) else None
         parameters = {canonical: values[name] for name, canonical in backend.PARAMETERS.items()}
-        known = backend.known_parameters({**parameters, **native}, native_objective)
+        refused = backend.refused_parameters({**parameters, **native}, native_objective)
         handed_on: dict[str, Any] = {}
         if native:
-            values, handed_on = known.translate(values, native, defaults)
+            values, handed_on = backend.known_parameters(refused).translate(values, native, defaults)
             _check_values(values, rules, optional=backend.PARAMETERS)
         if native_objective and values["subsample_queries"] not in (None, 1):
             raise ValueError(
                 f"subsample_queries={values['subsample_queries']} is not for {native_objective!r}, which "
-                f"{known.library} computes: set subsample, the share of the rows"
+                f"{backend.LIBRARY} computes: set subsample, the share of the rows"
             )
-        unused = frozenset(parameters.keys() - known.canonical.keys())
+        unused = frozenset(parameters.keys() & refused.keys())
         for name, canonical in backend.PARAMETERS.items() if unused else ():
             if canonical in unused and values[name] is not None and values[name] != defaults[name]:
-                reason = known.refused.get(canonical, f"{known.library} does not have it")
-                raise ValueError(f"{name}={values[name]!r} would have no effect: {reason}")
+                raise ValueError(f"{name}={values[name]!r} would have no effect: {refused[canonical]}")
         return cls(backend, loss, values, handed_on, unused)
 
     @property

@@ -15,6 +15,7 @@ from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
+from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.lightgbm.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.lightgbm.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
@@ -24,6 +25,7 @@ from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
 from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters
+from boostrank.backends.lightgbm.parameters import refused_parameters as refused_parameters
 from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
 from boostrank.backends.lightgbm.training import train as train
 from boostrank.backends.lightgbm.training import with_named_objective

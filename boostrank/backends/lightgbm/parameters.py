@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from boostrank.backends import features
-from boostrank.backends.base import KnownParameters, import_backend
+from boostrank.backends.base import KnownParameters
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 from boostrank.queries.dcg import DCG
 
+LIBRARY = "LightGBM"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {
     None: "lambdarank",
@@ -129,25 +129,31 @@ def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]
     return TREE_SHAPE
 
 
-def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
-    """All parameters of LightGBM by name.
+def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
+    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what to use instead.
 
     Parameters
     ----------
     parameters : mapping of str to object
-        The native parameters of the training. LightGBM knows the same parameters beside all others, so they do not
-        matter.
+        The native parameters of the training. In LightGBM, they do not decide on others.
     objective : str, optional
         Name of the objective if it is LightGBM's own.
     """
-    others = {
-        name: f"only objective={owner!r} uses it{_INSTEAD.get(name, '')}"
-        for name, owner in _OBJECTIVES.items()
-        if owner != objective
-    }
+    refused = dict(_REFUSED)
+    for name, owner in _OBJECTIVES.items():
+        if owner != objective:
+            refused[name] = f"only objective={owner!r} uses it{_INSTEAD.get(name, '')}"
     if objective is None:
-        others["bagging_by_query"] = "LightGBM trains a constant model with it; set subsample_queries"
-    return KnownParameters("LightGBM", _canonical_names(), EXPLICIT, {**_REFUSED, **others}, _NEUTRAL)
+        refused["bagging_by_query"] = "LightGBM trains a constant model with it; set subsample_queries"
+    return refused
+
+
+def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
+    """All parameters of LightGBM by name; `refused` are those of :func:`refused_parameters`."""
+    # Imported on use: it trains a model.
+    from boostrank.backends.lightgbm.aliases import canonical_names
+
+    return KnownParameters(LIBRARY, canonical_names(), EXPLICIT, refused, _NEUTRAL)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
@@ -189,11 +195,3 @@ def samples_queries(parameters: Mapping[str, Any]) -> bool:
     """Whether LightGBM's parameters, by canonical name, say that each tree is trained on a sample of the queries."""
     asked = str(parameters.get("bagging_by_query", False)).lower() in ("true", "1", "+")
     return asked and parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
-
-
-@cache
-def _canonical_names() -> Mapping[str, str]:
-    """Canonical names of the parameters by name and alias, from the table that LightGBM's library contains."""
-    table = import_backend("lightgbm").basic._ConfigAliases._get_all_param_aliases()
-    of_estimators = {"eval_metric": "metric", "callbacks": "callbacks"}
-    return {alias: name for name, aliases in table.items() for alias in aliases} | of_estimators

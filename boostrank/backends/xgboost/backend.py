@@ -25,6 +25,7 @@ from boostrank.backends.xgboost.callbacks import without_validation as without_v
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
+from boostrank.backends.xgboost.parameters import LIBRARY as LIBRARY
 from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
 from boostrank.backends.xgboost.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.xgboost.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
@@ -33,6 +34,7 @@ from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost.parameters import known_parameters as known_parameters
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
+from boostrank.backends.xgboost.parameters import refused_parameters as refused_parameters
 from boostrank.backends.xgboost.parameters import tree_shape as tree_shape
 from boostrank.backends.xgboost.prediction import base_score as base_score
 from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document

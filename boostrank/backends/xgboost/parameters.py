@@ -15,6 +15,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 from boostrank.queries.dcg import DCG
 
+LIBRARY = "XGBoost"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
 #: The last metric decides in XGBoost.
@@ -159,8 +160,8 @@ def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]
     return TREE_SHAPE if is_free else {}
 
 
-def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> KnownParameters:
-    """All parameters of XGBoost by name.
+def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
+    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what to use instead.
 
     Parameters
     ----------
@@ -186,10 +187,13 @@ def known_parameters(parameters: Mapping[str, Any], objective: str | None) -> Kn
         )
     if parameters.get("tree_method") == "exact":
         refused.update(dict.fromkeys(_NOT_OF_EXACT, "XGBoost does not use it with tree_method='exact'"))
-    names = _names() | MATRIX_PARAMETERS.keys()
-    canonical = {name: ALIASES.get(name, name) for name in [*names, *ALIASES]}
-    usable = {name: target for name, target in canonical.items() if target not in refused}
-    return KnownParameters("XGBoost", usable, EXPLICIT, refused, _NEUTRAL)
+    return refused
+
+
+def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
+    """All parameters of XGBoost by name; `refused` are those of :func:`refused_parameters`."""
+    names = [*_names(), *MATRIX_PARAMETERS, *ALIASES]
+    return KnownParameters(LIBRARY, {name: ALIASES.get(name, name) for name in names}, EXPLICIT, refused, _NEUTRAL)
 
 
 @cache
