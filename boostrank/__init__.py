@@ -31,9 +31,9 @@ that share a line do not import each other. A test reads this list and checks it
     serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
-    displays                 pictures with matplotlib
     comparison               comparison of rankers by paired tests over queries
     runs                     TREC files, measures of runs, conventions of other libraries, fusion, comparison of runs
+    displays                 pictures with matplotlib
     clusters                 training on the workers of Dask, Ray and Spark
     cli                      the command line
 """

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import boostrank as br
-from boostrank.displays import PropensityDisplay
+from boostrank.displays import style
 
 #: Of the simulated users: they examine position r with the probability 1 / r.
 TRUTH = ("power", 1.0)
@@ -68,10 +68,18 @@ def main():
         f"{low[1]:.2f} to {high[1]:.2f}), and position {log.n_positions} only {propensities.values[-1]:.2f} times."
     )
     if arguments.output:
-        truth = None if y is None else TRUTH
-        display = PropensityDisplay.from_propensities(propensities, truth=truth, name="estimated from the log")
+        ax, first = style.axes(None), propensities.values[0]
+        relative, sides = propensities.values / first, np.stack([propensities.values - low, high - propensities.values])
+        look = {"fmt": "o", "color": style.BLUE, "capsize": 2, "label": "estimated from the log, with 95% intervals"}
+        ax.errorbar(propensities.positions, relative, np.nan_to_num(sides / first), **look)
+        if y is not None:
+            ax.plot(propensities.positions, 1.0 / propensities.positions, color=style.BLACK, linewidth=1, label="truth")
+        ax.set(xlabel="position", ylabel="propensity, relative to position 1", ylim=(0.0, None))
+        style.whole_ticks(ax)
+        style.light_grid(ax)
+        style.legend_below(ax)
         arguments.output.mkdir(parents=True, exist_ok=True)
-        display.figure_.savefig(arguments.output / "clicks.png", dpi=160)
+        ax.figure.savefig(arguments.output / "clicks.png", dpi=160)
 
     # 3. Two rankers: one on relevance as estimated with the propensities, one on click-through rates.
     train, test = br.split_queries(qid, 0.3, random_state=0)

@@ -79,11 +79,16 @@ print(
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
     folds = np.array([results[f"split{i}_test_ndcg@10"] for i in range(3)])
-    rows = np.stack([folds.mean(axis=0), folds.min(axis=0), folds.max(axis=0)], axis=1)
+    means = folds.mean(axis=0)
+    sides = np.stack([means - folds.min(axis=0), folds.max(axis=0) - means])
     leaves, objectives = table["num_leaves"].to_numpy(), list(dict.fromkeys(table["objective"]))
     ax = style.axes(None, 3.2)
-    style.interval_rows(ax, {f"{n} leaves": rows[leaves == n] for n in grid["num_leaves"]})
+    for i, (n, look) in enumerate(zip(grid["num_leaves"], style.styles(len(grid["num_leaves"])), strict=True)):
+        shown, height = leaves == n, np.arange(len(objectives)) + 0.3 * (i - (len(grid["num_leaves"]) - 1) / 2)
+        marks = {"fmt": look.marker, "color": look.color, "capsize": 3, "label": f"{n} leaves"}
+        ax.errorbar(means[shown], height, xerr=sides[:, shown], **marks)
     ax.set_yticks(range(len(objectives)), objectives)
+    ax.set_ylim(len(objectives) - 0.4, -0.6)
     ax.set_title("cross-validated NDCG@10 by loss and number of leaves", fontsize="medium")
     ax.set_xlabel("mean over 3 folds, from the worst fold to the best")
     style.light_grid(ax, "x")

@@ -95,8 +95,9 @@ training.ax_.annotate("random ranking", (1.0, random_ndcg), va="bottom", color="
 curve = displays.NDCGCurveDisplay.from_estimator(rankers, *test, ks=range(1, 11), ax=ranker_panels[1])
 curve.ax_.set_title(f"mean over {curve.n_queries} test queries", fontsize="medium")
 print(f"Three losses on {curve.n_queries} test queries, after the number of rounds that is best on validation queries:")
-for name, mean in zip(curve.names, curve.mean, strict=True):
-    print(f"  {name:23} {training.best[name]:3} rounds, NDCG@5 {mean[4]:.4f}")
+at_5 = curve.table[curve.table["k"] == 5].set_index("ranker")["mean"]
+for name, mean in at_5.items():
+    print(f"  {name:23} {training.best[name]:3} rounds, NDCG@5 {mean:.4f}")
 print(f"  {'random ranking':23} {'':10} NDCG@5 {br.ndcg_score(test.y, np.zeros(len(test.y)), test.qid, k=5):.4f}")
 scores = rankers["softmax"].predict(test.X)
 rounded = metrics.tie_range(test.y, scores.round(1), test.qid, k=5, per_query=True)
@@ -109,7 +110,7 @@ right.legend(frameon=False)
 style.light_grid(right, "x")
 spread = rounded.best.mean() - rounded.worst.mean()
 print(f"If scores of softmax are rounded to one decimal, the tie rule moves mean NDCG@5 by {spread:.4f}.")
-between = np.ptp(curve.mean[:, 4])
+between = np.ptp(at_5)
 relation = "more" if spread > between else "less"
 print(
     f"Learned: how ties are counted can change NDCG@5 by {spread:.4f} here, {relation} than the choice among these "

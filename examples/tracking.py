@@ -52,7 +52,7 @@ def record(loss):
         # Names of MLflow have no "@".
         found = br.evaluate(y[test], ranker.predict(X[test]), qid[test], MEASURES)
         mlflow.log_metrics({name.replace("@", " at "): value for name, value in found.items()})
-        shown = displays.PrecisionRecallDisplay.from_estimator(ranker, X[test], y[test], qid[test], name=loss)
+        shown = displays.PrecisionRecallDisplay.from_estimator({loss: ranker}, X[test], y[test], qid[test])
         mlflow.log_figure(shown.figure_, "precision_recall.png")
         # Without requirements MLflow would look for them in a process of its own, which takes longer than the training.
         kept = mlflow.sklearn.log_model(

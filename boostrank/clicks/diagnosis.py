@@ -48,7 +48,7 @@ class ClickDiagnosis(NamedTuple):
         Python text that makes the click model, such as "harvest_propensities(log)"; "" if the log is not usable.
     reason : str
     propensities : Propensities or None
-        The harvested propensities, which :class:`boostrank.displays.PropensityDisplay` draws; None if there are none.
+        The harvested propensities; None if there are none.
     """
 
     table: pd.DataFrame

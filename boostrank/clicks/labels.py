@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn
 
@@ -224,6 +224,13 @@ class ClickLabels(Labels):
     def entry_weights(self) -> EntryWeights:
         """The weight of each entry of the log in the estimates of relevance."""
         return entry_weights(self.log, self.model, self.method, self.clip)
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """The columns of the log, its sessions, and the other settings."""
+        log, settings = self.log, [getattr(self, setting.name) for setting in fields(self) if setting.name != "log"]
+        sessions = None if log.sessions is None else log.sessions.indptr
+        return log.qid, log.row, log.position, log.clicks, log.impressions, sessions, *settings
 
     def group(self, queries: Queries) -> ClickLabels:
         """The clicks, with rows grouped by query; ValueError if the log has other query ids."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,22 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
-from boostrank.clicks import ClickDCG, ClickLabels, ClickLog
-from boostrank.comparison.comparison import Comparison, summarize
-from boostrank.comparison.saved_results import SavedResults
-from boostrank.comparison.trainings import Training, run_trainings
+from boostrank.comparison.comparison import Comparison
+from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics import Measure, evaluate, named_measures
+from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.splits import make_folds
-from boostrank.queries.labels import as_labels
+from boostrank.queries.dcg import DCG
+from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
+
+# Cutoffs of the default measures.
+CUTOFFS = (1, 5, 10)
 
 
 def compare(
@@ -146,51 +149,50 @@ def compare(
     check_flag("progress", progress)
     folds = _folds(X, y, qid, cv, folds)
     if measures is None:
-        of_clicks = bool(folds) and isinstance(folds[0].test.y, ClickLabels)
-        measures = [f"{'click-dcg' if of_clicks else 'ndcg'}@{k}" for k in (1, 5, 10)]
+        labels = as_labels(folds[0].test.y)
+        measures = {str(measure): measure for measure in (default_measure(labels, DCG(k=k)) for k in CUTOFFS)}
     measures = named_measures(measures)
     _check_test_labels(measures, folds)
-    saved = None if results is None else SavedResults(results)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
-    trainings = [Training(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
-    parts, curves = dict[int, pd.DataFrame](), dict[int, dict[str, list[float]]]()
-    name = ""
-    bar = ProgressBar(len(trainings), progress, lambda: name, "trainings")
-    with bar, contextlib.closing(run_trainings(trainings, n_jobs, saved)) as finished:
+    jobs = [TrainingJob(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
+    tables, curves = dict[int, pd.DataFrame](), dict[int, dict[str, list[float]]]()
+    label = ""
+    bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
+    with bar, contextlib.closing(run_trainings(jobs, n_jobs, None if results is None else Path(results))) as finished:
         for number, result, is_saved in finished:
-            ranker, _, fold = trainings[number]
+            name, _, fold = jobs[number]
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
             values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
-            parts[number] = values.assign(ranker=ranker, fold=fold.name, rounds=result.rounds)
+            tables[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
             curves[number] = result.curve
             if is_saved:
                 bar.leave_out()
             else:
-                name = f"{fold.name}: {ranker}"
+                label = f"{fold.name}: {name}"
                 bar.advance()
     # The sequence is that of the arguments, and not that in which the trainings ended.
-    joined = pd.concat([parts[number] for number in range(len(trainings))], ignore_index=True)
-    known = [name for name in ("ranker", "fold", "query", "rounds", "relevant") if name in joined]
-    per_query = joined[[*known, *measures]]
-    table = summarize(per_query, list(measures), list(rankers), baseline, n_permutations, random_state)
-    by_training = {(one.name, one.fold.name): curves[number] for number, one in enumerate(trainings)}
+    joined = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
+    columns = [name for name in ("ranker", "fold", "query", "rounds", "relevant") if name in joined]
+    named_curves = {(job.name, job.fold.name): curves[number] for number, job in enumerate(jobs)}
+    tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
-    return Comparison(table, per_query, baseline, "ranker", None, by_training, settings, n_permutations, random_state)
+    per_query = joined[[*columns, *measures]]
+    return Comparison(per_query, list(measures), baseline, curves=named_curves, settings=settings, **tests)
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:
     """The number of documents with a label above 0 of each query; without a name if the labels are no relevance."""
-    queries = Queries.from_qid(test.qid)
-    if hasattr(test.y, "queries"):
+    if isinstance(test.y, Labels):
         return {}
+    queries = Queries.from_qid(test.qid)
     return {"relevant": queries.sum(queries.group(np.asarray(test.y) > 0).astype(np.int64))}
 
 
 def _parameters(ranker: Any) -> str:
     """The class of a ranker and its parameters that are not None."""
-    given = ", ".join(f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None)
-    return f"{type(ranker).__name__}({given})"
+    parameters = [f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None]
+    return f"{type(ranker).__name__}({', '.join(parameters)})"
 
 
 def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
@@ -199,14 +201,14 @@ def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
         X, folds = None, X
     if folds is None and X is not None:
         return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
-    found = list(folds) if isinstance(folds, Iterable) else [folds]
+    listed = list(folds) if isinstance(folds, Iterable) else [folds]
     others = [name for name, value in {"X": X, "y": y, "qid": qid, "cv": cv}.items() if value is not None]
-    if not others and all(isinstance(fold, Fold) for fold in found):
-        return found
-    given = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
+    if listed and not others and all(isinstance(fold, Fold) for fold in listed):
+        return listed
+    arguments = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
     raise ValueError(
         "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset compare(rankers, *data), or a "
-        f"list of folds, compare(rankers, folds); got {given}"
+        f"list of folds, compare(rankers, folds); got {arguments}"
     )
 
 
@@ -228,12 +230,8 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
     """Raise ValueError for test labels of another kind than a measure needs, before the first training."""
     for fold in folds:
-        y = fold.test.y
-        if isinstance(y, (ClickLabels, ClickLog)):
-            as_labels(y)
-        for measure in measures.values():
-            if isinstance(y, ClickLabels):
-                with named_part(f"the test labels of {fold.name}"):
-                    measure.bind(y, y.queries)
-            elif isinstance(measure, ClickDCG):
-                measure.checked(y)
+        y, queries = fold.test.y, Queries.from_qid(fold.test.qid)
+        with named_part(f"the test labels of {fold.name}"):
+            labels = y.group(queries).values if isinstance(y, Labels) else queries.group(np.asarray(y))
+            for measure in measures.values():
+                measure.bind(labels, queries)

@@ -1,33 +1,43 @@
-"""Trainings of rankers on folds: several at the same time, and without those whose results are saved."""
+"""Trainings of rankers on folds: several at the same time, each with its result in a folder, so that it is run once."""
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import signal
+import sys
 import threading
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
+import numpy as np
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from scipy import sparse
+from sklearn.base import clone
 
-from boostrank.comparison.saved_results import (
-    SavedResults,
-    TrainingIdentity,
-    TrainingResult,
-    UnknownIdentityError,
-    data_hash,
-    settings_hash,
-)
 from boostrank.comparison.versions import versions
-from boostrank.datasets import Fold
+from boostrank.datasets import Dataset, Fold
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.files import write_atomically
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.model_selection.estimators import fit_with_validation, n_rounds, recorded_curve
+from boostrank.queries.labels import Labels
+
+# Number of the format of the files, which are not read by versions with another one.
+FORMAT = 4
+# Parameters that change how long a training takes and what it prints, and not its model.
+WITHOUT_INFLUENCE = frozenset(
+    ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
+)
 
 
-class Training(NamedTuple):
+class TrainingJob(NamedTuple):
     """A ranker to train on a fold.
 
     Attributes
@@ -44,63 +54,152 @@ class Training(NamedTuple):
     fold: Fold
 
 
-def run_trainings(
-    trainings: Sequence[Training], n_jobs: int | None, saved: SavedResults | None
-) -> Generator[tuple[int, TrainingResult, bool], None, None]:
-    """Yield the number of each training, its result, and whether it was saved: first the saved ones, then as they end.
+class TrainingResult(NamedTuple):
+    """The scores of a training of a ranker on a fold.
 
-    A result that is not saved yet is written to the folder before it is yielded.
+    Attributes
+    ----------
+    scores : ndarray, shape (n_documents,)
+        Scores of the rows of the fold to test on.
+    rounds : float
+        Number of boosting rounds that predictions use, NaN for an estimator that has none.
+    curve : dict of str to list of float
+        Result of :func:`boostrank.model_selection.estimators.recorded_curve`.
     """
-    identities: list[TrainingIdentity | None] = [None] * len(trainings)
-    if saved is not None:
-        hashes: dict[int, str | None] = {}
-        identities = [_identity(training, hashes) for training in trainings]
-        _warn_of_unused(saved, identities)
-    missing = []
-    for number, identity in enumerate(identities):
-        found = None if saved is None or identity is None else saved.find(identity)
-        if found is None:
-            missing.append(number)
+
+    scores: Floats
+    rounds: float
+    curve: dict[str, list[float]]
+
+
+def run_trainings(
+    jobs: Sequence[TrainingJob], n_jobs: int | None, folder: Path | None = None
+) -> Generator[tuple[int, TrainingResult, bool], None, None]:
+    """Yield the number of each job, its result, and whether it was saved: first the saved ones, then as they end.
+
+    A result is a file of JSON in the folder, which is written before the result is yielded. The name of the file is a
+    hash of the names of ranker and fold, and a hash of all that the training depends on.
+    """
+    paths: list[Path | None] = [None] * len(jobs)
+    if folder is not None:
+        # A folder that cannot be made is an error before the first training, not after it.
+        folder.mkdir(exist_ok=True)
+        paths = _paths(folder, jobs)
+        _warn_of_unused(folder, paths)
+    waiting = []
+    for number, path in enumerate(paths):
+        if path is not None and path.exists():
+            yield number, read_result(path), True
         else:
-            yield number, found, True
-    for number, result in _train_all([(number, trainings[number]) for number in missing], n_jobs):
-        identity = identities[number]
-        if saved is not None and identity is not None:
-            saved.add(identity, result)
+            waiting.append(number)
+    for number, result in _train_all([(number, jobs[number]) for number in waiting], n_jobs):
+        path = paths[number]
+        if path is not None:
+            write_result(path, result)
         yield number, result, False
 
 
-def _identity(training: Training, hashes: dict[int, str | None]) -> TrainingIdentity | None:
-    """The identity of a training; None if a setting has none, so that the result is neither saved nor found.
-
-    `hashes` keeps those of the data of folds.
-    """
-    name, ranker, fold = training
+def read_result(path: Path) -> TrainingResult:
+    """Read a file of :func:`write_result`."""
     try:
-        if id(fold) not in hashes:
-            hashes[id(fold)] = None
-            hashes[id(fold)] = data_hash(fold)
-        data = hashes[id(fold)]
-        return None if data is None else TrainingIdentity(name, fold.name, data, settings_hash(ranker), versions())
-    except UnknownIdentityError:
+        values = json.loads(path.read_text("utf-8"))
+        return TrainingResult(np.array(values["scores"]), values["rounds"], values["curve"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{str(path)!r} is damaged: delete it, and its training will be run again") from error
+
+
+def write_result(path: Path, result: TrainingResult) -> None:
+    """Write the result of a training, all at once."""
+    text = json.dumps(result._replace(scores=result.scores.tolist())._asdict())
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+
+
+def data_hash(fold: Fold) -> str:
+    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and query ids.
+
+    Raises
+    ------
+    PicklingError, TypeError
+        For labels that cannot be hashed, such as those of a click model in an interactive session.
+    """
+    return _hash([_content(data) for data in fold[1:] if data is not None])
+
+
+def settings_hash(estimator: Any) -> str:
+    """A hash of the class and the parameters of an estimator, except those in :data:`WITHOUT_INFLUENCE`.
+
+    Classes and functions are known by their names and by the content of the files that define them.
+
+    Raises
+    ------
+    PicklingError, TypeError
+        For a parameter that cannot be hashed, such as a function without a name or in another function.
+    """
+    plain = clone(estimator)
+    ignored = [name for name in plain.get_params() if name.rpartition("__")[2] in WITHOUT_INFLUENCE]
+    plain.set_params(**dict.fromkeys(ignored))
+    return _hash([plain, _sources([plain, *plain.get_params().values()])])
+
+
+def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> list[Path | None]:
+    """The file of each job; None for a job that cannot be compared with those of earlier runs."""
+    folds = {id(job.fold): job.fold for job in jobs}
+    data = {number: _or_none(data_hash, fold) for number, fold in folds.items()}
+    paths = []
+    for name, ranker, fold in jobs:
+        identity = (name, fold.name, data[id(fold)], _or_none(settings_hash, ranker), versions())
+        path = folder / f"{_hash(identity[:2])}-{_hash((FORMAT, *identity))}.json"
+        paths.append(None if None in identity else path)
+    return paths
+
+
+def _or_none(hash_of: Any, value: Any) -> str | None:
+    try:
+        return str(hash_of(value))
+    except (pickle.PicklingError, TypeError):
         return None
 
 
-def _warn_of_unused(saved: SavedResults, identities: Sequence[TrainingIdentity | None]) -> None:
+def _hash(value: Any) -> str:
+    return str(joblib.hash(value, hash_name="sha1"))
+
+
+def _sources(values: Iterable[Any]) -> list[bytes]:
+    """The content of the files that define functions, and the classes of other values."""
+    names = {str(value.__module__) for value in values if hasattr(value, "__module__")}
+    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
+    if "__main__" in files and files["__main__"] is None:
+        raise pickle.PicklingError("code of an interactive session is in no file")
+    return [Path(file).read_bytes() for _, file in sorted(files.items()) if file is not None]
+
+
+def _content(data: Dataset) -> list[Any]:
+    """The content of a data set, without what matrices and labels remember of their use."""
+    X: Any = data.X
+    labels = data.y.content if isinstance(data.y, Labels) else (data.y,)
+    if sparse.issparse(data.X):
+        csr = X.tocsr()
+        X = csr.shape, csr.data, csr.indices, csr.indptr
+    return [X, labels, _sources(labels), data.qid]
+
+
+def _warn_of_unused(folder: Path, paths: Sequence[Path | None]) -> None:
     """Warn of saved trainings of the same names that differ in something else."""
-    n_others = sum(one is not None and saved.find(one) is None and saved.has_other(one) for one in identities)
+    missing = [path for path in paths if path is not None and not path.exists()]
+    n_others = sum(any(folder.glob(f"{path.name.partition('-')[0]}-*.json")) for path in missing)
     if n_others:
         warn(
-            f"{saved.folder} has {n_others} of these trainings with other data, settings or versions: they are not "
-            "used, and the trainings are run"
+            f"{folder} has {n_others} of these trainings with other data, settings or versions: they are not used, and "
+            "the trainings are run"
         )
 
 
-def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator[tuple[int, TrainingResult]]:
+def _train_all(jobs: list[tuple[int, TrainingJob]], n_jobs: int | None) -> Iterator[tuple[int, TrainingResult]]:
     """Yield the number and the result of each training when it ends."""
     # A large array is written to memory that all processes share; "c" lets estimators write to it, each for itself.
     parallel = Parallel(n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1, mmap_mode="c")
-    outputs = parallel(delayed(_train)(number, training, os.getpid()) for number, training in jobs)
+    outputs = parallel(delayed(_train)(number, job, os.getpid()) for number, job in jobs)
     try:
         for number, result, warned in outputs:
             for text, category in warned:
@@ -118,31 +217,31 @@ def _train_all(jobs: list[tuple[int, Training]], n_jobs: int | None) -> Iterator
             outputs.close()
 
 
-def _train(number: int, training: Training, caller: int) -> tuple[int, TrainingResult, list[tuple[str, type[Warning]]]]:
+def _train(number: int, job: TrainingJob, caller: int) -> tuple[int, TrainingResult, list[tuple[str, type[Warning]]]]:
     """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it.
 
     Returns its number, the result, and the warnings of a training in another process.
     """
     if os.getpid() == caller:
-        return number, _trained(training), []
+        return number, _trained(job), []
     # Ctrl-C on a terminal goes to all processes. The caller ends this one, which would print a traceback otherwise.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(record=True) as caught:
-        result = _trained(training)
-    return number, result, [(str(one.message), one.category) for one in caught]
+        result = _trained(job)
+    return number, result, [(str(warning.message), warning.category) for warning in caught]
 
 
-def _trained(training: Training) -> TrainingResult:
-    fold = training.fold
+def _trained(job: TrainingJob) -> TrainingResult:
+    name, ranker, fold = job
     assert fold.validation is not None
     try:
-        fitted = fit_with_validation(training.ranker, fold.train, fold.validation)
+        fitted = fit_with_validation(ranker, fold.train, fold.validation)
         # Invalid scores are an error here, before they are saved.
         scores, n_documents = check_scores(fitted.predict(fold.test.X)), len(fold.test.y)
         if len(scores) != n_documents:
             raise ValueError(f"predict returned {len(scores)} scores for {n_documents} documents")
     except Exception as error:
-        error.add_note(f"while {training.name} was trained on {fold.name}")
+        error.add_note(f"while {name} was trained on {fold.name}")
         raise
     return TrainingResult(scores, n_rounds(fitted), recorded_curve(fitted))

@@ -1,10 +1,7 @@
-from .contributions import ContributionDisplay as ContributionDisplay
-from .curves import NDCGCurveDisplay as NDCGCurveDisplay
-from .curves import PropensityDisplay as PropensityDisplay
-from .curves import TrainingCurveDisplay as TrainingCurveDisplay
-from .differences import ComparisonDisplay as ComparisonDisplay
-from .differences import QueryDifferencesDisplay as QueryDifferencesDisplay
-from .groups import QueryGroupDisplay as QueryGroupDisplay
-from .separation import LabelPairsDisplay as LabelPairsDisplay
-from .separation import LabelScoresDisplay as LabelScoresDisplay
-from .separation import PrecisionRecallDisplay as PrecisionRecallDisplay
+from .comparison import ComparisonDisplay as ComparisonDisplay
+from .comparison import QueryDifferencesDisplay as QueryDifferencesDisplay
+from .predictions import NDCGCurveDisplay as NDCGCurveDisplay
+from .predictions import PrecisionRecallDisplay as PrecisionRecallDisplay
+from .predictions import QueryGroupDisplay as QueryGroupDisplay
+from .rankers import ContributionDisplay as ContributionDisplay
+from .rankers import TrainingCurveDisplay as TrainingCurveDisplay

@@ -1,15 +1,14 @@
-"""Style of all plots: colours, line styles, axes, grids, legends, intervals; and the import of matplotlib on use."""
+"""The base class of displays, and their style: colours, lines, axes, grids, legends; matplotlib is imported on use."""
 
 from __future__ import annotations
 
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import cycle, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-
-from boostrank.inputs.arrays import Floats
 from boostrank.metrics.names import printed_name
 
 # The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
@@ -35,8 +34,30 @@ LABELS_HEIGHT = 0.5
 LEGEND_ROW = 0.21
 # About as many characters are as wide as a figure, and as the symbol of a legend with its gaps.
 COLUMN_CHARACTERS, HANDLE_CHARACTERS = 88, 8
-# Share of the height of a row that its points are distributed over.
-ROW_SHARE = 0.6
+
+
+@dataclass
+class Display(ABC):
+    """Values that can be drawn; a subclass is a dataclass of them, and defines `_draw`.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+    """
+
+    figure_: Any = field(default=None, kw_only=True, repr=False)
+    ax_: Any = field(default=None, kw_only=True, repr=False)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw onto `ax`, or onto the axes of a new figure."""
+        self.ax_ = self._draw(ax)
+        self.figure_ = self.ax_.figure
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> Any:
+        """Draw onto `ax`, or onto the axes of a new figure if it is None; returns the axes."""
 
 
 class Style(NamedTuple):
@@ -89,7 +110,7 @@ def light_grid(ax: Any, axis: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0, n_columns: int | None = None) -> int:
+def legend_below(ax: Any, handles: Any = None, n_columns: int | None = None) -> None:
     """Draw the legend below the axes and their labels, where it covers no data.
 
     Parameters
@@ -97,69 +118,30 @@ def legend_below(ax: Any, handles: Any = None, *, rows_above: int = 0, n_columns
     ax : matplotlib Axes
     handles : list of artists, optional
         By default those of `ax` that have labels.
-    rows_above : int, default 0
-        Number of rows of legends that have been drawn between the axes and this legend, which they keep.
     n_columns : int, optional
         By default as many as fit into the width of a figure.
-
-    Returns
-    -------
-    int
-        Number of rows of this legend.
     """
     from matplotlib.transforms import ScaledTranslation
 
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    labels = [handle.get_label() for handle in handles]
-    columns = legend_columns(labels) if n_columns is None else n_columns
-    if rows_above:
-        ax.add_artist(ax.get_legend())
+    columns = n_columns or legend_columns([handle.get_label() for handle in handles])
     # In inches, because the height of labels does not depend on that of the axes.
-    drop = LABELS_HEIGHT + LEGEND_ROW * rows_above
-    below = ax.transAxes + ScaledTranslation(0, -drop, ax.figure.dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
     ax.legend(handles=handles, ncols=columns, frameon=False, **place)
-    return legend_rows(labels, columns)
 
 
 def legend_columns(labels: Sequence[str]) -> int:
     """Number of columns of a legend below the axes: fewer if a label is long."""
-    longest = max(len(part) for label in labels for part in label.split("\n"))
+    longest = max(len(line) for label in labels for line in label.split("\n"))
     return max(1, min(len(labels), COLUMN_CHARACTERS // (longest + HANDLE_CHARACTERS)))
 
 
-def legend_rows(labels: Sequence[str], columns: int) -> int:
-    """Number of lines of a legend below the axes."""
-    n_lines = [label.count("\n") + 1 for label in labels]
+def legend_height(labels: Sequence[str], n_columns: int | None = None) -> float:
+    """Height in inches that a figure needs for a legend below its axes."""
+    n_lines, columns = [label.count("\n") + 1 for label in labels], n_columns or legend_columns(labels)
     n_rows = -(-len(labels) // columns)
-    return n_rows * max(n_lines) if columns > 1 else sum(n_lines)
-
-
-def legend_height(*legends: Sequence[str], n_columns: int | None = None) -> float:
-    """Height in inches that a figure needs for legends below its axes, by the labels of each of them."""
-    return LEGEND_ROW * sum(legend_rows(labels, n_columns or legend_columns(labels)) for labels in legends if labels)
-
-
-def interval_rows(ax: Any, rows: Mapping[str, Floats]) -> None:
-    """Draw rows of points with horizontal intervals, the first row at the top.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Its y axis gets the limits of the rows, which are at 0, 1, ...
-    rows : mapping of str to ndarray, shape (n_rows, 3)
-        Point, low and high end of each row, by the label of the points in the legend. Points of one row are drawn one
-        below the other. An interval that is NaN is not drawn.
-    """
-    n = len(rows)
-    offsets = (np.arange(n) - (n - 1) / 2) * ROW_SHARE / max(n, 1)
-    for (label, values), offset, style in zip(rows.items(), offsets, styles(n), strict=True):
-        center, low, high = values.T
-        # `abs` is for rounding errors where an end equals the point.
-        sides = np.abs([center - low, high - center])
-        look: dict[str, Any] = {"fmt": style.marker, "color": style.color, "capsize": 3}
-        ax.errorbar(center, np.arange(len(center)) + offset, xerr=sides, label=label, **look)
-    ax.set_ylim(len(center) - 0.4, -0.6)
+    return LEGEND_ROW * (n_rows * max(n_lines) if columns > 1 else sum(n_lines))
 
 
 def shortened(name: Any, n_characters: int = 40) -> str:
@@ -191,3 +173,8 @@ def wrapped(name: Any, n_characters: int = 76) -> str:
 def measure_name(measure: str) -> str:
     """Name of a measure in a plot: "NDCG@10" for "ndcg@10", and "nDCG@10 (linear gain)" for "nDCG@10"."""
     return printed_name(measure).replace("ndcg", "NDCG")
+
+
+def by_name(values: Any, default: str) -> dict[str, Any]:
+    """The values of a mapping by name; a single value has the name `default`."""
+    return {str(name): value for name, value in values.items()} if isinstance(values, Mapping) else {default: values}

@@ -46,6 +46,11 @@ class Labels(ABC):
         """A number that is equal for equal labels, if a score by the labels of the training is too good; else None."""
         return None
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """Arrays and settings that the labels are made of, without what they remember of their use, for a hash."""
+        return (self.values,)
+
     @abstractmethod
     def __len__(self) -> int:
         """Number of rows."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.comparison import Comparison, summarize, summarize_groups
+from boostrank.comparison import Comparison
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
@@ -111,33 +111,30 @@ def compare_runs(
     if baseline not in runs:
         raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
     measures = measures_of_runs(measures)
-    geometric = [name for name, each in measures.items() if getattr(each, "summary", "mean") == "geometric mean"]
+    geometric = [name for name, measure in measures.items() if getattr(measure, "summary", "") == "geometric mean"]
     if geometric:
         raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
     all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
     judgments = _of_queries(all_judgments, tables, queries)
-    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged}
-    settings |= {"queries": "judged", "per_query": True}
+    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "queries": "judged"}
     values: dict[Any, Any] = {
-        name: _named(name, evaluate_run, judgments, table, measures, **settings) for name, table in tables.items()
+        name: _named(name, evaluate_run, judgments, table, measures, per_query=True, **settings)
+        for name, table in tables.items()
     }
     ids = values[baseline].index.to_numpy()
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
-    given: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
+    of_queries: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
     groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
     if groups is not None:
-        given["group"] = groups.of_queries
+        of_queries["group"] = pd.Categorical(groups.of_queries, pd.Index(groups.names))
     if sample_weight is not None:
-        given["weight"] = weights_by_id(sample_weight, ids)
-    parts = [table.assign(run=name, query=table.index, **given) for name, table in values.items()]
-    per_query = pd.concat(parts, ignore_index=True)[["run", "query", *given, *measures]]
-    seeds: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
-    tests = {"baseline": baseline, "kind": "run", **seeds}
-    table = summarize(per_query, list(measures), list(runs), **tests)
-    by_group = None if groups is None else summarize_groups(per_query, table, list(groups.names), **tests)
-    used = {"ties": ties, "unjudged": unjudged, "queries": queries, **seeds}
-    used = {name: str(value) for name, value in used.items()} | {"versions": versions()}
-    return Comparison(table, per_query, baseline, "run", by_group, {}, used, n_permutations, random_state)
+        of_queries["weight"] = weights_by_id(sample_weight, ids)
+    by_run = [table.assign(run=name, query=table.index, **of_queries) for name, table in values.items()]
+    per_query = pd.concat(by_run, ignore_index=True)[["run", "query", *of_queries, *measures]]
+    tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
+    texts = {name: str(value) for name, value in {**settings, "queries": queries, **tests}.items()}
+    texts["versions"] = versions()
+    return Comparison(per_query, list(measures), baseline, "run", settings=texts, **tests)
 
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:

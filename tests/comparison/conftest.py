@@ -14,12 +14,12 @@ def folds():
 @pytest.fixture
 def ended(monkeypatch):
     """Name of the ranker, name of the fold, result, and whether it was saved, of each training that has ended."""
-    found, run = [], rankers.run_trainings
+    trainings, run = [], rankers.run_trainings
 
-    def recorded(trainings, *arguments):
-        for number, result, is_saved in run(trainings, *arguments):
-            found.append((trainings[number].name, trainings[number].fold.name, result, is_saved))
+    def recorded(jobs, *arguments):
+        for number, result, is_saved in run(jobs, *arguments):
+            trainings.append((jobs[number].name, jobs[number].fold.name, result, is_saved))
             yield number, result, is_saved
 
     monkeypatch.setattr(rankers, "run_trainings", recorded)
-    return found
+    return trainings

@@ -1,7 +1,6 @@
 """Comparisons with several trainings at the same time, and the progress that they show."""
 
 import os
-import re
 import warnings
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from rich.text import Text
 from sklearn.base import BaseEstimator
 
 import boostrank as br
@@ -49,7 +47,7 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     parallel = br.compare(rankers, folds, n_jobs=2, results=folder)
     pd.testing.assert_frame_equal(parallel.per_query, alone.per_query, check_exact=True)
     pd.testing.assert_frame_equal(parallel.table, alone.table, check_exact=True)
-    assert sorted(one[:2] for one in ended) == sorted((name, fold.name) for fold in folds for name in rankers)
+    assert sorted(training[:2] for training in ended) == sorted((name, fold.name) for fold in folds for name in rankers)
     monkeypatch.setattr("boostrank.comparison.trainings.fit_with_validation", None)
     saved = br.compare(rankers, folds, results=folder)
     pd.testing.assert_frame_equal(saved.table, alone.table, check_exact=True)
@@ -69,7 +67,7 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
             measures={"x": lambda y, values, qid, per_query=True: scores.setdefault(len(scores), values)[:10]},
         )
     assert len(caught) == 3
-    values = {int(one[0]) for one in scores.values()}
+    values = {int(of_fold[0]) for of_fold in scores.values()}
     # Each process has its part of the processors for threads.
     assert max(1, (os.cpu_count() or 1) // 2) in values
     assert os.getpid() not in values
@@ -111,14 +109,3 @@ def test_progress_is_shown_on_standard_error(folds, capsys, clock, tmp_path):
         "trainings: 4 of 5, Fold3: a, 0:04:00 since the start, about 0:01:00 left for all of them",
         "trainings: 5 of 5, Fold3: [b], 0:05:00 since the start, about 0:00:00 left for all of them",
     ]
-
-
-def test_a_bar_on_a_narrow_terminal_cuts_the_name_and_no_number(folds, capsys, monkeypatch):
-    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "60"}.items():
-        monkeypatch.setenv(name, value)
-    name = "[bold] pairwise-exponential with many leaves"
-    br.compare({name: br.LightGBMRanker("softmax", n_estimators=1, n_jobs=1)}, folds, progress=True)
-    text = Text.from_ansi(capsys.readouterr().err).plain
-    last = [line.rstrip() for line in text.splitlines() if "3/3" in line][-1]
-    assert re.search(r"^trainings ━+ 3/3 \d:\d\d:\d\d Fold3: \[bold\].*…$", last), last
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= 60

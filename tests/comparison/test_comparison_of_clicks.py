@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 import boostrank as br
 from boostrank.clicks import ClickDCG, PositionBased
-from boostrank.comparison.saved_results import data_hash
+from boostrank.comparison.trainings import data_hash
 
 RANKERS = {
     name: br.LightGBMRanker(name, n_estimators=5, num_leaves=7, n_jobs=1, random_state=0)
@@ -85,7 +85,7 @@ def test_the_identity_is_that_of_the_content():
         *(clicks(), clicks(model=1.0), clicks(normalize="none"), clicks(average="queries"), clicks(clip=0.1)),
         *(clicks(not_shown="drop"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL)),
     ]
-    assert len({tuple(data_hash(one) for one in folds_of(labels)) for labels in variants}) == len(variants)
+    assert len({tuple(map(data_hash, folds_of(labels))) for labels in variants}) == len(variants)
 
 
 class OwnModel(PositionBased):

@@ -5,9 +5,8 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from artists import all_legend_texts, overlapping_texts, tick_texts
+from artists import legend_texts, overlapping_texts, tick_texts
 
-import boostrank as br
 from boostrank import displays
 from boostrank.displays import style
 
@@ -17,11 +16,8 @@ DISPLAYS = {
     "ContributionDisplay": lambda show, get, ax: show.from_estimator(
         get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
     ),
-    "LabelPairsDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], *get("data"), ax=ax),
-    "LabelScoresDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], *get("data"), ax=ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
     "PrecisionRecallDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ax=ax),
-    "PropensityDisplay": lambda show, get, ax: show.from_propensities(br.clicks.Propensities.given([1.0, 0.5]), ax=ax),
     "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
     "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),
     "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
@@ -35,7 +31,7 @@ def check_artists(figure):
         x_is_shared = len(figure.axes) > 1 and ax is not figure.axes[-1]
         assert ax.get_xlabel() or x_is_shared
         assert ax.get_ylabel() or any(text and not text.lstrip("−.").isnumeric() for text in tick_texts(ax.yaxis))
-        for texts in all_legend_texts(ax):
+        for texts in [legend_texts(ax)] if ax.get_legend() else []:
             assert texts
             assert all(texts)
             assert len(set(texts)) == len(texts)
@@ -45,11 +41,11 @@ def check_artists(figure):
                 line.get_xydata() for line in ax.get_lines() if line.get_transform().contains_branch(ax.transData)
             ]
             for values in points:
-                known = values[np.isfinite(values).all(axis=1)]
+                finite = values[np.isfinite(values).all(axis=1)]
                 # Lines across the axes are in units of the axes in one of their directions.
-                if len(known) > 2:
-                    assert low <= known[:, axis].min()
-                    assert known[:, axis].max() <= high
+                if len(finite) > 2:
+                    assert low <= finite[:, axis].min()
+                    assert finite[:, axis].max() <= high
 
 
 def test_every_display_is_checked():
@@ -70,10 +66,10 @@ def test_a_display_draws_onto_given_axes_and_again(name, request):
     assert display.figure_ is not figure
     check_artists(display.figure_)
     # A figure that was closed does not change.
-    before = [len(one.get_children()) for one in figure.axes]
+    before = [len(axes.get_children()) for axes in figure.axes]
     plt.close("all")
     display.plot()
-    assert [len(one.get_children()) for one in figure.axes] == before
+    assert [len(axes.get_children()) for axes in figure.axes] == before
     with pytest.raises(TypeError, match="ax must be"):
         make("axes")
 
@@ -81,16 +77,15 @@ def test_a_display_draws_onto_given_axes_and_again(name, request):
 def test_long_names_of_a_legend_have_a_column_each():
     short, long = ["softmax", "lambdarank", "squared"], ["a long name of a ranker with its settings " + i for i in "ab"]
     assert (style.legend_columns(short), style.legend_columns(long)) == (3, 1)
-    assert style.legend_rows(short, 2) == 2
-    assert style.legend_rows(["one\ntwo", "three"], 1) == 3
-    assert style.legend_height(short, [], long) == pytest.approx(3 * style.LEGEND_ROW)
+    heights = [style.legend_height(short), style.legend_height(long), style.legend_height(["one\ntwo", "three"], 1)]
+    assert heights == pytest.approx(np.array([1, 2, 3]) * style.LEGEND_ROW)
 
 
 def test_lines_differ_without_colour_and_colours_are_safe():
     looks = style.styles(8)
-    assert len({(one.marker, one.linestyle) for one in looks}) == 8
-    assert len({one.color for one in looks[:7]}) == 7
-    assert not any(one.marker for one in style.styles(3, 100))
+    assert len({(look.marker, look.linestyle) for look in looks}) == 8
+    assert len({look.color for look in looks[:7]}) == 7
+    assert not any(look.marker for look in style.styles(3, 100))
 
 
 def test_missing_matplotlib_says_what_to_install(monkeypatch):

@@ -92,6 +92,6 @@ def test_the_picture_marks_the_round_of_the_curve(noisy):
     first = br.LightGBMRanker("softmax", n_estimators=3, random_state=0, n_jobs=1).fit(*train)
     ranker = br.LightGBMRanker("softmax", n_estimators=30, early_stopping_rounds=10, random_state=0, n_jobs=1)
     ranker.fit(*train, eval_set=[test], init_model=first)
-    display = displays.TrainingCurveDisplay.from_estimator(ranker, name="one")
+    display = displays.TrainingCurveDisplay.from_estimator({"one": ranker})
     (values,) = display.curves.values()
     assert display.best["one"] == np.argmax(values) + 1 == ranker.best_iteration_ - 3

@@ -1,0 +1,299 @@
+"""Pictures of a comparison, of its differences in the mean and query by query, and its report as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from boostrank.comparison import Comparison
+from boostrank.displays import style
+from boostrank.displays.predictions import GROUPINGS, MAX_GROUPS, QueryGroupDisplay, ranges
+from boostrank.displays.rankers import TrainingCurveDisplay
+from boostrank.displays.style import Display
+from boostrank.inputs.checks import check_choice
+from boostrank.metrics.query_groups import GROUP, QueryGroups, group_means
+from boostrank.significance.paired_tests import LEVEL
+from boostrank.tables.html import html_table
+
+# Number of the worst queries that a picture names.
+N_NAMED = 8
+# The width of pictures in inches: on a phone they are shrunk to it, and their texts stay readable.
+REPORT_WIDTH = 5.2
+# Numbers of rankers in the picture of groups, which has a row for each of them in each group, and of worst queries.
+N_BEST, N_LISTED = 4, 10
+EXPLANATION = (
+    "<p>diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over all queries, "
+    "adjusted for the number of comparisons. w/t/l: queries won, tied and lost. Intervals are those of 95%.</p>"
+)
+STYLE = """
+body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 48rem; margin: auto }
+body { padding: 0 1rem 2rem; overflow-wrap: anywhere } h1 { font-size: 1.5rem } h2 { font-size: 1.15rem }
+table { font-size: 0.9rem; font-variant-numeric: tabular-nums } td, th { vertical-align: top; overflow-wrap: normal }
+td[style*="left"] { overflow-wrap: anywhere } td[style*="right"] { white-space: nowrap }
+td:first-child { min-width: 7.5em } img { max-width: 100%; display: block }
+@media (max-width: 480px) { table { font-size: 0.7rem } td, th { padding: 0.2em !important } }
+@media print { @page { margin: 15mm } body { font-size: 10pt; max-width: none; padding: 0 } img { max-height: 220mm } }
+@media print { h2 { break-after: avoid } img, table { break-inside: avoid } div { overflow: visible !important } }
+"""
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>\
+<style>{style}</style></head>
+<body><h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+@dataclass
+class ComparisonDisplay(Display):
+    """Differences of rankers or runs to a baseline, with intervals: a forest plot.
+
+    Created by :meth:`from_comparison` or :meth:`boostrank.comparison.Comparison.plot`. Points of differences that are
+    significant after Holm's correction are filled.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference, or by group of queries.
+        `low` and `high` are the ends of the 95% interval of the mean difference over queries, as in
+        :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
+    measure : str
+    baseline : str
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from boostrank import Dataset, LightGBMRanker, compare, make_ranking, query_folds
+    >>> folds = query_folds(Dataset(*make_ranking(n_queries=60, random_state=0)), n_splits=3)
+    >>> rankers = {name: LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("lambdarank", "softmax")}
+    >>> comparison = compare(rankers, folds, measures=["ndcg@10"])
+    >>> from matplotlib.figure import Figure
+    >>> display = comparison.plot("ndcg@10", ax=Figure().subplots())
+    >>> display.baseline, sorted(display.table["ranker"])
+    ('lambdarank', ['lambdarank', 'softmax'])
+    """
+
+    table: pd.DataFrame
+    measure: str
+    baseline: str
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, measure: Any = None, ax: Any = None, *, by_group: bool = False
+    ) -> ComparisonDisplay:
+        """Plot the differences of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        measure : str or Measure, optional
+            A measure of the comparison, such as "ndcg@10"; the last one by default.
+        ax : matplotlib Axes, optional
+            Axes to draw on; new ones by default.
+        by_group : bool, default False
+            Draw the differences in each group of queries.
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such measure, or if `by_group` is True and it has no groups.
+        """
+        kind, baseline, measure = comparison.kind, comparison.baseline, comparison.find_measure(measure)
+        rows = comparison.rows_of(measure).reset_index().sort_values("difference", kind="stable")
+        if by_group:
+            groups = comparison.require_groups()
+            rows = groups[(groups["metric"] == measure) & (groups[kind] != baseline)]
+            # The first group is at the top.
+            rows = rows.assign(**{kind: rows["group"].astype(str) + ": " + rows[kind]}).iloc[::-1]
+        columns = [kind, "mean", "difference", "low", "high", "p_holm"]
+        return cls(rows[columns].reset_index(drop=True), measure, baseline).plot(ax)
+
+    def _draw(self, ax: Any) -> Any:
+        table, measure = self.table, style.measure_name(self.measure)
+        names, difference, rows = table.iloc[:, 0], table["difference"].to_numpy(), np.arange(len(table))
+        labels = [f"{style.wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)]
+        ax = style.axes(ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
+        is_baseline = (names == self.baseline).to_numpy()
+        ax.axvline(0.0, color=style.GREY, linewidth=1)
+        # The interval need not be symmetric. `abs` is for rounding errors where an end equals the difference.
+        sides = np.abs(table[["low", "high"]].to_numpy().T - difference)[:, ~is_baseline]
+        look = {"fmt": "o", "color": style.BLUE, "capsize": 3, "markerfacecolor": "white"}
+        ax.errorbar(difference[~is_baseline], rows[~is_baseline], xerr=sides, **look)
+        filled = ~is_baseline & (table["p_holm"] < LEVEL).to_numpy()
+        ax.plot(difference[filled], rows[filled], "o", color=style.BLUE, zorder=3)
+        ax.plot(difference[is_baseline], rows[is_baseline], "D", color=style.BLACK)
+        ax.locator_params(axis="x", nbins=5)
+        ax.set_yticks(rows, labels)
+        ax.set_ylim(-0.6, len(table) - 0.4)
+        # Two lines, because the names of rankers take much of the width.
+        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval; filled: significant)")
+        title = f"{measure} (mean in brackets)\n{style.wrapped(f'compared with {self.baseline}', 40)}"
+        ax.set_title(title, fontsize="medium")
+        style.light_grid(ax, "x")
+        return ax
+
+
+@dataclass
+class QueryDifferencesDisplay(Display):
+    """Differences of one ranker or run to a baseline on each query, sorted, with the names of the worst queries.
+
+    Created by :meth:`from_comparison` or :meth:`boostrank.comparison.Comparison.plot_queries`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns query and difference, the smallest difference first.
+    measure, name, baseline : str
+        Names of the measure, of the ranker or run, and of the baseline.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from boostrank import compare_runs
+    >>> from matplotlib.figure import Figure
+    >>> qrels = {str(i): {"a": 1, "b": 0} for i in range(4)}
+    >>> first, second = ({query: {"a": float(query), "b": score} for query in qrels} for score in (0.5, 2.5))
+    >>> display = compare_runs(qrels, {"first": first, "second": second}, "RR").plot_queries(ax=Figure().subplots())
+    >>> display.table["difference"].tolist()
+    [-0.5, -0.5, 0.0, 0.0]
+    """
+
+    table: pd.DataFrame
+    measure: str
+    name: str
+    baseline: str
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, name: str | None = None, measure: Any = None, ax: Any = None
+    ) -> QueryDifferencesDisplay:
+        """Plot the differences of a ranker or run of a comparison to the baseline.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        name : str, optional
+            Name of the ranker or run; by default that with the largest mean beside the baseline.
+        measure, ax
+            As in :meth:`ComparisonDisplay.from_comparison`.
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no such measure, ranker or run, or nothing beside the baseline.
+        """
+        kind, baseline, measure = comparison.kind, comparison.baseline, comparison.find_measure(measure)
+        means = comparison.rows_of(measure)["mean"].drop(baseline)
+        if means.empty:
+            raise ValueError(f"there is no {kind} to compare with {baseline}")
+        name = str(means.idxmax()) if name is None else name
+        check_choice("name", name, list(means.index))
+        values = {key: rows.reset_index(drop=True) for key, rows in comparison.per_query.groupby(kind)}
+        difference = values[name][measure] - values[baseline][measure]
+        table = pd.DataFrame({"query": values[name]["query"], "difference": difference}).dropna()
+        table = table.sort_values("difference", kind="stable").reset_index(drop=True)
+        return cls(table, measure, name, baseline).plot(ax)
+
+    def _draw(self, ax: Any) -> Any:
+        ax = style.axes(ax)
+        difference, measure = self.table["difference"].to_numpy(), style.measure_name(self.measure)
+        colors = np.where(difference < 0.0, style.ORANGE, style.BLUE)
+        ax.bar(np.arange(len(difference)), difference, width=1.0, color=colors, linewidth=0)
+        ax.axhline(0.0, color=style.GREY, linewidth=1)
+        worst = self.table[difference < 0.0].head(N_NAMED)
+        if len(worst):
+            # At the left there are only bars that go down, from a line in the lower half.
+            low, high = ax.get_ylim()
+            ax.set_ylim(low, max(high, -low))
+            lines = [f"{row.difference:+.3f}  {style.shortened(row.query, 24)}" for row in worst.itertuples()]
+            text = "\n".join(["worst queries", *lines])
+            ax.text(0.01, 0.99, text, transform=ax.transAxes, va="top", fontsize="small", linespacing=1.3)
+        share, ties = np.mean(difference > 0.0), np.mean(difference == 0.0)
+        ax.set_xlabel(
+            f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, {1 - share - ties:.0%} worse"
+        )
+        ax.set_ylabel(f"difference in {measure}")
+        ax.set_title(style.wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium")
+        style.light_grid(ax)
+        return ax
+
+
+def html_report(comparison: Comparison, measure: str) -> str:
+    """The text of the file of :meth:`Comparison.save_html`, with the pictures in it."""
+    name, title = style.measure_name(measure), f"{comparison.kind.capitalize()}s compared with {comparison.baseline}"
+    queries = comparison.per_query[comparison.per_query[comparison.kind] == comparison.baseline]
+    queries = queries.assign(weight=queries.get("weight", 1.0)).reset_index(drop=True)
+    # The values of queries, a column per ranker or run: the baseline, then by decreasing mean.
+    means = comparison.rows_of(measure)["mean"].drop(comparison.baseline).sort_values(ascending=False, kind="stable")
+    columns = dict(list(comparison.per_query.groupby(comparison.kind)[measure]))
+    values = pd.DataFrame({key: columns[key].to_numpy() for key in [comparison.baseline, *means.index]})
+    differences = ComparisonDisplay.from_comparison(comparison, measure)
+    sections = {
+        f"{len(queries):,} queries": comparison._repr_html_() + EXPLANATION,
+        f"Differences in {name}": _picture(differences, f"Differences to {comparison.baseline}"),
+        f"{name} by group of queries": _groups(queries, values, measure),
+        f"Queries with the lowest difference in {name}": _worst(queries, values),
+        "Validation during training": _curves(comparison),
+        "Settings": html_table([*comparison.settings.items()], n_texts=2, has_head=False),
+    }
+    body = [f"<h2>{html.escape(head)}</h2>\n{text}" for head, text in sections.items() if text]
+    return PAGE.format(title=html.escape(title), style=STYLE, body="\n".join(body))
+
+
+def _groups(queries: pd.DataFrame, values: pd.DataFrame, measure: str) -> str:
+    """A picture of means by group of queries, or by a number that is known of them; empty if there are many groups."""
+    title, of_queries = GROUP, queries.get(GROUP)
+    if of_queries is None and "relevant" in queries:
+        title, of_queries = GROUPINGS["relevant"], pd.Series(ranges(queries["relevant"].to_numpy(), 4))
+    if of_queries is None or of_queries.nunique() > MAX_GROUPS:
+        return ""
+    groups, best = QueryGroups.from_values(of_queries), values.iloc[:, :N_BEST]
+    table = group_means(best, groups, queries["weight"].to_numpy()).rename(columns={"metric": "ranker"})
+    return _picture(QueryGroupDisplay(table, measure, title).plot(), f"Means by {title}")
+
+
+def _worst(queries: pd.DataFrame, values: pd.DataFrame) -> str:
+    """A table of the queries on which the other ranker or run of the highest mean loses most against the baseline."""
+    if len(values.columns) == 1:
+        return ""
+    baseline, best = values.columns[:2]
+    difference = (values[best] - values[baseline])[queries["weight"] > 0].rename("diff")
+    lost = difference[difference < 0].nsmallest(N_LISTED).map("{:+.4f}".format)
+    labels = queries[[name for name in ("query", GROUP, "relevant") if name in queries]]
+    rows = labels.join(values[[baseline, best]].map("{:.4f}".format)).join(lost, how="right")
+    caption = f"{best} is below {baseline} on {(difference < 0).sum():,} of {len(difference):,} queries."
+    return html_table(
+        [list(rows), *rows.to_numpy().tolist()], caption, n_texts=labels.shape[1] - ("relevant" in labels)
+    )
+
+
+def _curves(comparison: Comparison) -> str:
+    """A picture for each metric on validation queries: its mean over folds, for the rounds that all of them have."""
+    by_metric: dict[str, dict[str, list[list[float]]]] = {}
+    for (ranker, _), curve in comparison.curves.items():
+        for metric, values in curve.items():
+            by_metric.setdefault(metric, {}).setdefault(ranker, []).append(values)
+    pictures = []
+    for metric, curves in by_metric.items():
+        means = {(name, ""): np.mean(list(zip(*folds, strict=False)), axis=1) for name, folds in curves.items()}
+        pictures.append(_picture(TrainingCurveDisplay(means, {}, metric).plot(), f"{metric} by boosting round"))
+    return "".join(pictures)
+
+
+def _picture(display: Display, text: str) -> str:
+    """The figure of a display as SVG in an element that is an image for itself; the figure is closed."""
+    figure, file = display.figure_, io.BytesIO()
+    figure.set_size_inches(REPORT_WIDTH, figure.get_figheight())
+    display.ax_.locator_params(axis="x", nbins=4)
+    figure.savefig(file, format="svg", bbox_inches="tight")
+    style.import_pyplot().close(figure)
+    data = base64.b64encode(file.getvalue()).decode()
+    return f'<img alt="{html.escape(text)}" src="data:image/svg+xml;base64,{data}">'

@@ -1,0 +1,447 @@
+"""Pictures of the scores of rankers: NDCG@k by cutoff, precision by recall, and means by group of queries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.displays import style
+from boostrank.displays.style import Display, by_name
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import check_choice, check_count, is_number
+from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.metrics import Measure, evaluate, get_measure, ndcg_curve
+from boostrank.metrics.binary import LEVELS
+from boostrank.metrics.labels import require_ids
+from boostrank.metrics.ndcg_analysis import check_ks
+from boostrank.metrics.query_groups import GROUP, QueryGroups, group_means, mean_margin, query_groups
+from boostrank.queries.labels import as_labels
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import query_weights, weighted_means
+from boostrank.runs import evaluate_run
+
+#: The name of scores that are given without a name.
+SCORES = "scores"
+# Points of several rankers at one cutoff, or in one row, are beside each other in this share of the distance of two
+# cutoffs or rows, so that their intervals do not cover each other.
+CUTOFF_SHARE, ROW_SHARE = 0.5, 0.6
+#: Groupings that are computed from the labels, with the title of the groups in the plot.
+GROUPINGS = {"size": "documents of the query", "relevant": "relevant documents of the query"}
+# Numbers with more different values than this are divided into ranges.
+MAX_VALUES = 10
+# More rows than this cannot be read.
+MAX_GROUPS = 40
+
+
+@dataclass
+class PredictionDisplay(Display):
+    """A display of the scores of rankers, which its `from_predictions` takes."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, *data: Any, **settings: Any) -> Self:
+        """Compute the values from labels, scores and query ids, and plot them."""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
+    ) -> Self:
+        """Predict with a fitted estimator, and plot as :meth:`from_predictions`.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or mapping of name to fitted estimator
+            The name of a single one is that of its class.
+        X, y, qid
+            `qid` may be a column or the index of `X`, as in the rankers' `fit`.
+        **settings
+            The other parameters of :meth:`from_predictions`.
+        """
+        qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
+        rankers = by_name(estimator, type(estimator).__name__)
+        return cls.from_predictions(y, {name: ranker.predict(X) for name, ranker in rankers.items()}, qid, **settings)
+
+
+@dataclass
+class NDCGCurveDisplay(PredictionDisplay):
+    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with 95% confidence intervals.
+
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a band, the intervals
+    of its mean. Of several rankers, the means are drawn without bands, because intervals of single rankers say nothing
+    about differences on the same queries; below them are the differences to the first ranker, paired by query, with
+    their intervals.
+
+    Each interval is ``mean -+ t s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not
+    skipped, and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. Those of means are
+    clipped to [0, 1], and those of differences to [-1, 1]. If queries have weights, means and intervals are those of
+    the weighted mean. The intervals are pointwise: each holds for its own cutoff and ranker, and among many of them
+    some are wrong by chance. To test one difference use :func:`boostrank.permutation_test`, and for several rankers
+    :func:`boostrank.compare`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per ranker and cutoff, with the columns:
+
+        ranker, k
+            Name of the ranker, and cutoff, increasing.
+        mean, low, high
+            Mean NDCG@k, and the ends of its interval, which are NaN for a single query.
+        difference, difference_low, difference_high
+            Mean over queries of NDCG@k minus that of the first ranker, and the ends of its interval.
+    n_queries : int
+        Number of queries in the mean: those that are neither skipped nor of weight 0.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+    difference_ax_ : matplotlib Axes or None
+        Axes of the differences, which are drawn in a new figure only; otherwise None.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> labels, qid = [0, 1, 2, 1, 0], ["a", "a", "a", "b", "b"]
+    >>> scores = {"up": [1, 2, 3, 1, 2], "down": [3, 2, 1, 2, 1]}
+    >>> display = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3], ax=Figure().subplots())
+    >>> display.table[["ranker", "k", "mean", "difference"]].round(4)
+      ranker  k    mean  difference
+    0     up  1  0.5000       0.000
+    1     up  3  0.8155       0.000
+    2   down  1  0.5000       0.000
+    3   down  3  0.7934      -0.022
+    """
+
+    table: pd.DataFrame
+    n_queries: int
+    difference_ax_: Any = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        qid: ArrayLike | None = None,
+        *,
+        ks: Iterable[int] = range(1, 11),
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+        **settings: Any,
+    ) -> NDCGCurveDisplay:
+        """Compute NDCG@k of scores, and plot it.
+
+        Parameters
+        ----------
+        y_true, qid, sample_weight, **settings
+            As in :func:`boostrank.ndcg_score`; `settings` are `gain`, `discount`, `ties` and `empty`.
+        y_score : array-like, shape (n_documents,), or mapping of name to scores
+        ks : iterable of int, default 1 to 10
+            Cutoffs, 1 or more, in any sequence.
+        ax : matplotlib axes, optional
+            Only the means are drawn there. The default is a new figure, which also has axes of the differences if
+            there are several rankers.
+
+        Raises
+        ------
+        ValueError
+            As :func:`boostrank.metrics.ndcg_curve`.
+        """
+        rankers, cutoffs = by_name(y_score, SCORES), np.unique(check_ks(ks))
+        settings |= {"ks": cutoffs, "per_query": True}
+        values = [ndcg_curve(y_true, scores, qid, **settings) for scores in rankers.values()]
+        weights = query_weights(sample_weight, Queries.from_qid(require_ids(qid, "ndcg_curve")), grouped=False)
+        rows, n_queries = [], 0
+        for name, of_ranker in zip(rankers, values, strict=True):
+            for k, column, baseline in zip(cutoffs, of_ranker.T, values[0].T, strict=True):
+                # Which queries are skipped depends on labels only: their number is the same everywhere.
+                n_queries, *means = _mean(column, weights, smallest=0.0)
+                _, *differences = _mean(column - baseline, weights, smallest=-1.0)
+                rows.append([name, k, *means, *differences])
+        columns = ["mean", "low", "high", "difference", "difference_low", "difference_high"]
+        return cls(pd.DataFrame(rows, columns=["ranker", "k", *columns]), n_queries).plot(ax)
+
+    def _draw(self, ax: Any) -> Any:
+        curves = dict(list(self.table.groupby("ranker", sort=False)))
+        (first, *others), labels = curves, [style.wrapped(name) for name in curves]
+        looks = style.styles(len(curves), self.table["k"].nunique())
+        self.difference_ax_ = None
+        if ax is None and others:
+            size = style.WIDTH, 5.5 + style.legend_height(labels)
+            figure = style.import_pyplot().figure(figsize=size, layout="constrained")
+            ax, self.difference_ax_ = figure.subplots(2, 1, sharex=True)
+            self._draw_differences(self.difference_ax_, curves, looks)
+        ax = style.axes(ax)
+        for label, rows, look in zip(labels, curves.values(), looks, strict=True):
+            ax.plot(rows["k"], rows["mean"], label=label, markersize=5, **look._asdict())
+        title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
+        if not others and self.n_queries > 1:
+            rows = curves[first]
+            ax.fill_between(rows["k"], rows["low"], rows["high"], color=looks[0].color, alpha=0.15, linewidth=0)
+            title += ", with 95% confidence intervals"
+        ax.set_title(title, fontsize="medium")
+        ax.set_ylabel("NDCG@k")
+        lowest = self.difference_ax_ or ax
+        for axes in {ax, lowest}:
+            style.whole_ticks(axes)
+            style.light_grid(axes)
+        lowest.set_xlabel("cutoff k")
+        if others:
+            style.legend_below(lowest, ax.get_legend_handles_labels()[0])
+        elif first != SCORES:
+            ax.legend(frameon=False)
+        return ax
+
+    def _draw_differences(self, ax: Any, curves: dict[Any, pd.DataFrame], looks: list[style.Style]) -> None:
+        ax.axhline(0.0, color=looks[0].color, linestyle=looks[0].linestyle, linewidth=1.5)
+        (first, *others), n = curves, len(curves) - 1
+        gap = np.diff(curves[first]["k"]).min() if len(curves[first]) > 1 else 1.0
+        shifts = gap * CUTOFF_SHARE * (np.arange(n) - (n - 1) / 2) / n
+        for name, line, shift in zip(others, looks[1:], shifts, strict=True):
+            ks, center, low, high = curves[name][["k", "difference", "difference_low", "difference_high"]].to_numpy().T
+            # Without markers, many cutoffs would have only the lines of their intervals.
+            look: dict[str, Any] = {"fmt": line.marker or "o", "markersize": 4, "elinewidth": 1.2, "color": line.color}
+            ax.errorbar(ks + shift, center, yerr=np.abs([center - low, high - center]), label=name, **look)
+        title = f"difference to {first}, with 95% intervals, paired by query"
+        ax.set_title(style.wrapped(title), fontsize="medium")
+        ax.set_ylabel("difference in NDCG@k")
+
+
+def _mean(values: Floats, weights: Floats, smallest: float) -> tuple[int, float, float, float]:
+    """Number of queries that count, mean over them, and the ends of its interval within [smallest, 1]."""
+    (count,), (mean,), error = weighted_means(values, weights)
+    (margin,) = mean_margin(np.array([count]), error)
+    low, high = np.clip([mean - margin, mean + margin], smallest, 1.0)
+    return int(count), mean, low, high
+
+
+@dataclass
+class PrecisionRecallDisplay(PredictionDisplay):
+    """Interpolated precision at the recall 0, 0.1, ..., 1, the mean over queries, of one ranker or run, or several.
+
+    Created by :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_runs`. The precision at a level of recall
+    is the largest at any rank with at least this recall: the measure "iprec". The mean over the levels is the
+    measure "11pt_avg" of trec_eval.
+
+    Attributes
+    ----------
+    precision : DataFrame, shape (11, n_rankers)
+        The index has the levels of recall, and the columns are the names of the rankers or runs.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> labels, scores = [1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]
+    >>> display = PrecisionRecallDisplay.from_predictions(labels, scores, [7] * 4, ax=Figure().subplots())
+    >>> display.precision["scores"].round(2).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.67, 0.67]
+    """
+
+    precision: pd.DataFrame
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        qid: ArrayLike | None = None,
+        *,
+        threshold: float = 1,
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> PrecisionRecallDisplay:
+        """Compute the precision of scores, and plot it.
+
+        Parameters
+        ----------
+        y_true, qid, sample_weight
+            As in :func:`boostrank.evaluate`.
+        y_score : array-like, shape (n_documents,), or mapping of name to scores
+        threshold : float, default 1
+            Labels of at least this are relevant.
+        ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError
+            As :func:`boostrank.evaluate`.
+        """
+        settings: dict[str, Any] = {"measures": cls._measures(threshold), "sample_weight": sample_weight}
+        values = {name: evaluate(y_true, scores, qid, **settings) for name, scores in by_name(y_score, SCORES).items()}
+        return cls(pd.DataFrame(values).set_axis(LEVELS)).plot(ax)
+
+    @classmethod
+    def from_runs(
+        cls, qrels: Any, runs: Mapping[str, Any], *, threshold: float = 1, ax: Any = None, **settings: Any
+    ) -> PrecisionRecallDisplay:
+        """Compute the precision of runs by name, and plot it; `settings` are those of :func:`boostrank.evaluate_run`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As that function.
+        """
+        measures = cls._measures(threshold)
+        values = {name: evaluate_run(qrels, run, measures, **settings) for name, run in runs.items()}
+        return cls(pd.DataFrame(values).set_axis(LEVELS)).plot(ax)
+
+    @staticmethod
+    def _measures(threshold: float) -> dict[str, Measure]:
+        """The measure of each level of recall, by the level."""
+        return {str(level): get_measure("iprec", recall=level, threshold=threshold) for level in LEVELS}
+
+    def _draw(self, ax: Any) -> Any:
+        names = [style.wrapped(name) for name in self.precision]
+        ax = style.axes(ax, style.HEIGHT + style.legend_height(names))
+        for name, values, look in zip(names, self.precision.to_numpy().T, style.styles(len(names)), strict=True):
+            ax.plot(LEVELS, values, label=name, markersize=5, **look._asdict())
+        ax.set(xlabel="recall", ylabel="interpolated precision, mean over queries", ylim=(0.0, 1.03))
+        style.light_grid(ax)
+        style.legend_below(ax, ax.get_legend_handles_labels()[0])
+        return ax
+
+
+@dataclass
+class QueryGroupDisplay(PredictionDisplay):
+    """Mean of a measure by group of queries, with 95% intervals.
+
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. Each interval is that of one ranker alone, as in
+    :func:`boostrank.evaluate`; for differences of rankers by group see :func:`boostrank.compare_runs`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns group, ranker, queries, mean, low and high: the result of :func:`boostrank.evaluate` with `by`. Its last
+        rows are those of "all queries".
+    measure : str
+        Name of the measure.
+    title : str
+        Title of the groups.
+    figure_, ax_ : matplotlib Figure and Axes
+        Of the last call of :meth:`plot`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> labels, scores = [0, 1, 1, 0, 0, 2, 1], [2, 3, 1, 2, 3, 2, 1]
+    >>> qid = ["a", "a", "b", "b", "c", "c", "c"]
+    >>> display = QueryGroupDisplay.from_predictions(labels, scores, qid, by="size", ax=Figure().subplots())
+    >>> display.table[["group", "queries", "mean"]].round(4)
+             group  queries    mean
+    0            2        2  0.8155
+    1            3        1  0.6590
+    2  all queries        3  0.7633
+    """
+
+    table: pd.DataFrame
+    measure: str
+    title: str
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        qid: ArrayLike | None = None,
+        *,
+        by: Any = "size",
+        measure: Any = "ndcg@10",
+        n_groups: int = 4,
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> QueryGroupDisplay:
+        """Compute means by group of queries, and plot them.
+
+        Parameters
+        ----------
+        y_true, qid, sample_weight
+            As in :func:`boostrank.evaluate`.
+        y_score : array-like, shape (n_documents,), or mapping of name to scores
+        by : {"size", "relevant"}, or groups, default "size"
+            "size" is the number of documents of a query, and "relevant" the number of those with a label above 0. Other
+            groups are given as in :func:`boostrank.evaluate`.
+        measure : str, Measure or callable, default "ndcg@10"
+            As in :func:`boostrank.get_measure`.
+        n_groups : int, default 4
+            Numbers with more than 10 different values are divided into at most so many ranges, with about the same
+            number of queries in each of them.
+        ax : matplotlib axes, optional
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :func:`boostrank.evaluate`; and for more than 40 groups, or an `n_groups` that is out of range.
+        """
+        check_count("n_groups", n_groups)
+        labels = as_labels(y_true, "y_true").require_relevance_to_measure("QueryGroupDisplay")
+        queries, measure = Queries.from_qid(require_ids(qid, "QueryGroupDisplay")), get_measure(measure)
+        rankers = by_name(y_score, SCORES)
+        values = {name: measure(y_true, scores, qid, per_query=True) for name, scores in rankers.items()}
+        groups, title = _groups(by, labels, queries, n_groups)
+        if len(groups.names) > MAX_GROUPS:
+            raise ValueError(f"by has {len(groups.names)} groups, and a plot shows at most {MAX_GROUPS}: join some")
+        weights = query_weights(sample_weight, queries, grouped=False)
+        table = group_means(pd.DataFrame(values), groups, weights).rename(columns={"metric": "ranker"})
+        return cls(table, str(measure), title).plot(ax)
+
+    def _draw(self, ax: Any) -> Any:
+        rows_of = {style.wrapped(name): rows for name, rows in self.table.groupby("ranker", sort=False)}
+        names, several, groups = list(rows_of), len(rows_of) > 1, next(iter(rows_of.values()))
+        height = 1.5 + len(groups) * (0.25 + 0.15 * len(names))
+        ax = style.axes(ax, height + (style.legend_height(names, n_columns=1) if several else 0.0))
+        shifts = ROW_SHARE * (np.arange(len(names)) - (len(names) - 1) / 2) / len(names)
+        for (name, rows), line, shift in zip(rows_of.items(), style.styles(len(names)), shifts, strict=True):
+            center, low, high = rows[["mean", "low", "high"]].to_numpy().T
+            # `abs` is for rounding errors where an end equals the mean.
+            look: dict[str, Any] = {"fmt": line.marker, "color": line.color, "capsize": 3, "label": name}
+            ax.errorbar(center, np.arange(len(rows)) + shift, xerr=np.abs([center - low, high - center]), **look)
+        ax.set_ylim(len(groups) - 0.4, -0.6)
+        labels = [
+            f"{style.wrapped(group, 30)}  ({n} {'query' if n == 1 else 'queries'})"
+            for group, n in zip(groups["group"], groups["queries"], strict=True)
+        ]
+        ax.set_yticks(range(len(groups)), labels)
+        ax.axhline(len(groups) - 1.5, color=style.GREY, linewidth=1)
+        ax.set_xlabel(f"{style.measure_name(self.measure)}, mean over queries with 95% interval")
+        ax.set_ylabel(self.title)
+        if several:
+            style.legend_below(ax, n_columns=1)
+        elif names != [SCORES]:
+            ax.set_title(names[0], fontsize="medium")
+        style.light_grid(ax, "x")
+        return ax
+
+
+def _groups(by: Any, labels: Floats, queries: Queries, n_groups: int) -> tuple[QueryGroups, str]:
+    """The groups of queries, and their title."""
+    if isinstance(by, str):
+        check_choice("by", by, GROUPINGS)
+        n_relevant = queries.sum(queries.group(labels > 0).astype(np.int64))
+        numbers = queries.sizes if by == "size" else n_relevant
+        return QueryGroups.from_values(pd.Series(ranges(numbers, n_groups))), GROUPINGS[by]
+    groups = query_groups(by, queries)
+    if len(groups.names) > MAX_VALUES and all(map(is_number, groups.names)):
+        groups = QueryGroups.from_values(pd.Series(ranges(groups.of_queries.astype(np.float64), n_groups)))
+    return groups, GROUP
+
+
+def ranges(values: NDArray[Any], n_groups: int) -> pd.Categorical:
+    """The range of each number, such as "3 to 7"; numbers with few different values stay as they are.
+
+    The ranges are categories, so that their sequence is that of the numbers and not that of the texts. If 0 is the
+    smallest number, it is a range alone: queries without relevant documents have values by convention.
+    """
+    numbers = bins = pd.Series(values)
+    if numbers.nunique() > MAX_VALUES:
+        is_apart = (numbers == 0) & (numbers.min() == 0)
+        bins = pd.qcut(numbers[~is_apart], n_groups, labels=False, duplicates="drop").reindex(numbers.index).fillna(-1)
+    digits = ".3g" if values.dtype.kind == "f" else ""
+    ends = numbers.groupby(bins).agg(["min", "max"]).map(lambda end: format(end, digits))
+    names = np.where(ends["min"] == ends["max"], ends["min"], ends["min"] + " to " + ends["max"])
+    # Neighbours whose numbers are equal after rounding have the same text, and are one group.
+    return pd.Categorical(bins.map(dict(zip(ends.index, names, strict=True))), pd.unique(names), ordered=True)
