@@ -46,8 +46,8 @@ BY_HAND = [
 
 @pytest.mark.parametrize(("protocol", "name", "ranker", "arguments"), BY_HAND)
 def test_rankers_without_validation_set_learn_from_all_training_queries(fold, protocol, name, ranker, arguments):
-    result = quality.run(protocol, "data", name, 0, 0, 0)
-    ranker = quality_methods.accept_qid(ranker.set_params(n_jobs=1, verbosity=-1, random_state=0))
+    result = quality.run(protocol, "data", name, 0, 4, 0)
+    ranker = quality_methods.accept_qid(ranker.set_params(n_jobs=1, verbosity=-1, random_state=4))
     ranker.fit(*workloads.training_queries(fold), **arguments)
     np.testing.assert_allclose(result["ndcg@10"], ndcg(fold.test, ranker.predict(fold.test.X)))
     assert (result["rounds"], result["is_ours"]) == (ranker.best_iteration_, name != "LGBMRanker")
