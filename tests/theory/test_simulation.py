@@ -109,5 +109,5 @@ def test_blocks_bound_memory(monkeypatch):
     theory.distinguishability(LINEAR, [2_000], ks=[None], n_lists=300)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # All lists at once take 36 MB.
-    assert peak < 5e6
+    # All lists at once take 36 MB with the compiled library, and more without it.
+    assert peak < 9e6
