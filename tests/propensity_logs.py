@@ -14,7 +14,8 @@ def several_rankers(n_sessions, seed, *, n_queries=60, eta=1.0, n_rankers=3, rel
     y = data.integers(0, 3, len(qid)).astype(float)
     base, noise = y + data.normal(size=len(qid)), data.normal(size=(n_rankers, len(qid)))
     random = np.random.default_rng(seed)
-    settings = {"model": PositionBased(("power", eta)), "relevance": relevance, "depth": depth, "random_state": random}
+    settings = {"model": PositionBased(("power", eta)), "depth": depth, "random_state": random}
+    settings["relevance"] = lambda labels: np.take(relevance, labels.astype(int))
     logs = [simulate_clicks(y, base + own, qid, n_sessions=n_sessions // n_rankers, **settings).log for own in noise]
     return ClickLog.concatenate(logs)
 

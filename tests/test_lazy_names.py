@@ -79,7 +79,7 @@ FIRST_USES = {
             "backends.xgboost",
             "rankers.bagging",
             "clicks.simulation",
-            "clicks.interventions",
+            "clicks.propensities",
             "datasets.letor_reader",
             "runs.novelty",
             "model_selection.cross_validation",

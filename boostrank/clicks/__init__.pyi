@@ -3,7 +3,6 @@ from .counterfactual import CounterfactualEstimate as CounterfactualEstimate
 from .counterfactual import evaluate as evaluate
 from .diagnosis import ClickDiagnosis as ClickDiagnosis
 from .diagnosis import diagnose as diagnose
-from .interventions import harvest_propensities as harvest_propensities
 from .labels import ClickLabels as ClickLabels
 from .log import ClickLog as ClickLog
 from .models import ByContext as ByContext
@@ -13,6 +12,7 @@ from .models import PositionBased as PositionBased
 from .models import TrustBias as TrustBias
 from .models import get_click_model as get_click_model
 from .propensities import Propensities as Propensities
+from .propensities import harvest_propensities as harvest_propensities
 from .relevance import RelevanceEstimates as RelevanceEstimates
 from .relevance import estimate_relevance as estimate_relevance
 from .simulation import SimulatedClicks as SimulatedClicks

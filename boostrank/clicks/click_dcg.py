@@ -106,25 +106,25 @@ class _BoundClickDCG(BoundMeasure):
 
     def __init__(self, measure: ClickDCG, labels: ClickLabels, weights: Floats) -> None:
         super().__init__(measure, labels.queries)
-        self._dcg, self._labels, self._weights = DCG(measure.k, discount=measure.discount), labels, weights
-        own, relevance = labels.queries, labels.queries.group(labels.relevance)
+        self._dcg, self._log, self._weights = DCG(measure.k, discount=measure.discount), labels.log, weights
+        queries, relevance = labels.queries, labels.queries.group(labels.relevance)
         terms = weights * labels.query_weights
-        self._total = float(terms @ own.sum(relevance))
+        self._total = float(terms @ queries.sum(relevance))
         if not self._total > 0.0:
             raise ValueError(
                 f"{measure} is not defined for {labels!r}: the estimated number of relevant documents is "
                 f"{self._total:g}. Use a log with more clicks"
             )
-        self._gains = own.repeat(terms) * relevance
-        self._ranked: Queries = own
+        self._gains = queries.repeat(terms) * relevance
+        self._ranked: Queries = queries
         #: The grouped documents that are ranked, and their queries among all; None for all.
         self._kept: tuple[Bools, Bools] | None = None
         if labels.kept is not None:
-            kept = own.group(labels.kept)
-            sizes = own.sum(kept.astype(np.int64))
+            kept = queries.group(labels.kept)
+            sizes = queries.sum(kept.astype(np.int64))
             self._kept, self._gains = (kept, sizes > 0), self._gains[kept]
-            self._ranked = Queries.from_sizes(sizes[sizes > 0], own.ids[sizes > 0])
-        self._without_support = own.group(labels.lacks_support) & own.repeat(terms > 0.0)
+            self._ranked = Queries.from_sizes(sizes[sizes > 0], queries.ids[sizes > 0])
+        self._without_support = queries.group(labels.lacks_support) & queries.repeat(terms > 0.0)
         self._needs_support = bool(self._without_support.any())
 
     def _terms(self, scores: NDArray[Any]) -> Floats:
@@ -136,7 +136,7 @@ class _BoundClickDCG(BoundMeasure):
             counts = discounts_of_documents(self._dcg, values, self._ranked) > 0.0
             without = self._without_support.copy()
             without[slice(None) if self._kept is None else self._kept[0]] &= counts
-            require_support(self._labels, self.queries.ungroup(without))
+            require_support(self._log, self.queries.ungroup(without))
         terms = self._dcg.of_ranking(self._gains, values, self._ranked)
         if self._kept is None:
             return terms

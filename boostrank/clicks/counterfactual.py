@@ -1,16 +1,14 @@
-"""Counterfactual evaluation: DCG and NDCG of new scores, estimated from clicks on result lists of other scores.
+"""Counterfactual evaluation: DCG of new scores, estimated from clicks on result lists of other scores.
 
 The estimate of DCG is ``sum_q v_q sum_i estimate_i d_i`` with the estimates of relevance, the discounts ``d_i`` at the
 ranks by the new scores, and weights ``v_q`` of the queries. The self-normalized one divides it by ``sum_q v_q sum_i
 estimate_i``. The page "Evaluation by clicks" of the guide (examples/guide/theory/click_evaluation.md) has the
-properties of both, those of NDCG, and the standard errors.
+properties of both, and the standard errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +16,12 @@ from numpy.typing import ArrayLike
 
 from boostrank.clicks.labels import ClickLabels
 from boostrank.clicks.log import ClickLog
-from boostrank.clicks.models import Cascade
-from boostrank.clicks.relevance import Method, NotShown, NotShownOrDrop
-from boostrank.clicks.targets import Unit, session_targets, sessions_of_queries
+from boostrank.clicks.relevance import Method, NotShownOrDrop
+from boostrank.clicks.targets import Unit
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
-from boostrank.inputs.checks import as_generator, check_choice, check_count, check_flag, check_number
+from boostrank.inputs.checks import check_choice, check_flag, check_number
 from boostrank.queries.dcg import DCG, Discount
 from boostrank.queries.queries import Queries
-
-MIN_BOOTSTRAP = 20
 
 
 class CounterfactualEstimate(NamedTuple):
@@ -77,8 +72,6 @@ def evaluate(
     clip: float = 0.0,
     not_shown: NotShownOrDrop = "error",
     level: float = 0.95,
-    n_bootstrap: int = 0,
-    random_state: Any = None,
 ) -> CounterfactualEstimate:
     """Estimate from clicks how good the ranking by new scores is, with a confidence interval.
 
@@ -93,19 +86,17 @@ def evaluate(
         `not_shown` and `average` are used.
     scores : array-like, shape (n_documents,)
         Score of each row of `X`. Among equal scores, discounts are averaged.
-    model : str, ClickModel, array-like of propensities, or callable
-        As in :func:`boostrank.clicks.get_click_model`; or, with `n_bootstrap`, the function of a log that estimates it,
-        such as ``lambda log: harvest_propensities(log).extended(10)``. Left out with ClickLabels.
+    model : str, ClickModel, or array-like of propensities
+        As in :func:`boostrank.clicks.get_click_model`. Left out with ClickLabels. The interval does not include the
+        errors of estimated propensities.
     baseline : array-like, shape (n_documents,), optional
         Scores of another ranker. Then the result is the estimate for `scores` minus that for `baseline`, with the
         interval of this difference: one of the rankers is better if the interval does not contain 0.
     measure : str, default "dcg@10"
-        "dcg" or "ndcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. NDCG needs a log of
-        sessions, and propensities that are not relative to position 1, as those estimated from clicks are.
+        "dcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1.
     self_normalized : bool, default True
         Whether DCG is divided by the estimated number of relevant documents, which gives the mean discount of a
-        relevant document, and NDCG by the estimated probability of a session with a relevant document. Both are in
-        [0, 1], apart from errors of estimates. DCG without it is the expected DCG of a session.
+        relevant document, in [0, 1] apart from errors of estimates. DCG without it is the expected DCG of a session.
     by : {"queries", "sessions"}, default "queries"
         The independent units of the interval: for other queries, or for other sessions of these queries.
     average : {"sessions", "queries"}, default "sessions"
@@ -117,15 +108,8 @@ def evaluate(
         As in :func:`boostrank.clicks.click_targets`.
     not_shown : {"error", "drop", "irrelevant"}, default "error"
         What to do with documents at ranks that count that were never shown: raise an error that names one of them,
-        leave all documents that were never shown out of the ranking, or count them as not relevant. For NDCG, a
-        document that is missing in a session is an error, unless it is ``"irrelevant"``.
+        leave all documents that were never shown out of the ranking, or count them as not relevant.
     level : float in (0, 1), default 0.95
-    n_bootstrap : int, default 0
-        Number of samples of the queries with replacement, 0 or at least 20. In each, the click model is estimated anew,
-        and its estimate of DCG computed. The standard error is the standard deviation of these, so that the interval
-        includes the errors of the propensities.
-    random_state : int, Generator or None
-        For the samples of the queries.
 
     Returns
     -------
@@ -154,23 +138,13 @@ def evaluate(
     >>> round(evaluate(log, y, "position-based", baseline=shown).value, 4)
     0.5
     """
-    name, dcg = _parse(measure, discount)
+    dcg = _dcg_of(measure, discount)
     check_number("level", level, above=0, below=1)
     check_choice("by", by, ("queries", "sessions"))
     check_flag("self_normalized", self_normalized)
-    if n_bootstrap:
-        check_count("n_bootstrap", n_bootstrap, MIN_BOOTSTRAP)
-        if name != "dcg" or by != "queries" or not callable(model):
-            raise ValueError(
-                "n_bootstrap draws queries and estimates the click model from each sample: it needs measure='dcg', "
-                "by='queries', and a model that is a function of a log, such as lambda log: "
-                "harvest_propensities(log).extended(log.n_positions)"
-            )
-    if model is None and isinstance(log, ClickLabels):
-        labels = log
-    else:
-        click_model = model(log) if n_bootstrap else model
-        labels = ClickLabels(log, click_model, method=method, clip=clip, not_shown=not_shown, average=average)
+    labels = log
+    if model is not None or not isinstance(log, ClickLabels):
+        labels = ClickLabels(log, model, method=method, clip=clip, not_shown=not_shown, average=average)
     rankings = [finite_numbers(scores, "scores", log=len(labels))]
     if baseline is not None:
         rankings.append(finite_numbers(baseline, "baseline", log=len(labels)))
@@ -182,14 +156,9 @@ def evaluate(
     without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
     if labels.not_shown in ("error", "drop"):
         require_support(labels.log, without)
-    if name == "dcg":
-        value, n, error = _of_documents(labels, discounts, self_normalized, by)
-    else:
-        value, n, error = _of_sessions(labels, dcg, discounts, self_normalized, by)
+    value, n, error = _estimate(labels, discounts, self_normalized, by)
     if n < 2:
         raise ValueError(f"an interval by {by} needs at least two {by} with impressions; got {n}: pass another by=")
-    if n_bootstrap:
-        error = _bootstrap_error(labels, model, discounts, self_normalized, n_bootstrap, random_state)
     import scipy
 
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
@@ -197,43 +166,22 @@ def evaluate(
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, by, n_without)
 
 
-def _bootstrap_error(
-    labels: ClickLabels,
-    estimator: Callable[[ClickLog], Any],
-    discounts: Floats,
-    self_normalized: bool,
-    n_samples: int,
-    random_state: Any,
-) -> float:
-    """Standard deviation of the estimates from samples of the queries with impressions, with a click model of each."""
-    queries, weights, random = labels.queries, labels.query_weights, as_generator(random_state)
-    drawn_from, values = np.flatnonzero(weights), []
-    for _ in range(n_samples):
-        times = np.bincount(random.choice(drawn_from, len(drawn_from)), minlength=queries.n_queries)
-        relevance = replace(labels, model=estimator(labels.log.weighted(times))).relevance
-        of_row = queries.ungroup(queries.repeat(weights * times))
-        divisor = float(of_row @ relevance) if self_normalized else float(weights @ times)
-        divisor = _divisor(divisor, "number of relevant documents", labels.log)
-        values.append(float(of_row * discounts @ relevance) / divisor)
-    return float(np.std(values, ddof=1))
-
-
-def require_support(labels: Any, without: Bools) -> None:
+def require_support(log: ClickLog, without: Bools) -> None:
     """Raise ValueError that names the first row in `without`, whose rows matter and were never shown, if any."""
     if without.any():
         raise ValueError(
             f"{np.count_nonzero(without)} documents at ranks that count have no support: "
-            f"{labels.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
+            f"{log.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
             "relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, "
             "not_shown='drop' to leave them out of the ranking, or a smaller cutoff"
         )
 
 
-def _parse(measure: str, discount: Discount) -> tuple[str, DCG]:
-    match = re.fullmatch(r"(n?dcg)(?:@([1-9][0-9]*))?", measure) if isinstance(measure, str) else None
+def _dcg_of(measure: str, discount: Discount) -> DCG:
+    match = re.fullmatch(r"dcg(?:@([1-9][0-9]*))?", measure) if isinstance(measure, str) else None
     if match is None:
-        raise ValueError(f"measure must be 'dcg' or 'ndcg', or with a cutoff such as 'dcg@10'; got {measure!r}")
-    return match[1], DCG(None if match[2] is None else int(match[2]), discount=discount)
+        raise ValueError(f"measure must be 'dcg', or with a cutoff such as 'dcg@10'; got {measure!r}")
+    return DCG(None if match[1] is None else int(match[1]), discount=discount)
 
 
 def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
@@ -245,18 +193,25 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
     return discounts
 
 
-def _of_documents(labels: ClickLabels, discounts: Floats, self_normalized: bool, by: Unit) -> tuple[float, int, float]:
+def _estimate(labels: ClickLabels, discounts: Floats, self_normalized: bool, by: Unit) -> tuple[float, int, float]:
     """The estimate of DCG, its number of independent units, and its standard error."""
     log, queries, relevance, row = labels.log, labels.queries, labels.relevance, labels.log.row
     of_row = labels.document_weights
     numerators, denominators = of_row * discounts * relevance, of_row * relevance
-    divisor = _divisor(float(denominators.sum()), "number of relevant documents", log) if self_normalized else 1.0
+    divisor = float(denominators.sum()) if self_normalized else 1.0
+    if not divisor > 0.0:
+        raise ValueError(
+            f"the estimated number of relevant documents of {log!r} is {divisor:g}, so that a self-normalized estimate "
+            "is not defined; pass self_normalized=False, or a log with more clicks"
+        )
     value = float(numerators.sum()) / divisor
     if by == "queries":
         weights = labels.query_weights
         per_query = queries.sum(queries.group(denominators)) if self_normalized else weights
-        residuals = queries.sum(queries.group(numerators)) - value * per_query
-        return value, *_error_of_queries(residuals[weights > 0] / divisor)
+        residuals = (queries.sum(queries.group(numerators)) - value * per_query)[weights > 0] / divisor
+        # Their squares are too small by the factor 1 - 1/n, because they have the mean 0.
+        n = len(residuals)
+        return value, n, _norm(residuals * np.sqrt(n / max(1.0, n - 1.0)))
     # The derivative of the estimate with respect to the estimated relevance of each row.
     slope = of_row * (discounts - value * self_normalized) / divisor
     entry = labels.entry_weights()
@@ -268,66 +223,11 @@ def _of_documents(labels: ClickLabels, discounts: Floats, self_normalized: bool,
     expected = np.where(alone, 0.0, entry.clipped * relevance[row]) + entry.b
     factor = factor / np.sqrt(np.where(alone, 1.0, 1.0 - share))
     if log.sessions is not None:
-        return value, *_error(log.sessions.sum(factor * (log.clicks - expected)))
+        return value, log.sessions.n_segments, _norm(log.sessions.sum(factor * (log.clicks - expected)))
     squares = log.clicks * (1.0 - expected) ** 2 + (log.impressions - log.clicks) * expected**2
     return value, log.n_impressions, float(np.sqrt((factor**2 * squares).sum()))
 
 
-def _of_sessions(
-    labels: ClickLabels, dcg: DCG, discounts: Floats, self_normalized: bool, by: Unit
-) -> tuple[float, int, float]:
-    """The same as :func:`_of_documents` of NDCG, from the targets of each session."""
-    if labels.method != "auto":
-        raise ValueError(f"method={labels.method!r} is not used for NDCG; leave it out")
-    log, weights = labels.log, labels.query_weights
-    not_shown: NotShown = "error" if labels.not_shown in ("error", "drop") else "irrelevant"
-    targets = session_targets(log, labels.model, dcg=dcg, clip=labels.clip, not_shown=not_shown)
-    assert log.sessions is not None
-    query, counts = log.query[log.sessions.starts], np.maximum(1, sessions_of_queries(log))
-    columns = [log.sessions.sum(targets * discounts[log.row])]
-    if self_normalized:
-        columns.append(_any_relevant(labels))
-    means = [np.bincount(query, weights=column, minlength=len(weights)) / counts for column in columns]
-    name = "share of sessions with a relevant document"
-    divisor = _divisor(float(weights @ means[1]), name, log) if self_normalized else 1.0
-    value = float(weights @ means[0]) / divisor
-    if by == "queries":
-        residuals = weights * (means[0] - value * (means[1] if self_normalized else 1.0))
-        return value, *_error_of_queries(residuals[weights > 0] / divisor)
-    # The only session of a query has no deviation from the mean of the query, so nothing is subtracted there.
-    alone = counts == 1
-    terms, centers = columns[0], np.where(alone, 0.0, means[0])
-    if self_normalized:
-        terms, centers = terms - value * columns[1], centers - value * np.where(alone, 0.0, means[1])
-    factor = weights / counts * np.sqrt(counts / np.maximum(1, counts - 1)) / divisor
-    return value, *_error(factor[query] * (terms - centers[query]))
-
-
-def _any_relevant(labels: ClickLabels) -> Floats:
-    """Unbiased estimate, for each session, of whether it has a relevant document."""
-    log, (_, _, b, clipped) = labels.log, labels.entry_weights()
-    assert log.sessions is not None
-    values = (log.clicks - b) / clipped
-    if isinstance(labels.model, Cascade):
-        return log.sessions.sum(np.where(log.sessions.sum_before(log.clicks) == 0, values, 0.0))
-    return 1.0 - np.multiply.reduceat(1.0 - values, log.sessions.starts)
-
-
-def _divisor(value: float, name: str, log: ClickLog) -> float:
-    """The divisor of a self-normalized estimate; raise ValueError that names the divisor if it is not positive."""
-    if not value > 0.0:
-        raise ValueError(
-            f"the estimated {name} of {log!r} is {value:g}, so that a self-normalized estimate "
-            "is not defined; pass self_normalized=False, or a log with more clicks"
-        )
-    return value
-
-
-def _error(influences: Floats) -> tuple[int, float]:
-    """The number of units, and the standard error, of an estimate from the influence of each unit."""
-    return len(influences), float(np.sqrt((influences**2).sum()))
-
-
-def _error_of_queries(residuals: Floats) -> tuple[int, float]:
-    """The same from residuals, whose squares are too small by the factor ``1 - 1/n`` because they have the mean 0."""
-    return _error(residuals * np.sqrt(len(residuals) / max(1.0, len(residuals) - 1.0)))
+def _norm(influences: Floats) -> float:
+    """The standard error of an estimate, from the influence of each unit."""
+    return float(np.sqrt((influences**2).sum()))

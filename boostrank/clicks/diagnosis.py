@@ -21,16 +21,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from boostrank.clicks.interventions import (
+from boostrank.clicks.log import ClickLog, check_log
+from boostrank.clicks.propensities import (
     MAX_ENDING_WITH_CLICK,
     MIN_SESSIONS,
+    Propensities,
     ending_with_click,
     harvest_propensities,
 )
-from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.propensities import Propensities
-from boostrank.clicks.relevance import estimate_relevance
-from boostrank.clicks.shrinkage import mean_positions
+from boostrank.clicks.relevance import estimate_relevance, mean_positions
 from boostrank.inputs.checks import as_generator
 
 # A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.

@@ -21,10 +21,14 @@ from boostrank.clicks.relevance import (
     RelevanceEstimates,
     entry_weights,
     estimate_relevance,
+    evidence,
+    mean_positions,
+    mean_relevance,
+    predict_relevance,
     require_shown,
+    shrunk,
     warn_of_excess,
 )
-from boostrank.clicks.shrinkage import evidence, mean_positions, mean_relevance, predict_relevance, shrunk
 from boostrank.clicks.targets import (
     CLICK_NORMALIZATIONS,
     ClickNormalize,
@@ -172,13 +176,14 @@ class ClickLabels(Labels):
         return len(self.log)
 
     def __repr__(self) -> str:
-        defaults = {name: field.default for name, field in self.__dataclass_fields__.items()}
-        values = {
-            **{name: getattr(self, name) for name in defaults},
-            **({"shrink": "array"} if self._has_prior else {}),
-        }
-        changed = [f"{name}={values[name]!r}" for name in defaults if values[name] != defaults[name]]
-        return f"ClickLabels({', '.join([repr(self.log), repr(self.model), *changed[2:]])})"
+        settings = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
+        settings["shrink"] = "array" if self._has_prior else self.shrink
+        changed = [
+            f", {field.name}={settings[field.name]!r}"
+            for field in fields(self)[2:]
+            if settings[field.name] != field.default
+        ]
+        return f"ClickLabels({self.log!r}, {self.model!r}{''.join(changed)})"
 
     def __getitem__(self, rows: Any) -> ClickLabels:
         """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
@@ -209,7 +214,7 @@ class ClickLabels(Labels):
     @property
     def sameness(self) -> str:
         """Why nothing can be learned from the clicks; "" if estimates of relevance differ."""
-        if not self.has_clicks:
+        if not self.log.n_clicks:
             return "no document of the click log was clicked; train on more sessions"
         estimates = self.relevance
         if (estimates != estimates[0]).any():
@@ -262,7 +267,7 @@ class ClickLabels(Labels):
     @property
     def needs_prediction(self) -> bool:
         """Whether a ranker is to call :meth:`with_prediction` before it is trained on the targets."""
-        return isinstance(self.shrink, str) and self.normalize != "sessions" and self.has_clicks
+        return isinstance(self.shrink, str) and self.normalize != "sessions" and self.log.n_clicks > 0
 
     @cached_property
     def evidence(self) -> Floats:
@@ -289,11 +294,6 @@ class ClickLabels(Labels):
         """
         logs, positions = finite_numbers(logs, "logs", log=len(self)), mean_positions(self.log) / self.log.n_positions
         return replace(self, shrink=predict_relevance(self.relevance, self.evidence, logs, positions))
-
-    @property
-    def has_clicks(self) -> bool:
-        """Whether a document was clicked."""
-        return bool(self.log.clicks.any())
 
     @property
     def kept(self) -> Bools | None:
@@ -408,10 +408,6 @@ class ClickLabels(Labels):
                 f"got numbers from {prior.min():g} to {prior.max():g} and normalize={self.normalize!r}"
             )
         return prior
-
-    def name_of_row(self, row: int) -> str:
-        """A row of `X` as messages name it, with its document and its query."""
-        return self.log.name_of_row(row)
 
     def check_qid(self, qid: ArrayLike) -> None:
         """Raise ValueError if `qid` are not the query ids of the log."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 from boostrank.queries.queries import Queries
-from boostrank.queries.segments import Segments, ranges
+from boostrank.queries.segments import Segments
 
 #: Integers up to this number are exact as float64.
 MAX_COUNT = 2**53
@@ -180,8 +180,8 @@ class ClickLog:
 
         Examples
         --------
-        >>> one = ClickLog(qid=[5, 5], row=[0], position=[1], clicks=[1])
-        >>> ClickLog.concatenate([one, one]).to_frame()
+        >>> log = ClickLog(qid=[5, 5], row=[0], position=[1], clicks=[1])
+        >>> ClickLog.concatenate([log, log]).to_frame()
            qid  row  position  clicks  impressions
         0    5    0         1       2            2
         """
@@ -190,8 +190,8 @@ class ClickLog:
         for i, log in enumerate(logs):
             check_log(log, f"logs[{i}]")
             documents = log.documents if documents is None else documents
-            for name, own, other in (("query", log.qid, first.qid), ("document", log.documents, documents)):
-                same = own is None or other is None or np.array_equal(own.astype(object), other.astype(object))
+            for name, ids, others in (("query", log.qid, first.qid), ("document", log.documents, documents)):
+                same = ids is None or others is None or np.array_equal(ids.astype(object), others.astype(object))
                 if not same:
                     raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its {name} ids are different")
             if (log.sessions is None) != (first.sessions is None):
@@ -200,10 +200,10 @@ class ClickLog:
         if first.sessions is None:
             return cls._of(first.queries, *summed(len(first), *columns), None, None, documents)
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
-        known = [log.contexts for log in logs if log.contexts is not None]
-        contexts = np.concatenate(known) if len(known) == len(logs) else None
+        contexts = [log.contexts for log in logs if log.contexts is not None]
+        of_sessions = np.concatenate(contexts) if len(contexts) == len(logs) else None
         sessions = Segments.from_sizes(sizes)
-        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), documents, contexts)
+        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), documents, of_sessions)
 
     @property
     def n_documents(self) -> int:
@@ -291,18 +291,18 @@ class ClickLog:
         new_row[kept] = np.arange(len(kept))
         if np.count_nonzero(new_row >= 0) != len(kept):
             raise ValueError("rows are repeated: the impressions of copies of a document are not defined")
-        chosen = new_row[self.row] >= 0
-        if not chosen.any():
+        entries = new_row[self.row] >= 0
+        if not entries.any():
             raise ValueError(
                 f"the log has no impression of any of the {len(kept)} rows that were selected. A fold, a sample or a "
                 "part that is held out needs rows that were shown: take larger parts, or a log with more queries"
             )
-        row, position, clicks, impressions = (column[chosen] for column in self.columns)
+        row, position, clicks, impressions = (column[entries] for column in self.columns)
         queries, documents = Queries.from_qid(self.qid[kept]), None if self.documents is None else self.documents[kept]
         if self.sessions is None or self.session_ids is None:
             columns = summed(len(kept), new_row[row], position, clicks, impressions)
             return self._of(queries, *columns, None, None, documents)
-        sizes = self.sessions.sum(chosen.astype(np.int64))
+        sizes = self.sessions.sum(entries.astype(np.int64))
         sessions, ids = Segments.from_sizes(sizes[sizes > 0]), self.session_ids[sizes > 0]
         contexts = None if self.contexts is None else self.contexts[sizes > 0]
         return self._of(queries, new_row[row], position, clicks, impressions, sessions, ids, documents, contexts)
@@ -334,9 +334,12 @@ class ClickLog:
         mask = np.zeros(self.n_sessions or 0, dtype=bool)
         if self.sessions is not None:
             mask[np.asarray(sessions) if isinstance(sessions, list) else sessions] = True
-        if not mask.any():
+        if self.sessions is None or self.session_ids is None or not mask.any():
             raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
-        return self._of_sessions(np.flatnonzero(mask))
+        columns = [column[self.sessions.repeat(mask)] for column in self.columns]
+        contexts = None if self.contexts is None else self.contexts[mask]
+        segments = Segments.from_sizes(self.sessions.sizes[mask])
+        return self._of(self.queries, *columns, segments, self.session_ids[mask], self.documents, contexts)
 
     def by_context(self) -> dict[Any, ClickLog]:
         """The log of the sessions of each context, from which the click model of the context is estimated.
@@ -346,26 +349,12 @@ class ClickLog:
         Examples
         --------
         >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8], context=["tv", "web"])
-        >>> {context: part.n_clicks for context, part in log.by_context().items()}
+        >>> {context: log.n_clicks for context, log in log.by_context().items()}
         {'tv': 1, 'web': 0}
         """
         if self.contexts is None:
             raise ValueError(f"{self!r} has no contexts: pass session and context, or a column context of the table")
         return {context: self.select(self.contexts == context) for context in pd.unique(self.contexts).tolist()}
-
-    def weighted(self, counts: Ints) -> ClickLog:
-        """The log of counts in which the clicks and impressions of each query are multiplied with its number.
-
-        Estimates of propensities from it are those from a log that has each query as often as `counts` says, which
-        has shape (n_queries,). A log with contexts, which counts do not have, keeps its sessions, and repeats them.
-        """
-        if self.contexts is not None and self.sessions is not None:
-            times = counts[self.query[self.sessions.starts]]
-            return self._of_sessions(np.repeat(np.arange(len(times)), times))
-        log = self.aggregate()
-        factor = counts[log.query]
-        columns = [column[factor > 0] for column in (log.row, log.position, log.clicks * factor)]
-        return self._of(self.queries, *columns, (log.impressions * factor)[factor > 0], None, None, self.documents)
 
     def aggregate(self) -> ClickLog:
         """The log of counts: impressions and clicks of each row at each position, summed over sessions.
@@ -400,16 +389,6 @@ class ClickLog:
                 value = value.view()
                 value.setflags(write=False)
             object.__setattr__(self, name, value)
-
-    def _of_sessions(self, numbers: Ints) -> ClickLog:
-        """The log of sessions with some numbers, which may be repeated."""
-        assert self.sessions is not None
-        assert self.session_ids is not None
-        sizes = self.sessions.sizes[numbers]
-        entries = ranges(self.sessions.starts[numbers], sizes)
-        columns, sessions = [column[entries] for column in self.columns], Segments.from_sizes(sizes)
-        contexts = None if self.contexts is None else self.contexts[numbers]
-        return self._of(self.queries, *columns, sessions, self.session_ids[numbers], self.documents, contexts)
 
     @classmethod
     def _of(cls, *values: Any) -> ClickLog:
@@ -518,12 +497,12 @@ def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, im
 def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArray[Any]]:
     """The number of the session, or the context, of each entry, by first appearance, and the id of each number."""
     # As objects, texts of pandas would be numbered in several times as long.
-    given = values if isinstance(values, pd.Series) else as_array(values, name)
-    _check_shape(given, name, n_entries)
-    numbers, ids = pd.factorize(given)
+    array = values if isinstance(values, pd.Series) else as_array(values, name)
+    _check_shape(array, name, n_entries)
+    numbers, ids = pd.factorize(array)
     if (numbers < 0).any():
         entry = int(np.argmin(numbers))
         raise ValueError(
-            f"{name}[{entry}] is {np.asarray(given)[entry]!s}: every entry needs a {name}, or leave {name} out"
+            f"{name}[{entry}] is {np.asarray(array)[entry]!s}: every entry needs a {name}, or leave {name} out"
         )
     return numbers, np.asarray(ids)

@@ -22,7 +22,7 @@ on the position only. They are the two numbers of the affine correction, see :me
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,6 +46,14 @@ class ClickModel:
     >>> Halved().corrections(log)[0].tolist()
     [1.0, 0.5]
     """
+
+    #: Whether propensities are known only up to a common factor.
+    relative: bool = False
+
+    @property
+    def is_by_position(self) -> bool:
+        """Whether the corrections depend on the position only."""
+        return type(self).corrections is ClickModel.corrections
 
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks, shape (n_entries,).
@@ -329,23 +337,19 @@ class ByContext(ClickModel):
     def __post_init__(self) -> None:
         models = {context: get_click_model(model) for context, model in dict(self.models).items()}
         for context, model in models.items():
-            if type(model).corrections is not ClickModel.corrections:
+            if not model.is_by_position:
                 raise ValueError(f"models must depend on the position only; got {model!r} for the context {context!r}")
         object.__setattr__(self, "models", models)
-
-    @property
-    def relative(self) -> bool:
-        """Whether propensities of a context are known only up to a common factor."""
-        return any(getattr(model, "relative", False) for model in self.models.values())
+        object.__setattr__(self, "relative", any(model.relative for model in models.values()))
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
         """Those of the model of the context of each entry; see :meth:`ClickModel.corrections`."""
         a, b = np.empty((2, log.n_entries))
-        for context, part in log.by_context().items():
+        for context, log_of_context in log.by_context().items():
             if context not in self.models or log.sessions is None:
                 raise ValueError(f"the log has sessions of the context {context!r}, for which {self!r} has no model")
-            chosen = log.sessions.repeat(log.contexts == context)
-            a[chosen], b[chosen] = self.models[context].corrections(part)
+            entries = log.sessions.repeat(log.contexts == context)
+            a[entries], b[entries] = self.models[context].corrections(log_of_context)
         return a, b
 
 
@@ -387,14 +391,13 @@ def get_click_model(model: Any) -> ClickModel:
         return CLICK_MODELS[model]()
     if hasattr(model, "click_model"):
         # An object of the class Propensities, whose module imports this one.
-        found: ClickModel = model.click_model()
-        return found
+        return cast(ClickModel, model.click_model())
     return PositionBased(model)
 
 
 def require_absolute(model: ClickModel) -> None:
     """Raise ValueError if a model has propensities that are known only up to a common factor."""
-    if getattr(model, "relative", False):
+    if model.relative:
         raise ValueError(
             "NDCG and normalize='sessions' need the probability that a position is examined, but estimates of it are "
             "relative to position 1: pass p * propensities.values with the probability p that position 1 is "

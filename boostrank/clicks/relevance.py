@@ -5,6 +5,11 @@ If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, wher
 depend on the clicks: 1 for the method ``"expected-clicks"``, ``1 / a_r`` for ``"inverse-propensity"``. The page
 "Relevance from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs, and the bias of `clip`
 and `bounded`.
+
+Documents with few clicks may be judged by a prediction from the features: with a *prior* ``g``, a prediction of the
+relevance from the clicks on other queries, and the *evidence* ``E``, the number of known impressions that would say as
+much as the clicks, the shrunk estimate is ``(E estimate + lambda g) / (E + lambda)``, with the strength ``lambda`` of
+the largest likelihood. The same page says why it stays consistent, and when it gains.
 """
 
 from __future__ import annotations
@@ -30,6 +35,17 @@ NOT_SHOWN_OR_DROP: tuple[str, ...] = get_args(NotShownOrDrop)
 # Chance does not explain clicks above the largest expectation plus this number of standard deviations plus this number
 # of clicks, which are added because small counts are not normally distributed.
 MAX_DEVIATIONS = 4.0
+# The smallest prior, relative to the mean relevance, and the largest one: no document is predicted to be irrelevant, or
+# relevant, for sure.
+MIN_PRIOR, MAX_PRIOR = 0.02, 0.98
+# Limits of the logarithm of the strength, which is a number of examined impressions.
+LOG_STRENGTHS = (-7.0, 14.0)
+# The smallest sum of weights that divides, so that there is a prior without clicks too.
+MIN_WEIGHT = 1e-6
+# Steps of Newton's method for the regression, which needs fewer.
+NEWTON_STEPS = 50
+# The largest change of a coefficient in a step, and the largest logarithm of a relevance.
+MAX_STEP, MAX_LOG = 1.0, 3.0
 
 
 class RelevanceEstimates(NamedTuple):
@@ -39,14 +55,8 @@ class RelevanceEstimates(NamedTuple):
     ----------
     relevance : ndarray of float64, shape (n_documents,)
         The estimate; 0 for rows that were never shown.
-    variance : ndarray of float64, shape (n_documents,)
-        Its variance if clicks are independent, with the estimate in place of
-        ``gamma``, after adding one examined impression with half a click. Infinite for rows that were never shown.
     impressions : ndarray of int64, shape (n_documents,)
         Number of impressions of each row, without those that are known not to be examined.
-    shrinkage : ndarray of float64, shape (n_documents,)
-        Without trust bias, the expectation of the estimate divided by ``gamma``: 1 without clipping. NaN for rows that
-        were never shown.
     shown : ndarray of bool, shape (n_documents,)
         Whether a row had an impression that may be examined. A row that had none has no support: nothing is known about
         its relevance.
@@ -54,15 +64,13 @@ class RelevanceEstimates(NamedTuple):
     Examples
     --------
     >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[3, 1], impressions=[10, 10])
-    >>> found = estimate_relevance(log, [1.0, 0.5])
-    >>> found.relevance.round(2).tolist(), found.variance.round(3).tolist(), found.impressions.tolist()
-    ([0.3, 0.2], [0.022, 0.044], [10, 10])
+    >>> estimates = estimate_relevance(log, [1.0, 0.5])
+    >>> estimates.relevance.round(2).tolist(), estimates.impressions.tolist()
+    ([0.3, 0.2], [10, 10])
     """
 
     relevance: Floats
-    variance: Floats
     impressions: NDArray[np.int64]
-    shrinkage: Floats
     shown: Bools
 
 
@@ -114,11 +122,11 @@ def estimate_relevance(
     check_log(log)
     check_choice("not_shown", not_shown, NOT_SHOWN)
     check_flag("bounded", bounded)
-    chosen = get_click_model(model)
-    if _by_position(chosen):
+    click_model = get_click_model(model)
+    if click_model.is_by_position:
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
         log = log.aggregate()
-    weights, a, b, clipped = entry_weights(log, chosen, method, clip)
+    weights, a, b, clipped = entry_weights(log, click_model, method, clip)
 
     def total(per_entry: Floats) -> Floats:
         return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
@@ -127,22 +135,10 @@ def estimate_relevance(
     shown = impressions > 0
     if not_shown == "error":
         require_shown(log, shown)
-    numerator = total(weights * (log.clicks - b * log.impressions))
-    exposure = total(weights * a * log.impressions)
-    divisor = total(weights * clipped * log.impressions)
-    estimate = _ratio(numerator, divisor, 0.0)
-    # How many impressions that are examined for sure would give, if clicks are rare, the same variance.
-    effective = _ratio(exposure**2, total(weights**2 * a * log.impressions), 0.0)
-    smoothed = np.clip((estimate * effective + 0.5) / (effective + 1.0), 0.0, 1.0)
-    probability = np.clip(a * smoothed[log.row] + b, 0.0, 1.0)
-    spread = total(weights**2 * log.impressions * probability * (1.0 - probability))
-    return RelevanceEstimates(
-        np.clip(estimate, 0.0, 1.0) if bounded else estimate,
-        _ratio(spread, divisor**2, np.inf),
-        impressions.astype(np.int64),
-        _ratio(exposure, divisor, np.nan),
-        shown,
-    )
+    clicks, divisor = total(weights * (log.clicks - b * log.impressions)), total(weights * clipped * log.impressions)
+    estimate = np.divide(clicks, divisor, out=np.zeros(len(log)), where=divisor > 0)
+    relevance = np.clip(estimate, 0.0, 1.0) if bounded else estimate
+    return RelevanceEstimates(relevance, impressions.astype(np.int64), shown)
 
 
 class EntryWeights(NamedTuple):
@@ -167,14 +163,14 @@ def entry_weights(log: ClickLog, model: Any, method: Method, clip: float) -> Ent
     """The weight of each entry in the estimates; parameters and errors are those of :func:`estimate_relevance`."""
     check_choice("method", method, METHODS)
     check_number("clip", clip, smallest=0, below=1)
-    chosen = get_click_model(model)
-    goes_on = isinstance(chosen, Cascade) and chosen.satisfaction < 1.0
+    click_model = get_click_model(model)
+    goes_on = isinstance(click_model, Cascade) and click_model.satisfaction < 1.0
     if goes_on and method == "expected-clicks":
         raise ValueError(
-            f"method='expected-clicks' is biased for {chosen!r}: the weights of its sessions depend on their clicks; "
-            "use method='inverse-propensity'"
+            f"method='expected-clicks' is biased for {click_model!r}: the weights of its sessions depend on their "
+            "clicks; use method='inverse-propensity'"
         )
-    a, b = chosen.corrections(log)
+    a, b = click_model.corrections(log)
     clipped, examined = np.maximum(a, clip), a > 0.0
     if method == "inverse-propensity" or goes_on:
         weights = np.divide(1.0, clipped, out=np.zeros_like(a), where=examined)
@@ -200,7 +196,7 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
     Then the probabilities of the model are too small. There is no warning for models whose corrections depend on more
     than the position.
     """
-    if not _by_position(model):
+    if not model.is_by_position:
         return
     log = log.aggregate()
     a, b = model.corrections(log)
@@ -220,10 +216,81 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
         )
 
 
-def _by_position(model: ClickModel) -> bool:
-    """Whether the corrections of a click model depend on the position only."""
-    return type(model).corrections is ClickModel.corrections
+def evidence(log: ClickLog, entry: EntryWeights, prior: Floats) -> Floats:
+    """The evidence ``E`` of each row, shape (n_documents,); 0 for rows without examined impressions."""
+    prior = np.minimum(prior, MAX_PRIOR)
+    probability = np.clip(entry.a * prior[log.row] + entry.b, 0.0, 1.0)
+    terms = (entry.weights * entry.a, entry.weights**2 * probability * (1.0 - probability))
+    exposure, noise = (np.bincount(log.row, weights=term * log.impressions, minlength=len(log)) for term in terms)
+    return np.divide(prior * (1.0 - prior) * exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0)
 
 
-def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
-    return np.divide(numerator, denominator, out=np.full_like(numerator, otherwise), where=denominator > 0)
+def mean_relevance(estimates: Floats, weights: Floats) -> float:
+    """The mean of the estimates, in (0, 1)."""
+    return float(np.clip((weights @ estimates) / max(weights.sum(), MIN_WEIGHT), 1e-6, MAX_PRIOR))
+
+
+def mean_positions(log: ClickLog) -> Floats:
+    """Mean position of each row over its impressions, shape (n_documents,); below the lists where it has none."""
+    sums = (np.bincount(log.row, weights=n * log.impressions, minlength=len(log)) for n in (log.position, 1.0))
+    positions, impressions = sums
+    queries, shown = log.queries, np.zeros(log.queries.n_queries, dtype=np.int64)
+    np.maximum.at(shown, log.query, log.position)
+    # The mean of the positions after the last one that was shown, to the number of documents.
+    below = (np.minimum(shown, queries.sizes - 1) + 1 + queries.sizes) / 2.0
+    otherwise = queries.ungroup(queries.repeat(below))
+    return np.divide(positions, impressions, out=otherwise, where=impressions > 0.0)
+
+
+def predict_relevance(estimates: Floats, weights: Floats, logs: Floats, positions: Floats) -> Floats:
+    """The prior ``exp(c_0 + c_1 f + c_2 l)``, a Poisson regression on the numbers of each row, shape (n_documents,).
+
+    Parameters
+    ----------
+    estimates, weights : ndarray, shape (n_documents,)
+        ``x`` and ``E``.
+    logs, positions : ndarray, shape (n_documents,)
+        ``f``, predicted from the features, and ``l``.
+    """
+    mean = mean_relevance(estimates, weights)
+    columns = np.stack([np.ones_like(logs), logs, positions])
+    columns[1:] -= columns[1:] @ weights[:, None] / max(weights.sum(), MIN_WEIGHT)
+    start = np.array([np.log(mean), 1.0, 0.0])
+    penalty, coefficients = np.array([MIN_WEIGHT, 1.0, 1.0]), start.copy()
+    for _ in range(NEWTON_STEPS):
+        expected = weights * np.exp(np.minimum(coefficients @ columns, MAX_LOG))
+        gradient = columns @ (weights * estimates - expected) - penalty * (coefficients - start)
+        hessian = (columns * expected) @ columns.T + np.diag(penalty)
+        coefficients += np.clip(np.linalg.solve(hessian, gradient), -MAX_STEP, MAX_STEP)
+    return np.clip(np.exp(np.minimum(coefficients @ columns, MAX_LOG)), MIN_PRIOR * mean, MAX_PRIOR)
+
+
+def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
+    """The number ``lambda`` with the largest likelihood of the estimates; arguments have shape (n_documents,).
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> relevance = random.beta(9.0 * 0.3, 9.0 * 0.7, 5000)  # The variance is 0.3 * 0.7 / (9 + 1).
+    >>> clicks = random.binomial(20, relevance)
+    >>> round(prior_strength(clicks / 20, np.full(5000, 20.0), np.full(5000, 0.3)), 1)
+    10.5
+    """
+    # Imported on use, because importing it takes time.
+    from scipy import optimize
+
+    has_evidence = weights > 0.0
+    x, e, g = estimates[has_evidence], weights[has_evidence], prior[has_evidence]
+    squares = (x - g) ** 2 / (g * (1.0 - g))
+
+    def loss(log_strength: float) -> float:
+        variance = 1.0 / e + np.exp(-log_strength)
+        return float((np.log(variance) + squares / variance).mean())
+
+    return float(np.exp(optimize.minimize_scalar(loss, bounds=LOG_STRENGTHS, method="bounded").x))
+
+
+def shrunk(estimates: Floats, weights: Floats, prior: Floats) -> Floats:
+    """The shrunk estimates with the strength that the estimates themselves say, in [0, 1], shape (n_documents,)."""
+    strength = prior_strength(estimates, weights, prior)
+    return np.clip((weights * estimates + strength * prior) / (weights + strength), 0.0, 1.0)

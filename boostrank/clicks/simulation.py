@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import ClickModel, get_click_model
-from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number, is_count, is_number
 from boostrank.queries.dcg import DCG, check_relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
-RelevanceProbability = Literal["exp2", "linear"] | Sequence[float] | Callable[[Floats], ArrayLike]
+RelevanceProbability = Literal["exp2", "linear"] | Callable[[Floats], ArrayLike]
 Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]
 # At most this many documents are sorted at once, so that the memory does not grow with the number of sessions.
 MAX_SORTED = 4_000_000
@@ -35,8 +35,8 @@ class SimulatedClicks(NamedTuple):
 
     Examples
     --------
-    >>> found = simulate_clicks([2, 0], scores=[0.9, 0.1], qid=[7, 7], n_sessions=100, random_state=0)
-    >>> found.log.n_sessions, found.relevance.tolist(), found.model
+    >>> simulated = simulate_clicks([2, 0], scores=[0.9, 0.1], qid=[7, 7], n_sessions=100, random_state=0)
+    >>> simulated.log.n_sessions, simulated.relevance.tolist(), simulated.model
     (100, [1.0, 0.0], PositionBased(propensities=('power', 1.0)))
     """
 
@@ -81,9 +81,9 @@ def simulate_clicks(
         ``exp(score / temperature)`` from those left. ``"swap"`` sorts by score, and then, with the given probability,
         exchanges the document at position 1 with the one at a position that is drawn uniformly from the others. Swaps
         are interventions from which propensities can be estimated.
-    relevance : {"exp2", "linear"}, sequence of float, or callable, default "exp2"
-        Probability of relevance of a label: ``(2^y - 1) / (2^max - 1)``, ``y / max`` with the largest label of `y`, a
-        table of probabilities by label, or a vectorized function of labels that returns probabilities.
+    relevance : {"exp2", "linear"} or callable, default "exp2"
+        Probability of relevance of a label: ``(2^y - 1) / (2^max - 1)``, ``y / max`` with the largest label of `y`, or
+        a vectorized function of labels that returns probabilities.
     noise : float in [0, 1), default 0
         Irrelevant documents become relevant with this probability: ``gamma + noise (1 - gamma)``.
     random_state : int, Generator or None
@@ -117,16 +117,16 @@ def simulate_clicks(
     check_count("depth", depth, optional=True)
     check_number("noise", noise, smallest=0, below=1)
     kind, strength = _checked_policy(policy)
-    chosen_model, random = get_click_model(model), as_generator(random_state)
+    click_model, random = get_click_model(model), as_generator(random_state)
     gamma = _relevance_probability(labels, relevance)
     gamma += noise * (1.0 - gamma)
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
     shown, sessions = _result_lists(queries.group(values), queries, query_of_session, depth, (kind, strength), random)
     row = shown if queries.permutation is None else queries.permutation[shown]
-    clicks = chosen_model.draw(gamma[row], sessions, random)
+    clicks = click_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
     log = ClickLog(queries.qid, row, sessions.positions + 1, clicks, session=session)
-    return SimulatedClicks(log, gamma, chosen_model)
+    return SimulatedClicks(log, gamma, click_model)
 
 
 def _checked_policy(policy: Any) -> tuple[str, float]:
@@ -145,23 +145,13 @@ def _checked_policy(policy: Any) -> tuple[str, float]:
 
 
 def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> Floats:
-    if isinstance(relevance, str):
+    if not callable(relevance):
         check_choice("relevance", relevance, ("exp2", "linear"))
         gains = DCG(gain=relevance).gains_of(labels)
         largest = gains.max()
         return gains / largest if largest > 0 else np.zeros_like(gains)
-    if callable(relevance):
-        gamma: Floats = np.array(relevance(labels), dtype=np.float64)
-        check_lengths(y=len(labels), relevance=gamma.size)
-    else:
-        table = as_floats(relevance, "relevance")
-        known = (labels == np.floor(labels)) & (labels < len(table))
-        if not known.all():
-            raise ValueError(
-                f"relevance must have a probability for each label of y; the label {labels[np.argmin(known)]:g} is "
-                f"not one of 0 to {len(table) - 1}"
-            )
-        gamma = table[labels.astype(np.int64)]
+    gamma: Floats = np.array(relevance(labels), dtype=np.float64)
+    check_lengths(y=len(labels), relevance=gamma.size)
     bad = ~((gamma >= 0) & (gamma <= 1))
     if bad.any():
         row = int(np.argmax(bad))
@@ -216,12 +206,12 @@ def _plackett_luce(
     shown = np.empty(sessions.n_rows, dtype=np.int64)
     lists = Segments.from_sizes(queries.sizes[query_of_session])
     for block in lists.blocks(MAX_SORTED):
-        part = block.part
+        of_block = block.part
         first_document = queries.starts[query_of_session[block.segments]]
-        document = part.repeat(first_document) + part.positions
+        document = of_block.repeat(first_document) + of_block.positions
         # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
-        sorting = part.sort(scores[document] + random.gumbel(size=part.n_rows))
-        counted = part.positions < part.repeat(sessions.sizes[block.segments])
+        sorting = of_block.sort(scores[document] + random.gumbel(size=of_block.n_rows))
+        counted = of_block.positions < of_block.repeat(sessions.sizes[block.segments])
         entries = slice(sessions.indptr[block.segments.start], sessions.indptr[block.segments.stop])
         shown[entries] = document[sorting[counted]]
     return shown

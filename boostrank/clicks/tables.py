@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import as_array
-from boostrank.inputs.checks import check_choice
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.queries import other_type
 
-#: Names of the columns of a table.
-COLUMNS = ("row", "qid", "document", "position", "clicks", "click", "impressions", "session", "context")
 
-
-def from_table(
-    table: Any,
-    qid: ArrayLike | None = None,
-    documents: ArrayLike | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-) -> ClickLog:
+def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None) -> ClickLog:
     """Make a click log from a table with one line for each impression, or for the counts of several impressions.
 
     Parameters
@@ -50,8 +39,6 @@ def from_table(
         pairs of qid and document, numbered by first appearance and grouped by query; or, if the table has the columns
         row and qid, the row numbers that it contains, which must be all of 0, 1, ..., with their documents if it has
         that column too.
-    columns : mapping of str to str, optional
-        Names of columns of the table by the names above, such as ``{"qid": "query", "position": "rank"}``.
 
     Returns
     -------
@@ -74,13 +61,8 @@ def from_table(
     3    1    1        a         2       0            1
     >>> from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
     [True, True, False]
-    >>> log = from_table({"q": [1, 1], "url": ["b", "a"], "rank": [1, 2], "click": [1, 0]},
-    ...                  columns={"qid": "q", "document": "url", "position": "rank"})
     """
-    for name in columns or {}:
-        check_choice("names in columns", name, COLUMNS)
-    names = {own: name for name, own in (columns or {}).items()}
-    frame = as_frame(as_frame(table, "the table", *names).rename(columns=names), "the table", "position")
+    frame = as_frame(table, "the table", "position")
     clicks = "click" if "click" in frame else "clicks"
     if clicks == "click" and "clicks" in frame:
         raise ValueError("the table has the columns 'click' and 'clicks': leave one of them out")
@@ -131,11 +113,11 @@ def _check_ids(frame: Any, ids: NDArray[Any], name: str) -> None:
     rows = frame["row"].to_numpy()
     if rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(ids))).all():
         return
-    given, expected = frame[name].to_numpy(), ids[rows]
-    differ = given.astype(object) != expected.astype(object)
+    listed, expected = frame[name].to_numpy(), ids[rows]
+    differ = listed.astype(object) != expected.astype(object)
     if np.any(differ):
         line, kind = int(np.argmax(differ)), "query" if name == "qid" else name
         raise ValueError(
-            f"line {line} of the table has the {kind} {str(given[line])!r}, but row {rows[line]} belongs to the {kind} "
-            f"{str(expected[line])!r}{other_type(given[line], expected[line])}"
+            f"line {line} of the table has the {kind} {str(listed[line])!r}, but row {rows[line]} belongs to the "
+            f"{kind} {str(expected[line])!r}{other_type(listed[line], expected[line])}"
         )

@@ -270,9 +270,9 @@ def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floa
         step = max(1, MAX_WEIGHTS // (n_columns * n_columns))
         for first in range(0, len(size_class.segments), step):
             rows = size_class.rows[first : first + step]
-            own = size_class.segments[first : first + step] if len(tables) > 1 else slice(None)
+            table_rows = size_class.segments[first : first + step] if len(tables) > 1 else slice(None)
             inside = rows < lists.n_rows
-            result[rows[inside]] = _without_each(padded[rows], tables[own, :n_columns])[inside]
+            result[rows[inside]] = _without_each(padded[rows], tables[table_rows, :n_columns])[inside]
     return result
 
 

@@ -25,8 +25,8 @@ def simulated():
             n_sessions = 24_000 if (context == "phone") == (ranker == 0) else 6_000
             settings = {"model": ("power", 1.0, first), "n_sessions": n_sessions, "relevance": lambda y: y}
             frame = br.simulate_clicks(GAMMA, scores, QID, random_state=len(frames), **settings).log.to_frame()
-            frames.append(frame.assign(device=context, session=frame["session"] + 10**6 * len(frames)))
-    return from_table(pd.concat(frames), QID, columns={"context": "device"})
+            frames.append(frame.assign(context=context, session=frame["session"] + 10**6 * len(frames)))
+    return from_table(pd.concat(frames), QID)
 
 
 def test_propensities_and_relevance_are_right_within_contexts_only():

@@ -200,9 +200,6 @@ def test_sessions_are_selected():
         assert part.session_ids.tolist() == [3, 9]
         assert part.to_frame()[["row", "position", "clicks"]].to_numpy().tolist() == [[1, 1, 1], [2, 1, 0]]
         assert (len(part), part.sessions.sizes.tolist()) == (3, [1, 1])
-    # Copies of the first query, and none of the second.
-    weighted = np.stack(log.weighted(np.array([3, 0])).columns).T
-    assert weighted.tolist() == [[0, 1, 3, 6], [1, 1, 3, 3], [1, 2, 0, 3]]
     for nothing in (log.aggregate(), log):
         with pytest.raises(ValueError, match=r"no session of ClickLog.* is selected; a log of counts"):
             nothing.select(slice(9, None))

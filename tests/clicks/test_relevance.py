@@ -1,19 +1,13 @@
 """Estimates of relevance: unbiasedness and variance by enumeration of all clicks, clipping, and support."""
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from clicks.enumeration import cascade_clicks
 
-from boostrank.clicks import (
-    Cascade,
-    ClickLabels,
-    ClickLog,
-    PositionBased,
-    TrustBias,
-    estimate_relevance,
-)
+from boostrank.clicks import Cascade, ClickLabels, ClickLog, PositionBased, TrustBias, estimate_relevance
 
 P = [0.9, 0.4, 0.15]
 TRUST = TrustBias(P, [0.95, 0.9, 0.8], [0.5, 0.2, 0.1])
@@ -52,13 +46,10 @@ def test_estimates_are_unbiased_with_the_variance_of_the_formula(method, model, 
 def test_clipping_shrinks_by_the_stated_factor(method):
     impressions, gamma, tau = np.array([2, 3, 4]), 0.6, 0.5
     mean = expectation_and_variance(impressions, np.array(P) * gamma, P, method=method, clip=tau)[0]
-    log = ClickLog([1], [0, 0, 0], [1, 2, 3], [0, 0, 0], impressions)
-    shrinkage = estimate_relevance(log, P, method=method, clip=tau).shrinkage[0]
     clipped = np.maximum(P, tau)
     w = 1 / clipped if method == "inverse-propensity" else np.ones(3)
-    assert shrinkage == pytest.approx((w * P * impressions).sum() / (w * clipped * impressions).sum())
+    shrinkage = (w * P * impressions).sum() / (w * clipped * impressions).sum()
     assert mean == pytest.approx(shrinkage * gamma, abs=1e-12)
-    assert estimate_relevance(log, P, method=method).shrinkage[0] == 1.0
 
 
 @pytest.mark.parametrize("settings", [(0.6, 0.9), (0.0, 0.5), (0.3, 1.0)])
@@ -84,15 +75,6 @@ def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
         estimate_relevance(first, "cascade")
 
 
-def test_documents_without_clicks_have_a_variance():
-    log = ClickLog([1, 1], [0, 1], [1, 2], [0, 10], [10, 10])
-    # One examined impression with half a click is added: the smoothed relevances are 0.5 / 11 and 1.
-    rate = np.array([0.5 / 11, 0.5])
-    np.testing.assert_allclose(
-        estimate_relevance(log, [1, 0.5]).variance, 10 * rate * (1 - rate) / np.array([10, 5]) ** 2
-    )
-
-
 def test_rows_without_support_are_named_or_marked():
     log = ClickLog([1, 1, 2], row=[0], position=[1], clicks=[1], documents=["x", "y", "z"])
     with pytest.raises(ValueError, match=r"2 of 3 rows have no support.* row 1, document 'y' of query '1'"):
@@ -100,8 +82,6 @@ def test_rows_without_support_are_named_or_marked():
     found = estimate_relevance(log, "position-based", not_shown="irrelevant")
     assert found.relevance.tolist() == [1.0, 0.0, 0.0]
     assert found.shown.tolist() == [True, False, False]
-    assert np.isinf(found.variance[1:]).all()
-    assert np.isnan(found.shrinkage[1:]).all()
 
 
 def test_invalid_arguments_are_named():
@@ -138,10 +118,6 @@ def test_more_clicks_than_any_relevance_explains_are_a_warning(model):
     margin = 4 * np.sqrt(n * (a + b)[1] * (1 - (a + b)[1])) + 4
     for clicks, warned in ((largest + int(margin) - 1, False), (largest + int(margin) + 2, True)):
         log = ClickLog([7, 7, 7], row=[0, 1, 2], position=[1, 2, 2], clicks=[1, clicks, 3], impressions=[n, n, n])
-        if warned:
-            with pytest.warns(
-                UserWarning, match=f"1 of 3 rows have .* row 1 of query '7' has {clicks}, .* have {largest} "
-            ):
-                ClickLabels(log, model).targets()
-        else:
+        message = f"1 of 3 rows have .* row 1 of query '7' has {clicks}, .* have {largest} "
+        with pytest.warns(UserWarning, match=message) if warned else nullcontext():
             ClickLabels(log, model).targets()

@@ -6,7 +6,7 @@ from scipy import optimize
 
 import boostrank as br
 from boostrank.clicks import ClickLog, TrustBias, get_click_model
-from boostrank.clicks.shrinkage import mean_positions, predict_relevance, prior_strength
+from boostrank.clicks.relevance import mean_positions, predict_relevance, prior_strength
 from boostrank.clicks.targets import targets_of_relevance
 from boostrank.queries.dcg import DCG
 

@@ -26,6 +26,9 @@ def test_click_rates_and_truth():
     )
     log, gamma = simulated.log, simulated.relevance
     np.testing.assert_allclose(gamma, (2**Y - 1) / 7 * 0.9 + 0.1)
+    for relevance, expected in (("linear", Y / 3), (lambda y: y / 10, Y / 10)):
+        drawn = simulate_clicks(Y, SCORES, QID, n_sessions=1, relevance=relevance)
+        np.testing.assert_allclose(drawn.relevance, expected)
     assert simulated.model == PositionBased([0.8, 0.6, 0.4, 0.2])
     counts = log.aggregate()
     expected = np.array([0.8, 0.6, 0.4, 0.2])[counts.position - 1] * gamma[counts.row]
@@ -77,19 +80,6 @@ def test_seeds():
 
 
 @pytest.mark.parametrize(
-    ("relevance", "expected"),
-    [
-        ("linear", Y / 3),
-        ([0.1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5, 0.1, 0.2]),
-        (lambda y: y / 10, Y / 10),
-    ],
-)
-def test_probabilities_of_relevance(relevance, expected):
-    simulated = simulate_clicks(Y, SCORES, QID, n_sessions=1, relevance=relevance)
-    np.testing.assert_allclose(simulated.relevance, expected)
-
-
-@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"y": Y[:4]}, "y has 4 values for the 6 rows of qid"),
@@ -107,7 +97,6 @@ def test_probabilities_of_relevance(relevance, expected):
         ({"policy": ("plackett-luce", 0.0)}, "temperature > 0"),
         ({"policy": ("swap", 1.5)}, "with a probability in"),
         ({"relevance": "cubic"}, "relevance must be one of exp2, linear"),
-        ({"relevance": [0.1, 0.5]}, "the label 3 is not one of 0 to 1"),
         ({"relevance": lambda y: y}, r"for y\[0\] = 3 it gives 3, not in \[0, 1\]"),
         ({"relevance": lambda y: 0.5}, "relevance has 1 values for the 6 rows of y"),
         ({"noise": 1.0}, "noise must be a finite number"),

@@ -44,13 +44,9 @@ def test_the_table_defines_the_rows():
     assert log.qid.tolist() == ["q1", "q1", "q2"]
     assert log.documents.tolist() == ["b", "a", "b"]
     assert log.row.tolist() == [0, 1, 2, 1, 0]
-
-
-def test_rows_of_the_table_are_grouped_by_query():
-    table = {"qid": [1, 2, 1], "document": [5, 5, 6], "position": [1, 1, 2], "clicks": [0, 0, 1]}
-    log = from_table(table)
-    assert log.qid.tolist() == [1, 1, 2]
-    assert log.documents.tolist() == [5, 6, 5]
+    # The rows are grouped by query.
+    log = from_table({"qid": [1, 2, 1], "document": [5, 5, 6], "position": [1, 1, 2], "clicks": [0, 0, 1]})
+    assert (log.qid.tolist(), log.documents.tolist()) == ([1, 1, 2], [5, 6, 5])
     assert log.aggregate().clicks.tolist() == [0, 1, 0]
 
 
@@ -110,16 +106,6 @@ def without(table, name):
         (EVENTS, {"qid": QID, "documents": ["a", "b", "a", "x", "c"]}, "no row of X has .* 'q1' .* 'b' of line 0"),
         (EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q1"]}, {"qid": QID, "documents": DOCUMENTS}, "'q9' .* of line 1"),
         (
-            EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q9"]},
-            {"qid": QID, "documents": DOCUMENTS},
-            "line 1 .* for 2 of 5 l",
-        ),
-        (
-            EVENTS | {"qid": [7] * 5},
-            {"qid": ["7"] * 5, "documents": list("abcde")},
-            r"the query '7' .* of line 0 of the table \(of the types int and str\)",
-        ),
-        (
             EVENTS | {"qid": [7] * 5, "document": list("12121")},
             {"qid": [7] * 5, "documents": np.arange(5)},
             r"the document '1' of line 0 of the table \(of the types str and int\)",
@@ -159,14 +145,3 @@ def test_levels_of_the_index_are_columns():
     # An index of the same name as a column is not read.
     named = table.set_axis(pd.Index(range(len(table)), name="qid"))
     pd.testing.assert_frame_equal(from_table(named).to_frame(), expected.to_frame())
-
-
-def test_columns_may_have_other_names():
-    table = {"q": [1, 1], "url": ["b", "a"], "rank": [1, 2], "click": [1, 0]}
-    names = {"qid": "q", "document": "url", "position": "rank"}
-    plain = {"qid": [1, 1], "document": ["b", "a"], "position": [1, 2], "click": [1, 0]}
-    assert from_table(table, columns=names).to_frame().equals(from_table(plain).to_frame())
-    with pytest.raises(ValueError, match="the table has no column 'place'"):
-        from_table(table, columns={"position": "place"})
-    with pytest.raises(ValueError, match="names in columns must be one of row, qid"):
-        from_table(table, columns={"rank": "rank"})
