@@ -35,9 +35,8 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.training.data import group_data
-from boostrank.training.ensemble import EnsembleObjective, single_objectives
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.losses import bind
+from boostrank.training.losses import EnsembleObjective, bind, single_objectives
 from boostrank.training.objective import BoundLoss
 from boostrank.training.validation import TRAINING
 

@@ -25,7 +25,7 @@ from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.surrogates.convex_functions import get_margin
 from boostrank.training.losses import BindableLoss
-from boostrank.training.objective import BoundLoss, UsePart, unit_scale
+from boostrank.training.objective import BoundLoss, Float32s, unit_scale
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
 # the temporary arrays of a block stay in the second-level cache.
@@ -151,10 +151,10 @@ class EdgeObjective(BoundLoss):
         if self.graph.weight is not None:
             self.graph = self.graph.with_weight(rescale(self.graph.weight))
 
-    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
         documents = slice(0, self.queries.n_documents)
         self.check_finite(scores, scores, documents)
-        use(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale)
+        self._store(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale, scores, results)
 
     def n_weighted(self, hessian: NDArray[Any]) -> int:
         """Number of documents that have an edge of positive weight: those with a positive Hessian."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from boostrank.surrogates import Surrogate
 from boostrank.surrogates.base import compiled_form
 
 Float32s = NDArray[np.float32]
-UsePart = Callable[[slice, tuple[Floats, Floats], Floats | float], None]
 # An array of float64 of this many rows takes 128 MB. Fewer rows would not keep a GPU busy, and more would take the
 # memory that XGBoost needs.
 DEVICE_BLOCK_ROWS = 2**24
@@ -67,11 +67,8 @@ class BoundLoss(ABC):
         """Replace the weights by what `rescale` makes of them, if there are any."""
 
     @abstractmethod
-    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
-        """Call `use` for blocks of documents, maybe by several threads.
-
-        Its arguments are the documents, their gradient and Hessian, and the factor to multiply these with.
-        """
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        """Write gradient and Hessian, weighted and scaled, to `results`."""
 
     def gradient_hessian(
         self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
@@ -98,16 +95,19 @@ class BoundLoss(ABC):
         self._write(scores, results)
         return results
 
-    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
-        """Write gradient and Hessian, weighted and scaled, to `results`."""
-
-        def write(documents: slice, derivatives: tuple[Floats, Floats], factor: Floats | float) -> None:
-            for values, result in zip(derivatives, results, strict=True):
-                with np.errstate(over="ignore"):
-                    np.multiply(values, factor, out=result[documents])
-                self.check_finite(result[documents], scores, documents)
-
-        self._for_each_part(scores, write)
+    def _store(
+        self,
+        documents: slice,
+        derivatives: tuple[Floats, Floats],
+        factor: Floats | float,
+        scores: NDArray[Any],
+        results: tuple[Float32s, Float32s],
+    ) -> None:
+        """Write gradient and Hessian of documents, times a factor, to `results`, and check that they are finite."""
+        for values, result in zip(derivatives, results, strict=True):
+            with np.errstate(over="ignore"):
+                np.multiply(values, factor, out=result[documents])
+            self.check_finite(result[documents], scores, documents)
 
     def boosting_function(self, has_one_model: bool = True) -> BoostingFunction:
         """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
@@ -236,33 +236,29 @@ class Objective(BoundLoss):
             self.weights = rescale(self.weights)
 
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
-        form, offset = self.form, self.offset
-        if form is None or not compiled.is_available():
-            super()._write(scores, results)
-            return
+        if self.form is None or not compiled.is_available():
+            for_each(partial(self._write_block, scores, results), self.blocks)
+        else:
+            for_each(partial(self._write_compiled, scores, results), self.queries.blocks(COMPILED_BLOCK_ROWS))
 
-        def compute(block: Block) -> None:
-            _, documents, part = block
-            values: Floats = scores[documents].astype(np.float64, copy=False)
-            out = results[0][documents], results[1][documents]
-            weights = None if self.weights is None else self.weights[documents]
-            arrays = values, self.targets[documents], weights
-            if not write_derivatives(form, *arrays, part, offset=offset, scale=self.scale, out=out):
-                self.check_finite(values + offset, scores, documents)
-                for result in out:
-                    self.check_finite(result, scores, documents)
+    def _write_block(self, scores: NDArray[Any], results: tuple[Float32s, Float32s], block: Block) -> None:
+        _, documents, part = block
+        shifted = scores[documents].astype(np.float64, copy=False) + self.offset
+        self.check_finite(shifted, scores, documents)
+        factor = self.scale if self.weights is None else self.scale * self.weights[documents]
+        self._store(documents, self._derivatives(shifted, documents, part), factor, scores, results)
 
-        for_each(compute, self.queries.blocks(COMPILED_BLOCK_ROWS))
-
-    def _for_each_part(self, scores: NDArray[Any], use: UsePart) -> None:
-        def compute(block: Block) -> None:
-            _, documents, part = block
-            shifted = scores[documents].astype(np.float64, copy=False) + self.offset
-            self.check_finite(shifted, scores, documents)
-            factor = self.scale if self.weights is None else self.scale * self.weights[documents]
-            use(documents, self._derivatives(shifted, documents, part), factor)
-
-        for_each(compute, self.blocks)
+    def _write_compiled(self, scores: NDArray[Any], results: tuple[Float32s, Float32s], block: Block) -> None:
+        _, documents, part = block
+        values: Floats = scores[documents].astype(np.float64, copy=False)
+        out = results[0][documents], results[1][documents]
+        weights = None if self.weights is None else self.weights[documents]
+        arrays = values, self.targets[documents], weights
+        assert self.form is not None
+        if not write_derivatives(self.form, *arrays, part, offset=self.offset, scale=self.scale, out=out):
+            self.check_finite(values + self.offset, scores, documents)
+            for result in out:
+                self.check_finite(result, scores, documents)
 
     def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
         """Number of documents whose weight is not 0."""
@@ -290,21 +286,21 @@ class Objective(BoundLoss):
         blocks = self.queries.blocks()
         totals = np.empty(len(blocks))
 
-        def write(number: int) -> None:
+        def add(number: int) -> None:
             _, documents, part = blocks[number]
             hessian = self._derivatives(np.full(part.n_rows, self.offset), documents, part)[1]
             totals[number] = hessian.sum() if self.weights is None else hessian @ self.weights[documents]
 
-        for_each(write, range(len(blocks)))
+        for_each(add, range(len(blocks)))
         return float(totals.sum())
 
     def _derivatives(self, scores: Floats, documents: slice, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and Hessian of the surrogate, whose shapes are checked: NumPy would repeat a single value."""
         derivatives = self.surrogate.gradient_hessian(scores, self.targets[documents], queries)
-        shapes = [np.shape(values) for values in derivatives]
-        if shapes != [scores.shape] * 2:
+        shapes = tuple(map(np.shape, derivatives))
+        if shapes != (scores.shape, scores.shape):
             raise ValueError(
-                f"{self.surrogate!r} returned a gradient and a Hessian of the shapes {shapes}; each must have one "
-                f"value per document, shape {scores.shape}"
+                f"{self.surrogate!r} returned a gradient and a Hessian of the shapes {list(shapes)}; each must have "
+                f"one value per document, shape {scores.shape}"
             )
         return derivatives

@@ -135,8 +135,10 @@ class Settings:
         loss = _resolve_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
         native_objective = loss if isinstance(loss, str) else None
-        parameters = {canonical: values[name] for name, canonical in backend.PARAMETERS.items()}
-        refused = backend.refused_parameters({**parameters, **native}, native_objective)
+        parameters = dict(native)
+        for name, canonical in backend.PARAMETERS.items():
+            parameters.setdefault(canonical, values[name])
+        refused = backend.refused_parameters(parameters, native_objective)
         handed_on: dict[str, Any] = {}
         if native:
             values, handed_on = backend.known_parameters(refused).translate(values, native, defaults)
@@ -146,7 +148,7 @@ class Settings:
                 f"subsample_queries={values['subsample_queries']} is not for {native_objective!r}, which "
                 f"{backend.LIBRARY} computes: set subsample, the share of the rows"
             )
-        unused = frozenset(parameters.keys() & refused.keys())
+        unused = frozenset(refused.keys() & set(backend.PARAMETERS.values()))
         for name, canonical in backend.PARAMETERS.items() if unused else ():
             if canonical in unused and values[name] is not None and values[name] != defaults[name]:
                 raise ValueError(f"{name}={values[name]!r} would have no effect: {refused[canonical]}")

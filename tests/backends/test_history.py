@@ -25,7 +25,7 @@ def record(sets, patience=None, metric=None, training=None):
         SimpleNamespace(name=f"valid_{i}", is_training=i == training, metrics=metrics) for i, metrics in enumerate(sets)
     ]
     specification = SimpleNamespace(early_stopping_rounds=patience, early_stopping_metric=metric)
-    history = History(SimpleNamespace(validation=validation, specification=specification))
+    history = History(validation, specification)
     for _ in sets[0][0].results:
         for i in range(len(sets)):
             history.record(i, np.zeros(1))

@@ -74,7 +74,7 @@ def train(
             dataset,
             num_boost_round=specification.n_rounds,
             valid_sets=datasets or None,
-            valid_names=[part.name for part in validation] or None,
+            valid_names=[part.name for part in validation] if validation else None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
             callbacks=[*callbacks, kept],
@@ -119,7 +119,8 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
             "boosting='rf' is not for rankers, because LightGBM's random forests take no custom objective: set 'gbdt' "
             "or 'dart'"
         )
-    check_callbacks(specification.callbacks)
+    if specification.callbacks:
+        check_callbacks(specification.callbacks)
     if data.position is not None and specification.native_objective != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
