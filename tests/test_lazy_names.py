@@ -122,12 +122,13 @@ RANKERS = ["sklearn", "scipy.special", "scipy.sparse", "joblib", "boostrank.rank
 EVALUATE = [*RANKERS, "boostrank.surrogates", "boostrank.theory", "boostrank.cli.compare"]
 COMMANDS = {
     "--version": [*RANKERS, "pandas"],
-    "--help": [*RANKERS, "pandas", "boostrank.cli.fit", "boostrank.metrics.base"],
-    "evaluate --help": EVALUATE,
+    "--help": [*RANKERS, "pandas", "boostrank.cli.models", "boostrank.metrics.base"],
+    "evaluate --help": [*EVALUATE, "boostrank.runs.evaluation"],
+    "evaluate DATA SCORES": [*EVALUATE, "boostrank.runs.evaluation"],
     "evaluate --qrels Q --run R": EVALUATE,
-    "evaluate DATA SCORES": EVALUATE,
     "check --help": [*RANKERS, "boostrank.theory", "boostrank.cli.compare"],
-    "predict --help": ["boostrank.theory", "boostrank.cli.compare"],
+    "fit --help": ["boostrank.theory", "boostrank.cli.compare", "boostrank.serving", "boostrank.clicks.log"],
+    "predict --help": ["boostrank.theory", "boostrank.cli.compare", "boostrank.serving"],
 }
 
 

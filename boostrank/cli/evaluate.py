@@ -3,130 +3,63 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-import numpy as np
 import pandas as pd
 import typer
+from typer import Argument, Option
 
-from boostrank.cli import reports
-from boostrank.cli.documents import named_option, read_groups, read_judged, read_scores
-from boostrank.cli.options import (
-    ALL_MEASURES,
-    DEFAULT_MEASURES,
-    MEASURING,
-    OUTPUT,
-    EmptyOption,
-    GainOption,
-    LabelOption,
-    LayoutOption,
-    OutputOption,
-    QidOption,
-    QueriesPlotOption,
-    console,
-    from_pipes,
-    given,
-    option,
-    parse_measures,
-    refuse_unused,
-)
-from boostrank.cli.reports import OutputFiles, counted
-from boostrank.cli.tables import ColumnOptions
-from boostrank.displays import PrecisionRecallDisplay
-from boostrank.metrics import Measure
+from boostrank import displays, runs
+from boostrank.cli import options, reports
+from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
+from boostrank.cli.options import refuse_unused, set_options
+from boostrank.cli.reports import counted
+from boostrank.comparison import Comparison
+from boostrank.metrics import Measure, named_measures
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
-from boostrank.metrics.query_groups import GROUP
 from boostrank.queries.queries import Queries
-from boostrank.runs import (
-    CONVENTIONS,
-    Reconciliation,
-    compare_runs,
-    evaluate_run,
-    read_qrels,
-    read_run,
-    reconcile,
-    reconcile_run,
+from boostrank.tables.text import latex_table, markdown_table
+
+DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
+PATHS = (
+    "LETOR file or table of documents, and their scores, one a line, or a table with a column score. With --qrels: "
+    "runs, as those of --run."
 )
-from boostrank.runs.evaluation import TREC_EVAL
-from boostrank.runs.trec_tables import QUERY
+MEASURES = f"{options.MEASURES_HELP} By default {DEFAULT}; of runs {RUN_DEFAULT}."
+UNJUDGED = "Documents of runs without judgment have relevance 0 (zero, the default), or are removed."
+QUERIES = "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
+TIES = "Equal scores: average of all permutations (default), by row (stable), by decreasing id (default of runs), ..."
+EXPLAIN = "Also print what other libraries compute for the last measure, and why."
+Ties = Literal["average", "stable", "best", "worst", "trec_eval"]
 
-RUN_MEASURES = "nDCG@10,AP,RR"
-RUNS = "TREC runs"
-
-
-class Request(NamedTuple):
-    """Measures, settings of runs, groups of queries, files to write, and the measure to explain."""
-
-    measures: dict[str, Measure]
-    settings: dict[str, Any]
-    by: pd.Series | None
-    files: OutputFiles
-    explained: Measure | None
+# Functions that compute measures, and explain the values of one of them.
+_Functions = tuple[Callable[..., Any], Callable[[Measure], Any]]
 
 
 def evaluate(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="DATA SCORES",
-            callback=from_pipes,
-            help="LETOR, CSV, TSV (also .gz) or Parquet file, and one score a line, or a table with a column score; "
-            "one of them may be -, standard input. With --qrels: runs, as those of --run.",
-        ),
-    ] = None,
-    qid: QidOption = None,
-    label: LabelOption = None,
-    qrels: Annotated[Path | None, option(RUNS, "FILE", "Relevance judgments.")] = None,
-    run: Annotated[
-        list[Path] | None,
-        option(RUNS, "FILE", "Run, named by tag or file; several are compared.", callback=from_pipes),
-    ] = None,
-    baseline: Annotated[str | None, option(RUNS, "NAME", "Run to compare with; by default the first one.")] = None,
-    unjudged: Annotated[
-        Literal["zero", "remove"] | None,
-        option(RUNS, "zero|remove", "Documents without judgment have relevance 0 (default), or are removed."),
-    ] = None,
-    queries: Annotated[
-        Literal["judged", "common"] | None,
-        option(RUNS, "judged|common", "All with judgments, 0 where a run lacks one (default), or those in all runs."),
-    ] = None,
-    seed: Annotated[int | None, option(RUNS, "N", "Seed of the tests of runs; by default 0.", min=0)] = None,
-    measures: Annotated[
-        str | None,
-        option(MEASURING, "NAMES", f"{ALL_MEASURES} By default {DEFAULT_MEASURES}; of runs {RUN_MEASURES}."),
-    ] = None,
-    gain: GainOption = None,
-    empty: EmptyOption = None,
-    ties: Annotated[
-        Literal["average", "stable", "best", "worst", "trec_eval"] | None,
-        option(
-            MEASURING,
-            "RULE",
-            "Equal scores: average of all permutations (default), stable (by row), best, worst, trec_eval (by "
-            "decreasing document id; default of runs).",
-        ),
-    ] = None,
-    by: Annotated[
-        Path | None,
-        option(MEASURING, "FILE", "CSV or TSV file with columns query_id and group: means by group of queries."),
-    ] = None,
-    output: OutputOption = None,
-    per_query: Annotated[Path | None, option(OUTPUT, "FILE", ".csv or .tsv file of the values of each query.")] = None,
-    plot: Annotated[Path | None, option(OUTPUT, "FILE", "Image: precision by recall, or differences of runs.")] = None,
-    queries_plot: QueriesPlotOption = None,
-    layout: LayoutOption = None,
-    explain: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            None,
-            f"Also print what other libraries compute, and why, for the last measure that is {', '.join(CONVENTIONS)}.",
-            "--explain",
-        ),
-    ] = False,
+    paths: Annotated[list[Path] | None, Argument(metavar="DATA SCORES", help=PATHS)] = None,
+    qid: options.QidOption = None,
+    label: options.LabelOption = None,
+    qrels: Annotated[Path | None, Option(help="Relevance judgments of TREC.")] = None,
+    run: Annotated[list[Path] | None, Option(help="TREC run, named by tag or file; several are compared.")] = None,
+    baseline: Annotated[str | None, Option(help="Run to compare with; by default the first one.")] = None,
+    unjudged: Annotated[Literal["zero", "remove"] | None, Option(help=UNJUDGED)] = None,
+    queries: Annotated[Literal["judged", "common"] | None, Option(help=QUERIES)] = None,
+    seed: options.SeedOption = 0,
+    measures: Annotated[str | None, Option(help=MEASURES)] = None,
+    gain: options.GainOption = None,
+    empty: options.EmptyOption = None,
+    ties: Annotated[Ties | None, Option(help=TIES)] = None,
+    output: options.OutputOption = None,
+    per_query: Annotated[Path | None, Option(help="File for the values of each query: .csv or .tsv.")] = None,
+    plot: Annotated[Path | None, Option(help="Image: precision by recall of a run, or differences of runs.")] = None,
+    plot_queries: options.PlotQueriesOption = None,
+    layout: options.LayoutOption = "marks",
+    explain: Annotated[bool, Option("--explain", help=EXPLAIN)] = False,
 ) -> None:
     """Print measures of scores for documents, or of TREC runs.
 
@@ -134,78 +67,96 @@ def evaluate(
     --gain and --empty, and --ties for SCORES, apply to those measures
     that have such a setting.
     """
-    files_given, of_runs = list(paths or ()), qrels is not None
-    run = [*(run or ()), *files_given] if of_runs else run
-    if (of_runs and not run) or (not of_runs and (run or len(files_given) != 2)):
+    paths = [*(run or ()), *(paths or ())]
+    if (qrels is None and (run or len(paths) != 2)) or not paths:
         raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
-    if of_runs:
-        refuse_unused("DATA and SCORES", qid=qid, label=label)
-        if run and len(run) > 1:
-            refuse_unused("DATA and SCORES, or one --run", explain=explain)
-    else:
+    if qrels is None:
         refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, plot=plot)
-    if not run or len(run) < 2:
-        refuse_unused(
-            "several runs, as in --qrels Q --run A --run B", baseline=baseline, seed=seed, plot_queries=queries_plot
-        )
-    files = OutputFiles(output, plot, per_query, None, queries_plot)
-    files.check()
-    if ties == TREC_EVAL and not of_runs:
-        raise ValueError("--ties trec_eval needs ids of documents: it is for --qrels and --run")
-    settings = given(gain=gain, empty=empty, ties=None if of_runs else ties)
-    default = RUN_MEASURES if of_runs else DEFAULT_MEASURES
-    chosen = parse_measures(default if measures is None else measures, settings, "runs" if of_runs else "arrays")
-    known = [measure for measure in chosen.values() if getattr(measure, "name", None) in CONVENTIONS]
-    if explain and not known:
-        raise ValueError(f"--explain needs one of {', '.join(CONVENTIONS)}, such as ndcg@10, among --measures")
-    explained = known[-1] if explain else None
-    groups = None if by is None else read_groups(by)
-    options = {"ties": TREC_EVAL, "queries": None}
-    options |= given(ties=ties, unjudged=unjudged, queries=queries)
-    request = Request(chosen, options, groups, files, explained)
-    with named_option(by):
-        if qrels is None or not run:
-            data, scores = files_given
-            _evaluate_scores(request, data, ColumnOptions(qid, label), scores)
-        elif len(run) == 1:
-            _evaluate_run(request, qrels, run[0])
-        else:
-            _compare_runs(request, qrels, run, baseline, seed or 0, layout or "marks")
+    else:
+        refuse_unused("DATA and SCORES", qid=qid, label=label)
+    compares = qrels is not None and len(paths) > 1
+    if compares:
+        refuse_unused("DATA and SCORES, or one --run", explain=explain)
+    else:
+        needed = "several runs, as in --qrels Q --run A --run B"
+        refuse_unused(needed, baseline=baseline, plot_queries=plot_queries)
+    files = {"output": output, "per_query": per_query, "plot": plot, "plot_queries": plot_queries}
+    reports.check_files(**files)
+    settings = set_options(gain=gain, empty=empty, ties=ties if qrels is None else None)
+    names = measures or (DEFAULT if qrels is None else RUN_DEFAULT)
+    make: Any = named_measures
+    if qrels is not None:
+        from boostrank.runs.evaluation import measures_of_runs as make
+    measured = options.parse_measures("--measures", names, settings, make)
+    of_runs = {"ties": ties or "trec_eval", "queries": queries, **set_options(unjudged=unjudged)}
+    if qrels is None:
+        compute, explain_measure = _of_scores(paths, ColumnOptions(qid, label), measured)
+    elif compares:
+        comparison = _compare_runs(measured, qrels, paths, baseline, random_state=seed, **of_runs)
+        reports.write_comparison(comparison, list(measured)[-1], layout, files)
+        return
+    else:
+        compute, explain_measure = _of_run(qrels, paths[0], measured, of_runs, plot)
+    means = compute()
+    changed = {} if qrels is None else {"ties": of_runs["ties"]}
+    reports.show_table(_measure_rows(measured, means, changed), last_is_text=True)
+    rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in means.items())]
+    table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
+    reports.write_table(output, table, lambda: markdown_table(rows, 1), lambda: latex_table(rows, 1))
+    if per_query is not None:
+        values = compute(per_query=True).rename_axis("query_id").reset_index()
+        reports.write_unrounded("values of queries", per_query, values)
+    if explain:
+        _show_reconciliation(explain_measure([*measured.values()][-1]))
 
 
-def _evaluate_scores(request: Request, data: Path, columns: ColumnOptions, scores: Path) -> None:
-    y, qid = read_judged(data, columns)
-    values = read_scores(scores, qid)
-    if len(values) != len(y):
-        raise ValueError(f"{scores} has {len(values)} scores for the {len(y)} documents of {data}")
-    # Query ids in files of groups are text.
-    arrays = y, values, qid if request.by is None else qid.astype(str)
-    result = compute_measures(*arrays, request.measures, by=request.by)
-    queries = Queries.from_qid(qid).n_queries
-    console.print(f"{counted(queries, 'query', 'queries')}, {counted(len(values), 'document')}")
-    _show_values(request, result)
-    if request.files.per_query is not None:
-        table: Any = compute_measures(*arrays, request.measures, by=request.by, per_query=True)
-        request.files.write_per_query(table.rename_axis("query_id").reset_index())
-    if request.explained is not None:
-        _print_reconciliation(reconcile(y, values, qid, request.explained))
+def _of_scores(paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]) -> _Functions:
+    """Functions that compute measures of scores, and explain one of them."""
+    _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
+    scores = read_scores(paths[1], qid)
+    if len(scores) != len(y):
+        raise ValueError(f"{paths[1]} has {len(scores)} scores for the {len(y)} documents of {paths[0]}")
+    n_queries = counted(Queries.from_qid(qid).n_queries, "query", "queries")
+    typer.echo(f"{n_queries}, {counted(len(scores), 'document')}")
+    compute = partial(compute_measures, y, scores, qid, measures)
+    return compute, lambda measure: runs.reconcile(y, scores, qid, measure)
 
 
-def _print_reconciliation(found: Reconciliation) -> None:
-    """Print the values of other libraries and why they differ; each part of a difference has its own line."""
-    head = ["library", "metric", "value", "diff", "because of"]
-    rows = [head, *([*row[:-1], row[-1].replace("; ", "\n")] for row in found.rows)]
-    console.print()
-    reports.show_text(found.head)
-    reports.show_table(rows, 2, last_is_text=True)
-    reports.show_text(
-        "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
-        "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
-        "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
-        "rule for ties, the lowest and the highest possible value are shown."
-        + " Libraries that take arrays get only the retrieved documents of a run."
-        * (found.settings.documents is not None)
-    )
+def _of_run(
+    qrels: Path, path: Path, measures: dict[str, Measure], settings: dict[str, Any], plot: Path | None
+) -> _Functions:
+    """Functions that compute measures of a run, and explain one of them; an image of the run is written."""
+    judgments, run = runs.read_qrels(qrels), runs.read_run(path)
+    ids = set(judgments["query_id"])
+    if settings["queries"] == "common":
+        ids &= set(run["query_id"])
+    typer.echo(f"{len(ids)} queries, {run['query_id'].isin(ids).sum()} documents retrieved")
+    # Only the first function that is called warns of queries that the run lacks.
+    later = {**settings, "queries": settings["queries"] or "judged"}
+
+    def compute(*, per_query: bool = False) -> Any:
+        return runs.evaluate_run(judgments, run, measures, **(later if per_query else settings), per_query=per_query)
+
+    named = {run_names([path], [run.attrs["tag"]])[0]: run}
+    reports.write_image(plot, lambda: displays.PrecisionRecallDisplay.from_runs(judgments, named, **later))
+    return compute, lambda measure: runs.reconcile_run(judgments, run, measure, **later)
+
+
+def _compare_runs(
+    measures: dict[str, Measure], qrels: Path, paths: list[Path], baseline: str | None, **settings: Any
+) -> Comparison:
+    """Print a comparison of runs."""
+    repeated = [path for path in paths if paths.count(path) > 1]
+    if repeated:
+        raise ValueError(f"--run {repeated[0]} is given twice")
+    judgments, tables = runs.read_qrels(qrels), [runs.read_run(path) for path in paths]
+    names = run_names(paths, [table.attrs["tag"] for table in tables])
+    baseline = dict(zip(map(str, paths), names, strict=True)).get(str(baseline), baseline)
+    named = dict(zip(names, tables, strict=True))
+    comparison = runs.compare_runs(judgments, named, measures, baseline=baseline, **settings)
+    typer.echo(f"{comparison.per_query['query'].nunique()} queries, {len(paths)} runs\n")
+    reports.show_comparison(comparison)
+    return comparison
 
 
 def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
@@ -223,94 +174,32 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
     return next((names for names in candidates if len(set(names)) == len(paths)), candidates[-1])
 
 
-def _evaluate_run(request: Request, qrels: Path, run: Path) -> None:
-    """Print measures of a run, and write them to files."""
-    judgments, table, settings = read_qrels(qrels), read_run(run), request.settings
-    result: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by)
-    ids, in_run = judgments[QUERY].unique(), table[QUERY].unique()
-    if settings["queries"] == "common":
-        ids = ids[np.isin(ids, in_run)]
-    n_documents = int(table[QUERY].isin(ids).sum())
-    console.print(f"{len(ids)} queries, {n_documents} documents retrieved")
-    _show_values(request, result, {"ties": settings["ties"]})
-    # The warning about queries, if there is one, was given above.
-    settings = {**settings, "queries": settings["queries"] or "judged"}
-    if request.files.per_query is not None:
-        values: Any = evaluate_run(judgments, table, request.measures, **settings, by=request.by, per_query=True)
-        request.files.write_per_query(values.reset_index())
-    named = {run_names([run], [table.attrs["tag"]])[0]: table}
-    request.files.write_plot(lambda: PrecisionRecallDisplay.from_runs(judgments, named, **settings).figure_)
-    if request.explained is not None:
-        _print_reconciliation(reconcile_run(judgments, table, request.explained, **settings))
-
-
-def _show_values(request: Request, result: Any, changed: Mapping[str, str] | None = None) -> None:
-    """Print a dict of means, or a table of means by group, and write it to a file.
-
-    `changed` are settings that have other values than in the measures.
-    """
-    measures = request.measures
-    n_texts = 1 if isinstance(result, dict) else 2
-    if isinstance(result, dict):
-        reports.show_table(_measure_rows(measures, result, changed or {}), last_is_text=True)
-        table = pd.DataFrame({"metric": list(result), "value": list(result.values())})
-        rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in result.items())]
-    else:
-        table, rows = result, _group_rows(result)
-        for name in measures:
-            console.print(f"{printed_name(name)} by {GROUP}")
-            shown = [row[1:] for row in rows if row[0] in (printed_name(name), rows[0][0])]
-            reports.show_table(shown)
-            console.print()
-        is_sum = any(getattr(measure, "summary", "mean") == "sum" for measure in measures.values())
-        sums = " Counts are sums." if is_sum else ""
-        reports.show_text(f"95% interval: that of the mean, by Student's t distribution.{sums}")
-    request.files.write_table(table, rows, n_texts)
-
-
 def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: Mapping[str, str]) -> list[list[str]]:
     """Values and settings of measures, a row each, below the head."""
     rows = [["measure", "value", "settings"]]
     for name, measure in measures.items():
-        names = [field.name for field in dataclasses.fields(measure)]
-        settings = {key: changed.get(key, getattr(measure, key)) for key in names}
+        settings = {field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)}
+        settings |= {key: value for key, value in changed.items() if key in settings}
         # The cutoff is part of the name. Settings that are off are not shown.
         hidden = [key for key, value in settings.items() if key == "k" or value is None or value is False]
-        shown = [f"{key} {value}" for key, value in settings.items() if key not in hidden]
-        rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(shown)])
+        texts = [f"{key} {value}" for key, value in settings.items() if key not in hidden]
+        rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(texts)])
     return rows
 
 
-def _group_rows(means: pd.DataFrame) -> list[list[str]]:
-    """Rows of text of the means by group that :func:`boostrank.evaluate` returns, below the head."""
-    rows = [["measure", GROUP, "queries", "mean", "95% interval"]]
-    row: dict[Any, Any]
-    for row in means.to_dict("records"):
-        interval = "" if np.isnan(row["low"]) else f"{row['low']:.4f} to {row['high']:.4f}"
-        rows.append([printed_name(row["metric"]), str(row[GROUP]), str(row["queries"]), f"{row['mean']:.4f}", interval])
-    return rows
-
-
-def _compare_runs(
-    request: Request, qrels: Path, runs: Sequence[Path], baseline: str | None, seed: int, layout: str
-) -> None:
-    """Print a comparison of runs, and write it to files."""
-    repeated = [path for i, path in enumerate(runs) if path in runs[:i]]
-    if repeated:
-        raise ValueError(f"--run {repeated[0]} is given twice")
-    judgments, tables = read_qrels(qrels), [read_run(path) for path in runs]
-    names = run_names(runs, [table.attrs["tag"] for table in tables])
-    if baseline is not None:
-        baseline = dict(zip(map(str, runs), names, strict=True)).get(baseline, baseline)
-    named = dict(zip(names, tables, strict=True))
-    tests: dict[str, Any] = {"by": request.by, "baseline": baseline, "random_state": seed}
-    comparison = compare_runs(judgments, named, request.measures, **request.settings, **tests)
-    n_queries = comparison.per_query["query"].nunique()
-    console.print(f"{n_queries} queries, {len(runs)} runs\n")
-    reports.show_comparison(comparison)
-    n_tests = "runs" if comparison.groups is None else "runs, and by group for that of groups and runs"
+def _show_reconciliation(reconciliation: Any) -> None:
+    """Print the values of other libraries and why they differ; each part of a difference has its own line."""
+    head = ["library", "metric", "value", "diff", "because of"]
+    typer.echo()
+    reports.show_text(reconciliation.head)
+    rows = [[*row[:-1], row[-1].replace("; ", "\n")] for row in reconciliation.rows]
+    reports.show_table([head, *rows], 2, last_is_text=True)
+    of_run = " Libraries that take arrays get only the retrieved documents of a run."
     reports.show_text(
-        "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method for the "
-        f"number of {n_tests}; significant below 0.05. w/t/l: queries won, tied, lost."
+        "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
+        "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
+        "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
+        "rule for ties, the lowest and the highest possible value are shown."
+        + of_run
+        * (reconciliation.settings.documents is not None)
     )
-    request.files.write_comparison(comparison, list(request.measures)[-1], layout)

@@ -1,113 +1,49 @@
-"""Options that several commands share, and the measures and rankers that are made of them."""
+"""Options that several commands share, and the objects that their values name: measures, rankers, code of users."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
-import shutil
 import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
-import typer
-from rich.console import Console
+from typer import Argument, Option
 
-from boostrank.cli.tables import LABEL_NAMES, QID_NAMES, looks_like_table
-from boostrank.inputs.checks import did_you_mean
+from boostrank.cli import USER_MODULE, line_of_user
+from boostrank.cli.documents import USUAL_NAMES
+from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
-from boostrank.metrics.names import base_name, similar_name
+from boostrank.metrics.names import base_name
 from boostrank.queries.targets import NORMALIZATIONS
-from boostrank.runs.evaluation import measures_of_runs
-from boostrank.runs.names import GROUPS, is_known
-
-# Paths and names may contain brackets or colons, which are no markup.
-console = Console(markup=False, emoji=False, highlight=False)
-error_console = Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
-
-DEFAULT_MEASURES = "ndcg@1,ndcg@5,ndcg@10"
 
 Library = Literal["lightgbm", "xgboost"]
 Backend = Literal["lightgbm", "xgboost", "both"]
 
-# Groups of options, by their titles in the help.
-COLUMNS, TRAINING, MEASURING = "Columns of a CSV, TSV or Parquet file", "Training", "Measures"
-ROUNDS, OUTPUT, RUNNING = "Number of rounds", "Output", "Running"
-
-
-def option(group: str, metavar: str | None, text: str, *names: str, **settings: Any) -> Any:
-    """An option of a group, with a word for its value and a text in the help."""
-    return typer.Option(*names, rich_help_panel=group, metavar=metavar, help=text, **settings)
-
-
-def from_pipe(ctx: typer.Context, path: Path | None) -> Path | None:
-    """The file; for "-", which is standard input, and for a pipe, a temporary file of what is read from it.
-
-    The commands read a file several times, and know a CSV file by its name.
-    """
-    is_standard_input = path == Path("-")
-    if path is None or ctx.resilient_parsing or not (is_standard_input or path.is_fifo()):
-        return path
-    folder = ctx.with_resource(tempfile.TemporaryDirectory())
-    copy = Path(folder, "standard-input" if is_standard_input else path.name)
-    with sys.stdin.buffer if is_standard_input else open(path, "rb") as pipe, open(copy, "wb") as file:
-        shutil.copyfileobj(pipe, file)
-    return copy.rename(f"{copy}.csv") if looks_like_table(copy) else copy
-
-
-def from_pipes(ctx: typer.Context, paths: list[Path] | None) -> list[Path] | None:
-    """The files; see :func:`from_pipe`."""
-    return None if paths is None else [path for path in (from_pipe(ctx, each) for each in paths) if path is not None]
-
-
-DATA_HELP = "LETOR, CSV, TSV (also .gz) or Parquet file; - is standard input."
-DataPath = Annotated[Path, typer.Argument(metavar="DATA", callback=from_pipe, help=DATA_HELP)]
-MODEL_HELP = "Model in LightGBM's or XGBoost's own format, as fit writes it."
-ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
-OutputOption = Annotated[
-    Path | None,
-    option(OUTPUT, "FILE", "Table: .csv, .tsv, .json (unrounded), .md or .tex."),
-]
-LayoutOption = Annotated[
-    Literal["marks", "pairs", "differences"] | None,
-    option(OUTPUT, "NAME", "Of .md and .tex: marks (default), pairs or differences."),
-]
-QueriesPlotOption = Annotated[
-    Path | None, option(OUTPUT, "FILE", "Image of the differences query by query.", "--plot-queries")
-]
-QidOption = Annotated[str | None, option(COLUMNS, "NAME", f"Query ids; by default {', '.join(QID_NAMES)}.")]
-LabelOption = Annotated[str | None, option(COLUMNS, "NAME", f"Labels; by default {', '.join(LABEL_NAMES)}.")]
-FeaturesOption = Annotated[
-    list[str] | None,
-    option(COLUMNS, "NAMES", "Features, as in a,b,c; by default all other columns."),
-]
-DropOption = Annotated[list[str] | None, option(COLUMNS, "NAMES", "Columns to leave out, such as ids of documents.")]
-CategoricalOption = Annotated[
-    list[str] | None,
-    option(COLUMNS, "NAMES", "Features that are categories, as all texts must be."),
-]
-BackendOption = Annotated[Backend, option(TRAINING, "LIBRARY", "lightgbm, xgboost or both.")]
-GainOption = Annotated[
-    Literal["exp2", "linear"] | None,
-    option(MEASURING, "exp2|linear", "Gain of a label y: 2^y - 1 (exp2, the default) or y."),
-]
-ALL_MEASURES = (
-    f"Separated by commas: {', '.join(MEASURES)}, with a cutoff as in ndcg@10; or names of ir_measures and "
-    "trec_eval with their conventions, such as AP, P(rel=2)@5, official."
+_IDS, _LABELS = (", ".join(names) for names in USUAL_NAMES.values())
+DataPath = Annotated[Path, Argument(metavar="DATA", help="LETOR file, or table: CSV, TSV (also .gz) or Parquet.")]
+ModelPath = Annotated[Path, Argument(metavar="MODEL", help="Model in its library's own format, as fit writes it.")]
+QidOption = Annotated[str | None, Option(help=f"Column of query ids in a table; by default {_IDS}.")]
+LabelOption = Annotated[str | None, Option(help=f"Column of labels in a table; by default {_LABELS}.")]
+FeaturesOption = Annotated[list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")]
+DropOption = Annotated[list[str] | None, Option(help="Columns that are no features, such as ids of documents.")]
+CategoricalOption = Annotated[list[str] | None, Option(help="Features that are categories, as texts must be.")]
+GainOption = Annotated[Literal["exp2", "linear"] | None, Option(help="Gain of a label y: 2^y - 1 (default) or y.")]
+MEASURES_HELP = (
+    "Measures separated by commas, such as ndcg@10,map,mrr; or names of ir_measures and trec_eval with their "
+    "conventions, such as P(rel=2)@5 or official."
 )
-EmptyOption = Annotated[
-    Literal["zero", "one", "skip"] | None,
-    option(
-        MEASURING,
-        "zero|one|skip",
-        "Value of a query without relevant documents (default zero; skip for auc, agreement, correlations).",
-    ),
-]
-RoundsOption = Annotated[int, option(TRAINING, "N", "Maximum number of boosting rounds.", min=1)]
-RateOption = Annotated[float, option(TRAINING, "X", "Learning rate.", min=1e-6)]
-LeavesOption = Annotated[int | None, option(TRAINING, "N", "Maximum number of leaves of a tree.", min=2)]
-K_HELP = "Cutoff of NDCG in training; by default none."
-KOption = Annotated[int | None, option(MEASURING, "N", K_HELP, "-k", "--k", min=1)]
-SeedOption = Annotated[int, option(RUNNING, "N", "Seed of all random numbers.", min=0)]
+EMPTY_HELP = "Value of a query without relevant documents; by default that of the measure, mostly zero."
+EmptyOption = Annotated[Literal["zero", "one", "skip"] | None, Option(help=EMPTY_HELP)]
+LeavesOption = Annotated[int | None, Option(help="Maximum number of leaves of a tree.", min=2)]
+KOption = Annotated[int | None, Option("-k", "--k", help="Cutoff of NDCG in the loss; by default none.", min=1)]
+SeedOption = Annotated[int, Option(help="Seed of all random numbers.", min=0)]
+OutputOption = Annotated[Path | None, Option(help="File for the table: .csv, .tsv, .json (unrounded), .md or .tex.")]
+Layout = Literal["marks", "pairs", "differences"]
+LayoutOption = Annotated[Layout, Option(help="Of .md and .tex files.")]
+PlotQueriesOption = Annotated[Path | None, Option(help="File for an image of the differences query by query.")]
 
 
 def require_folder_of(path: Path) -> None:
@@ -117,34 +53,36 @@ def require_folder_of(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {str(folder)!r} to write {path.name} to")
 
 
-def given(**options: Any) -> dict[str, Any]:
+def set_options(**options: Any) -> dict[str, Any]:
     """The options that are not None, by name."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def refuse_unused(needed: str, **options: Any) -> None:
-    """Raise ValueError for an option that is given, but has no effect without what is `needed`."""
+    """Raise ValueError for an option that is set, but has no effect without what is `needed`."""
     for name, value in options.items():
         if value is not None and value is not False and value != []:
             raise ValueError(f"--{name.replace('_', '-')} needs {needed}: it would have no effect")
 
 
 def parse_measures(
-    text: str, settings: dict[str, Any], needed: Literal["arrays", "runs"] = "arrays"
+    option: str, text: str, settings: dict[str, Any], make: Callable[[Any], dict[str, Measure]] = named_measures
 ) -> dict[str, Measure]:
-    """Measures, by name, of an option such as ``--measures "ndcg@10,P(rel=2)@5"``; see :func:`parse_measure`.
+    """Measures, by name, of an option such as ``--measures "ndcg@10,map"``, with those of the settings that they have.
 
-    Commas in brackets do not separate. Names of ir_measures are kept, since they stand for its conventions.
+    `make` makes measures of their names. Names of ir_measures are kept, since they stand for its conventions. The
+    message of an error names the option.
     """
     measures: dict[str, Measure] = {}
-    for part in (each for one in split_outside_brackets(text) for each in GROUPS.get(one, [one])):
-        measure = parse_measure("--measures", part, settings, needed)
-        name = str(measure) if base_name(part) in MEASURES else part
-        same = [known for known, other in measures.items() if other == measure or known == name]
-        if same:
-            also = "" if part == same[0] else f": {part} is the same measure"
-            raise ValueError(f"--measures has {same[0]} twice{also}")
-        measures[name] = measure
+    try:
+        for name, measure in make(split_outside_brackets(text)).items():
+            is_ours = base_name(name) in MEASURES
+            if "gain" in settings and "gain" in vars(measure) and not is_ours:
+                raise ValueError(f"--gain is only for ndcg, dcg and rbp; {name} of ir_measures has its own gain")
+            measure = get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
+            measures[str(measure) if is_ours else name] = measure
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{option}: {error}") from error
     return measures
 
 
@@ -156,38 +94,7 @@ def split_outside_brackets(text: str) -> list[str]:
     >>> split_outside_brackets("AP, RBP(p=0.8,rel=1)@5")
     ['AP', 'RBP(p=0.8,rel=1)@5']
     """
-    return [part.strip() for part in re.split(r",(?![^()]*(?:\([^()]*\)[^()]*)*\))", text)]
-
-
-def parse_measure(
-    option: str, text: str, settings: dict[str, Any], needed: Literal["arrays", "runs"] = "arrays"
-) -> Measure:
-    """The measure with a name that :func:`boostrank.get_measure` takes, with those of `settings` that it has.
-
-    Raises
-    ------
-    ValueError
-        For a name or a cutoff that is not known, and a measure that is not defined for what is `needed`; the message
-        names the option.
-    """
-    try:
-        if not is_known(text):
-            raise ValueError(f"unknown measure {text!r}{_similar_measures(text)}")
-        measure = (measures_of_runs if needed == "runs" else named_measures)([text])[text]
-        if "gain" in settings and "gain" in vars(measure) and base_name(text) not in MEASURES:
-            raise ValueError("--gain is only for ndcg, dcg and rbp; a name of ir_measures has its own gain")
-        return get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
-    except (TypeError, ValueError) as error:
-        prefix = option if str(error).startswith("unknown measure") else f"{option} {text}"
-        raise ValueError(f"{prefix}: {error}") from error
-
-
-def _similar_measures(text: str) -> str:
-    """The end of a message for an unknown measure: those that are meant perhaps, or where all of them are listed."""
-    return similar_name(text) or (
-        "; use a name such as ndcg@10, map or mrr, or one of ir_measures, such as P(rel=2)@5. --measures in boostrank "
-        "evaluate -h lists all of them"
-    )
+    return [name.strip() for name in re.split(r",(?![^()]*(?:\([^()]*\)[^()]*)*\))", text)]
 
 
 def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int | None) -> dict[str, Any]:
@@ -213,30 +120,82 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
     from boostrank.rankers import LightGBMRanker, XGBoostRanker
     from boostrank.surrogates import SURROGATES
-    from boostrank.training.losses import LOSSES
-    from boostrank.training.settings import AUTO
+    from boostrank.training.losses import loss_names
 
     rankers: dict[str, Any] = {}
-    of_lightgbm: dict[str, Any] = {} if leaves is None else {"num_leaves": leaves}
-    of_xgboost: dict[str, Any] = (
-        {} if leaves is None else {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
-    )
-    for spec in (part.strip() for part in objectives.split(",")):
-        objective, _, normalize = spec.partition("/")
-        known = (*LOSSES, *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES, AUTO)
+    of_lightgbm: dict[str, Any] = {"num_leaves": leaves}
+    of_xgboost: dict[str, Any] = {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
+    if leaves is None:
+        of_lightgbm = of_xgboost = {}
+    for name in split_outside_brackets(objectives):
+        objective, _, normalize = name.partition("/")
+        known = SURROGATES if normalize else [*loss_names(), *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES]
         if objective not in known:
             near = did_you_mean(objective, known)
             raise ValueError(f"unknown objective {objective!r}{near}; use one of {', '.join(known)}")
-        if normalize and (normalize not in NORMALIZATIONS or objective not in SURROGATES):
-            raise ValueError(
-                f"{spec!r} is not SURROGATE/NORMALIZE: NORMALIZE must be one of {', '.join(NORMALIZATIONS)}, and "
-                f"SURROGATE one of {', '.join(SURROGATES)}"
-            )
-        options = {**settings, "normalize": normalize} if normalize else settings
+        check_choice(f"NORMALIZE of {name!r}", normalize or "dcg", NORMALIZATIONS)
+        parameters: dict[str, Any] = {**settings, "normalize": normalize} if normalize else settings
         if backend != "xgboost" and objective not in XGBOOST_OBJECTIVES:
-            rankers[f"lightgbm {spec}"] = LightGBMRanker(objective, **of_lightgbm, **options)
+            rankers[f"lightgbm {name}"] = LightGBMRanker(objective, **of_lightgbm, **parameters)
         if backend != "lightgbm" and objective not in LIGHTGBM_OBJECTIVES:
-            rankers[f"xgboost {spec}"] = XGBoostRanker(objective, **of_xgboost, **options)
+            rankers[f"xgboost {name}"] = XGBoostRanker(objective, **of_xgboost, **parameters)
     if not rankers:
         raise ValueError(f"none of the objectives {objectives!r} runs on --backend {backend}")
     return rankers
+
+
+def load_object(text: str, kind: str, is_of_kind: Callable[[object], bool]) -> Any:
+    """The object that a text ``FILE.py:NAME`` names; of a class that needs no arguments, an instance.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the text has another form, the file raises an error or does not define the name, or the object is not of the
+        kind, such as "a surrogate", as `is_of_kind` says.
+    """
+    file, colon, name = text.rpartition(".py:")
+    if not colon or not name:
+        raise ValueError(f"{text!r} is not FILE.py:NAME, a Python file and the name of {kind} in it")
+    module = _import_file(Path(f"{file}.py"))
+    if not hasattr(module, name):
+        names = [key for key, value in vars(module).items() if is_of_kind(value)]
+        raise ValueError(f"{file}.py has no {name!r}; it has {', '.join(names) or 'nothing'} that may be {kind}")
+    value = getattr(module, name)
+    try:
+        value = value() if isinstance(value, type) else value
+    except TypeError as error:
+        raise ValueError(f"{file}.py: {name}() needs arguments ({error}): name an instance of the class") from error
+    if not is_of_kind(value):
+        raise ValueError(f"{file}.py: {name} must be {kind}; got {type(value).__name__}")
+    return value
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a Python file as a module; the file can import other modules in its folder."""
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {str(path)!r}")
+    # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
+    name = f"{USER_MODULE}{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.absolute().parent))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{line_of_user(error) or f'{path}: '}{type(error).__name__}: {error}") from error
+    _pickle_by_value(module)
+    return module
+
+
+def _pickle_by_value(module: ModuleType) -> None:
+    """Let joblib send the classes and functions of a module to other processes, which cannot import it by its name."""
+    try:
+        # joblib has a copy of cloudpickle up to version 1.5, and needs the package itself since 1.6.
+        from joblib.externals import cloudpickle
+    except ImportError:
+        import cloudpickle
+    cloudpickle.register_pickle_by_value(module)

@@ -1,13 +1,11 @@
 """The command line in the process of the tests, and a folder of LETOR files for it."""
 
-import importlib
 import sys
 
 import pytest
 
 import boostrank as br
 from boostrank.cli import main
-from boostrank.cli.options import console
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +17,7 @@ def _short_search(monkeypatch):
 @pytest.fixture(autouse=True)
 def _one_job(monkeypatch):
     """`compare` trains in the process of the test by default; processes of its own take seconds to start."""
-    monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "default_jobs", lambda n_folds: 1)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 1)
 
 
 @pytest.fixture
@@ -31,7 +29,6 @@ def run(monkeypatch, capsys):
         # As for the command: with `python -m pytest`, Click would take the name "python -m boostrank".
         monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
         monkeypatch.setenv("COLUMNS", str(width))
-        monkeypatch.setattr(console, "width", width)
         with pytest.raises(SystemExit) as stopped:
             main()
         out, err = capsys.readouterr()

@@ -33,4 +33,4 @@ def test_a_click_log_is_examined(run, tmp_path):
     assert "Use harvest_propensities(log): documents were shown" in run("check", "--clicks", path)
     assert "--surrogate needs a loss" in run("check", "softmax", "--clicks", path, code=2)
     assert "give the name of a SURROGATE" in run("check", code=2)
-    assert "--clicks needs a click log" in run("check", "--clicks", __file__, code=2)
+    assert "cannot be read as a table" in run("check", "--clicks", __file__, code=2)

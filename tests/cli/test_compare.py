@@ -3,17 +3,11 @@
 import importlib
 import json
 import re
-import sys
 
 import pandas as pd
 import pytest
 
-from boostrank.cli import options
-from boostrank.cli.options import make_rankers
 from boostrank.comparison import Comparison
-
-# Fixtures replace it in the module.
-DEFAULT_JOBS = importlib.import_module("boostrank.cli.compare").default_jobs
 
 
 def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path, monkeypatch):
@@ -48,54 +42,26 @@ def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):
     compared = re.compile(r"^(.*), compared with lightgbm lambdarank$", re.MULTILINE)
     out = run(*quick)
     assert compared.findall(out) == ["ndcg@10"]
-    assert "Synthetic data: 30 queries whose optimal ranking is known" in " ".join(out.split())
+    assert "Synthetic data: 30 queries whose optimal ranking is known" in out
     out = run(*quick, "--measures", "expected ndcg,map")
     assert compared.findall(out) == ["map", "expected ndcg"]
-    assert "--objectives all" not in out
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 
 
-def test_the_default_objectives_on_data_are_few_and_the_footer_names_all(run, folder):
-    out = run("compare", folder, "--rounds", 1, "--measures", "ndcg@5")
-    names = [line.split("  ")[0] for line in out.splitlines()[3:11]]
-    losses = ("ensemble", "softmax", "pairwise-exponential")
-    both = [f"{library} {loss}" for loss in losses for library in ("lightgbm", "xgboost")]
-    assert names == ["lightgbm lambdarank", "xgboost rank:ndcg", *both]
-    n_all = len(make_rankers(importlib.import_module("boostrank.cli.compare").all_objectives(), "both", {}, 15))
-    assert f"These are the default objectives. --objectives all compares {n_all} rankers." in out
-
-
-THREADS = """
-import threadpoolctl
-import lightgbm
-from sklearn.linear_model import Ridge
-
-seen = []
-
-
-class Counting(Ridge):
-    def fit(self, X, y):
-        seen.append({pool["num_threads"] for pool in threadpoolctl.threadpool_info()})
-        return super().fit(X, y)
-"""
-
-
-def test_threads_are_those_of_the_rankers_and_of_other_estimators(run, folder, tmp_path, monkeypatch):
-    (tmp_path / "threads.py").write_text(THREADS)
-    made = []
-    monkeypatch.setattr(options, "make_rankers", lambda *args: made.append(make_rankers(*args)) or made[-1])
-    common = ["compare", folder, "--rounds", 1, "--objectives", "softmax"]
-    common += ["--ranker", f"{tmp_path}/threads.py:Counting"]
-    first = run(*common, "--threads", 2, errors=True).splitlines()[0]
-    assert first == "3 rankers, 2 folds: 6 trainings, one after the other with 2 threads each"
-    assert {ranker.n_jobs for ranker in made[-1].values()} == {2}
-    assert sys.modules["boostrank_file_threads"].seen == [{2}] * 2
-
-
-def test_there_is_a_job_for_each_fold_and_at_most_one_for_each_processor(monkeypatch):
-    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
-    assert [DEFAULT_JOBS(n) for n in (3, 5, 8, 10)] == [3, 5, 8, 8]
+def test_rankers_have_random_trees_and_a_table_is_divided_by_query(run, folder, data, tmp_path, monkeypatch):
+    compare = importlib.import_module("boostrank.cli.compare")
+    trained, trees = [], compare.random_trees
+    monkeypatch.setattr(compare, "random_trees", lambda ranker: trained.append(trees(ranker)) or trained[-1])
+    frame = pd.DataFrame(data.X).add_prefix("x").assign(query=data.qid, grade=data.y)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    quick = ["--rounds", 2, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
+    out = run("compare", tmp_path / "t.csv", *quick, "--qid", "query", "--label", "grade")
+    assert "ndcg@10, compared with lightgbm lambdarank" in out
+    assert out == run("compare", folder / "all.txt", *quick)
+    common = {"colsample_bytree": 0.8, "colsample_bynode": 0.5}
+    of_lightgbm = {**common, "subsample": 0.5, "subsample_freq": 1}
+    assert trained[:2] == [of_lightgbm, {**common, "subsample_queries": 0.5}]
 
 
 OWN = """
@@ -129,8 +95,8 @@ def test_compare_takes_estimators_of_a_file(run, folder, tmp_path):
     assert table["rounds"].isna().tolist() == [False, False, False, True]
     assert table.loc["theirs", "rounds"] == 4
     for text, message in (
-        ("own.py", "must be FILE.py:NAME"),
-        (f"{own}:typo", "the estimators in it are Ridge, theirs, Deep"),
+        ("own.py", "'own.py' is not FILE.py:NAME"),
+        (f"{own}:typo", "own.py has no 'typo'; it has Ridge, theirs, Deep that may be an estimator"),
         (f"{own}:number", "number must be an estimator with fit, predict and get_params; got int"),
     ):
         assert message in run(*quick, "--ranker", text, code=2)

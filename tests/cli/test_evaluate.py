@@ -1,60 +1,47 @@
-"""The commands `fit`, `predict` and `evaluate`, one after the other, and `evaluate --explain`."""
+"""The command `evaluate`: measures of scores, of one run and of several, files, and bad input."""
 
-import io
-import os
-import threading
+import itertools
+import re
 
-import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
 
 import boostrank as br
+from boostrank.cli.options import parse_measures
+from boostrank.runs.evaluation import measures_of_runs
+
+MEASURES = "nDCG@10,P(rel=2)@5,AP"
 
 
-@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
-def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
-    _, y, qid = data
-    model, scores = tmp_path / f"{backend}.json", tmp_path / f"{backend}.scores"
-    options = ["--backend", backend, "--objective", "softmax", "--k", 10, "--rounds", 15]
-    run("fit", folder / "all.txt", model, *options, "--validation", folder / "Fold1" / "vali.txt")
-    run("predict", model, folder / "all.txt", "--output", scores)
-    values = np.loadtxt(scores)
-    assert run("predict", model, folder / "all.txt").split() == scores.read_text().split()
-    expected = br.ndcg_score(y, values, qid, k=10)
-    assert f"{expected:.6f}" in run("evaluate", folder / "all.txt", scores)
-    assert expected > 0.7
-    if backend == "lightgbm":
-        lgb.Booster(model_file=model)
+@pytest.fixture(scope="module")
+def trec(tmp_path_factory):
+    """A folder with judgments of 40 queries, and three runs, of which two have the same tag."""
+    path, random = tmp_path_factory.mktemp("trec"), np.random.default_rng(0)
+    queries, documents = [str(i) for i in range(301, 341)], [f"d{i}" for i in range(20)]
+    labels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
+    lines = [f"{query} 0 {name} {label}" for query in queries for name, label in labels[query].items()]
+    (path / "qrels.txt").write_text("\n".join(lines) + "\n")
+    for name, tag, signal, n in (
+        ("bm25.run", "BM25", 0.2, 40),
+        ("dense.run.gz", "Dense", 1.0, 40),
+        ("few", "BM25", 1, 15),
+    ):
+        run = {
+            query: {each: labels[query][each] * signal + random.normal() for each in random.permutation(documents)[:14]}
+            for query in queries[:n]
+        }
+        br.write_run(path / name, run, tag=tag)
+    return path
 
 
-@pytest.mark.parametrize("kind", ["txt", "csv", "tsv", "parquet", "csv.gz"])
-def test_commands_read_standard_input_and_pipes(run, folder, tmp_path, data, monkeypatch, kind):
-    path, model, scores = tmp_path / f"data.{kind}", tmp_path / "model", tmp_path / "scores"
-    if kind == "txt":
-        path = folder / "all.txt"
-    else:
-        frame = pd.DataFrame(data.X, columns=list("abcdefghij")).assign(qid=data.qid, label=data.y)
-        getattr(frame, "to_parquet" if kind == "parquet" else "to_csv")(
-            path, index=False, **({"sep": "\t"} if kind == "tsv" else {})
-        )
-
-    def piped(content, *arguments):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-        return run(*arguments)
-
-    content = path.read_bytes()
-    piped(content, "fit", "-", model, "--rounds", 2)
-    expected = run("predict", model, path)
-    assert piped(content, "predict", model, "-") == expected
-    scores.write_text(expected)
-    assert piped(expected.encode(), "evaluate", path, "-") == run("evaluate", path, scores)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(content))
-    writer.start()
-    assert run("predict", model, pipe) == expected
-    writer.join(20)
+def table_rows(out):
+    """The rows of the first table: name, value and settings of each measure."""
+    lines = iter(out.splitlines())
+    for line in lines:
+        if set(line) == {"─"}:
+            break
+    return [line.split(maxsplit=2) for line in itertools.takewhile(lambda line: ":" not in line, lines)]
 
 
 def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):
@@ -77,26 +64,12 @@ def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, t
     assert rows[3][2] == "empty skip, threshold 1"
 
 
-def test_fit_chooses_the_objective_and_the_rounds(run, folder, tmp_path):
-    path, model = folder / "all.txt", tmp_path / "m"
-    options = ["--objective", "auto", "--rounds", "auto", "--patience", 3, "--leaves", 7]
-    out = " ".join(run("fit", path, model, *options, "--eval-metric", "mrr").split())
-    settings = {"n_estimators": "auto", "early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0}
-    data = br.read_letor(path)
-    ranker = br.LightGBMRanker("auto", **settings).fit(*data, eval_metric=br.get_measure("mrr"))
-    changed = {"objective": ranker.objective_, **ranker.best_params_}
-    assert "chosen: " + ", ".join(f"{name}={value}" for name, value in changed.items()) in out
-    assert f" {ranker.best_iteration_} rounds," in out
-    loaded = br.LightGBMRanker().load_model(model)
-    np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
-
-
 def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, data):
     _, y, qid = data
     values = np.random.default_rng(0).integers(0, 4, len(y)) / 4
     np.savetxt(tmp_path / "scores", values)
     other = {"gain": "linear", "empty": "one", "ties": "worst"}
-    chosen = ["--measures", "ndcg@10,ndcg@3,dcg", "--gain", "linear", "--empty", "one", "--ties", "worst"]
+    chosen = ["--measures", "ndcg@10,dcg,ndcg@3", "--gain", "linear", "--empty", "one", "--ties", "worst"]
     for options, settings in (([], {"k": 10}), (chosen, {"k": 3, **other})):
         found = br.reconcile(y, values, qid, **settings)
         out = run("evaluate", folder / "all.txt", tmp_path / "scores", "--explain", *options)
@@ -111,20 +84,149 @@ def test_evaluate_explains_what_other_libraries_compute(run, folder, tmp_path, d
             assert line.endswith(row.because)
 
 
-def test_a_pipe_gets_scores_models_tables_and_plots(run, folder, tmp_path):
-    def received(name, *arguments):
-        path, content = tmp_path / name, []
-        os.mkfifo(path)
-        reader = threading.Thread(target=lambda: content.append(path.read_bytes()))
-        reader.start()
-        run(*arguments, path) if arguments[0] != "fit" else run(*arguments[:2], path, *arguments[2:])
-        reader.join(20)
-        assert path.is_fifo()
-        return content[0]
+def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
+    qrels, bm25 = br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "bm25.run")
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "bm25.run"]
+    expected = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"])
+    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.csv"]
+    out = run(*common, "--measures", MEASURES, *files, width=120)
+    assert out.splitlines()[0] == "40 queries, 560 documents retrieved"
+    assert out.splitlines()[3].startswith(f"nDCG@10 (linear gain)  {expected['nDCG@10']:.6f}")
+    assert [row[:2] for row in table_rows(out)[1:]] == [
+        [name, f"{expected[name]:.6f}"] for name in ("P(rel=2)@5", "AP")
+    ]
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(expected, abs=1e-15)
+    values = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"], per_query=True)
+    written = pd.read_csv(tmp_path / "q.csv", index_col="query_id", dtype={"query_id": str})
+    pd.testing.assert_frame_equal(written, values, check_index_type=False, check_column_type=False)
+    assert [row[0] for row in table_rows(run(*common, width=120))] == ["nDCG@10", "AP", "RR"]
+    options = {"ties": "worst", "unjudged": "remove", "queries": "common"}
+    flags = [text for name, value in options.items() for text in (f"--{name}", value)]
+    out = run(*common, "--measures", "ndcg@5", "--gain", "linear", "--empty", "one", *flags)
+    measure = br.get_measure("ndcg@5", gain="linear", empty="one")
+    assert table_rows(out)[0][1] == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg(gain=linear)@5']:.6f}"
+    assert table_rows(out)[0][2] == "empty one, gain linear, discount log2, ties worst"
 
-    data, model = folder / "all.txt", tmp_path / "model"
-    model.write_bytes(received("m", "fit", data, "--rounds", 2))
-    assert received("scores", "predict", model, data, "--output").decode() == run("predict", model, data)
-    compare = ["compare", data, "--rounds", 1, "--folds", 3, "--objectives", "softmax", "--backend", "lightgbm"]
-    assert received("t.csv", *compare, "--output").startswith(b"ranker,metric")
-    assert received("plot.png", *compare, "--plot").startswith(b"\x89PNG")
+
+def test_groups_of_trec_eval_and_the_picture_of_one_run(run, trec, tmp_path):
+    pytest.importorskip("matplotlib")
+    given = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "bm25.run"]
+    lines = run(*given, "--measures", "official,nDCG@3", "--plot", tmp_path / "p.svg").splitlines()
+    tables = br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "bm25.run")
+    expected = br.evaluate_run(*tables, ["official", "nDCG@3"])
+    found = {line.split()[0]: line for line in lines}
+    assert len(expected) == 30
+    for name, value in expected.items():
+        assert f"  {value:.6f}" in found[name]
+    picture = (tmp_path / "p.svg").read_text()
+    assert "interpolated precision" in picture
+    assert "BM25" in picture
+
+
+def test_several_runs_are_compared(run, trec, tmp_path):
+    pytest.importorskip("matplotlib")
+    paths = [trec / "bm25.run", trec / "dense.run.gz"]
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", paths[0], "--run", paths[1], "--measures", MEASURES]
+    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.tsv", "--plot", tmp_path / "p.png"]
+    files += ["--plot-queries", tmp_path / "d.svg"]
+    out = run(*common, "--baseline", "Dense", "--seed", 3, *files)
+    runs = {"BM25": br.read_run(paths[0]), "Dense": br.read_run(paths[1])}
+    settings = {"baseline": "Dense", "random_state": 3}
+    names = MEASURES.split(",")
+    expected = br.compare_runs(br.read_qrels(trec / "qrels.txt"), runs, names, **settings)
+    assert out.startswith(f"40 queries, 2 runs\n\n{expected!r}\n\ndiff: ")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), expected.table)
+    written = pd.read_csv(tmp_path / "q.tsv", sep="\t", dtype={"query": str})
+    pd.testing.assert_frame_equal(written, expected.per_query, check_dtype=False)
+    assert "BM25, compared with Dense" in (tmp_path / "d.svg").read_text()
+    run(*common, "--output", tmp_path / "t.md", "--layout", "pairs", "--seed", 3)
+    expected = br.compare_runs(br.read_qrels(trec / "qrels.txt"), runs, names, random_state=3)
+    assert (tmp_path / "t.md").read_text() == expected.to_markdown("pairs")
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    # Runs may follow without --run.
+    positional = [*common[:3], paths[0], paths[1], *common[-2:], "--baseline", paths[1], "--seed", 3]
+    assert run(*positional) == out.partition("table: ")[0]
+
+
+@pytest.mark.filterwarnings("always")
+def test_runs_that_miss_queries(run, trec):
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "few", "--measures", "RR"]
+    error = run(*common, errors=True)
+    assert "25 of 40 queries of qrels are not in the run" in error
+    assert "(--queries judged)" in error
+    assert run(*common, "--queries", "judged", errors=True) == ""
+    several = [*common, "--run", trec / "dense.run.gz"]
+    assert "25 of 40 queries of qrels are not in the run BM25" in " ".join(run(*several, errors=True).split())
+    assert run(*several, "--queries", "common").startswith("15 queries, 2 runs")
+
+
+def test_runs_of_one_tag_have_the_names_of_their_files(run, trec, tmp_path):
+    other = tmp_path / "bm25.run"
+    other.write_bytes((trec / "bm25.run").read_bytes())
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--measures", "RR", "--queries", "judged"]
+    out = run(*common, "--run", trec / "few", "--run", trec / "bm25.run")
+    assert "RR, compared with few\n" in out
+    out = run(*common, "--run", other, "--run", trec / "bm25.run", "--run", trec / "few", width=300)
+    assert f"RR, compared with {other}\n" in out
+
+
+def test_names_of_ir_measures_keep_their_conventions():
+    given = {"empty": "one", "ties": "worst"}
+    measures = parse_measures("--measures", "nDCG@10,ERR@5,RBP(p=0.5,rel=2),map@03", given, measures_of_runs)
+    assert list(measures) == ["nDCG@10", "ERR@5", "RBP(p=0.5,rel=2)", "map@3"]
+    assert measures["nDCG@10"] == br.get_measure("ndcg", k=10, gain="linear", **given)
+    assert measures["RBP(p=0.5,rel=2)"] == br.get_measure("RBP(p=0.5,rel=2)", **given)
+    assert list(parse_measures("--measures", "ndcg@10", {"gain": "linear"})) == ["ndcg(gain=linear)@10"]
+    with pytest.raises(ValueError, match=r"--measures: 'nDCG@10' is a name of ir_measures for runs"):
+        parse_measures("--measures", "nDCG@10", {})
+
+
+RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"queries": "judged"}, {"ties": "average", "unjudged": "remove", "queries": "common"}]
+)
+def test_other_libraries_are_explained_for_a_run(run, trec, settings):
+    options = [f"--{name}={value}" for name, value in settings.items()]
+    paths = ["--qrels", trec / "qrels.txt", "--run", trec / "few"]
+    lines = run("evaluate", *paths, "--measures", "AP,nDCG@3", "--explain", *options).splitlines()
+    found = br.reconcile_run(br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "few"), "nDCG@3", **settings)
+    assert any(line.startswith(f"nDCG@3 (linear gain)  {found.value:.6f}") for line in lines)
+    assert found.head in " ".join(" ".join(lines).split())
+    for library, metric, value, difference, because in found.rows:
+        start = [*library.split(), *metric.split(), value, difference]
+        (line,) = (line for line in lines if line.split()[: len(start)] == start)
+        assert line.endswith(because)
+    assert found.table["from_documents"].abs().max() > 0.001
+    assert "Libraries that take arrays get only the retrieved documents" in " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "give either DATA and SCORES, or --qrels and one --run or several"),
+        ("DATA", "give either DATA and SCORES"),
+        (f"DATA {RUN}", "all.txt, line 1: it has 12 fields"),
+        ("--qrels TREC/bm25.run --run TREC/qrels.txt", "bm25.run, line 1: it has 6 fields"),
+        ("--qrels TREC/qrels.txt --run TMP/broken", "broken, line 1: the score '1_0' is not a finite number"),
+        (f"{RUN} --measures AP,RBP(p=0.8", "--measures: the name of a measure must be like"),
+        (f"{RUN} --measures AP,foo", "got 'foo'"),
+        (f"{RUN} --baseline BM25", "--baseline needs several runs"),
+        ("DATA TMP/scores --plot TMP/p.png", "--plot needs --qrels and --run"),
+        (f"{RUN} --run TREC/few --explain", "--explain needs DATA and SCORES, or one --run"),
+        (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
+        (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
+        ("DATA TMP/scores --queries common", "--queries needs --qrels and --run"),
+        ("DATA TMP/scores --ties trec_eval", "ties must be one of average,"),
+        ("DATA TMP/scores", "scores, line 3: '1_0' is not a finite score"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, arguments, message):
+    (tmp_path / "broken").write_text("301 Q0 d1 1 1_0 tag\n")
+    (tmp_path / "scores").write_text("0.5\n\n1_0\n")
+    filled = arguments.replace("TREC", str(trec)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
+    error = run("evaluate", *filled.split(), code=2)
+    assert message in " ".join(error.split())
+    assert re.match("error: ", error)

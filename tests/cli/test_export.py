@@ -34,26 +34,20 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
         assert json.loads(file.read_text())["model"]["name"] == "shop"
 
 
-def test_solr_and_its_features(run, data, tmp_path):
-    file, features, ranker = tmp_path / "m.json", tmp_path / "features.json", br.LightGBMRanker(**SETTINGS).fit(*data)
+def test_solr_has_a_name_and_a_store(run, data, tmp_path):
+    file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(*data)
     ranker.save_model(tmp_path / "model.txt")
     options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--shift", "0.5"]
-    options += ["--output", file, "--feature-set", features, "--absent", "missing"]
-    assert (
-        run("export", tmp_path / "model.txt", "--format", "solr", *options) == f"model: {file}\nfeatures: {features}\n"
-    )
-    document, templates = json.loads(file.read_text()), json.loads(features.read_text())
+    run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
+    document = json.loads(file.read_text())
     assert (document["name"], document["store"]) == ("first", "shoes")
     found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))
     np.testing.assert_allclose(found, ranker.predict(data[0]) + 0.5, atol=1e-5)
-    assert [each["name"] for each in templates] == NAMES
-    assert {(each["store"], each["params"]["defaultValue"]) for each in templates} == {("shoes", "NaN")}
 
 
 def test_bad_input_writes_nothing(run, data, tmp_path):
     br.LightGBMRanker(**SETTINGS).fit(*data).save_model(tmp_path / "model")
     for options, message in [
-        (["--feature-set", tmp_path / "no" / "f.json"], "to write f.json to"),
         ([], "features must be 10 different names in the engine"),
         (["--features", ",".join(NAMES), "--shift", "low"], "shift, if it is not 'min', must be"),
     ]:

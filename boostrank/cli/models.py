@@ -1,0 +1,191 @@
+"""``boostrank fit``, ``predict`` and ``export``: train a ranker, use its saved model, and write it for an engine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+import typer
+from typer import Argument, Option
+
+from boostrank.backends.models import require_file
+from boostrank.backends.progress import BAR
+from boostrank.cli import documents, options
+from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
+from boostrank.cli.options import refuse_unused, require_folder_of, set_options, split_outside_brackets
+from boostrank.cli.reports import counted
+from boostrank.inputs.checks import is_finite_text
+from boostrank.inputs.files import write_atomically
+from boostrank.queries.queries import Queries
+from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.training.losses import DEFAULT_LOSS
+
+# Value of --rounds that stands for a choice by cross-validation, and rounds without gain on a file of other queries.
+AUTO, DEFAULT_PATIENCE = "auto", 150
+OBJECTIVE = (
+    "ensemble (two consistent losses), a surrogate (softmax), one with other targets (softmax/softmax), a loss of "
+    "edges (edge-logistic), or an objective of the library (lambdarank)."
+)
+RATE = "Learning rate; by default 0.04, more with few rounds; 0.1 for objectives of the library."
+ROUNDS = "Maximum number of rounds; auto: the best one by cross-validation. By default 375, 100 for the library's own."
+VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
+PATIENCE = f"Stop after so many rounds without gain; by default {DEFAULT_PATIENCE}."
+EVAL_METRIC = "Measure that chooses the rounds, such as map@10; by default NDCG."
+SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
+ENGINE_FEATURES = "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it."
+CHECK = "Documents, as for predict: write nothing if the scores that the engine will compute on them differ."
+ABSENT = "What a feature counts as that a document does not have. By default 0 if the training had no missing values."
+Engine = Literal["elasticsearch", "opensearch", "solr", "vespa"]
+
+
+def fit(
+    data: options.DataPath,
+    model: Annotated[Path, Argument(metavar="MODEL", help="File to write the model to.")],
+    qid: options.QidOption = None,
+    label: options.LabelOption = None,
+    features: options.FeaturesOption = None,
+    drop: options.DropOption = None,
+    categorical: options.CategoricalOption = None,
+    objective: Annotated[str, Option(help=OBJECTIVE)] = DEFAULT_LOSS,
+    backend: options.Library = "lightgbm",
+    learning_rate: Annotated[float | None, Option(help=RATE, min=1e-6)] = None,
+    leaves: options.LeavesOption = None,
+    rounds: Annotated[str | None, Option(help=ROUNDS)] = None,
+    validation: Annotated[Path | None, Option(help=VALIDATION)] = None,
+    patience: Annotated[int | None, Option(help=PATIENCE, min=1)] = None,
+    folds: Annotated[int | None, Option(help="Folds of --rounds auto; by default 5.", min=2)] = None,
+    gain: options.GainOption = None,
+    k: options.KOption = None,
+    eval_metric: Annotated[str | None, Option(help=EVAL_METRIC)] = None,
+    threads: Annotated[int | None, Option(help="Number of threads; by default all processors.", min=1)] = None,
+    seed: options.SeedOption = 0,
+) -> None:
+    """Train a ranker, and save the model in its library's own format.
+
+    The data are a LETOR file, or a table with a column for the query
+    ids, one for the labels, and features in the other columns. The model
+    keeps the names of the features.
+    """
+    measures = options.parse_measures("--eval-metric", eval_metric, set_options(gain=gain)) if eval_metric else {}
+    chooses_rounds = rounds == AUTO or validation is not None
+    if not chooses_rounds:
+        refuse_unused("--validation or --rounds auto", patience=patience, eval_metric=eval_metric)
+    if rounds != AUTO:
+        refuse_unused("--rounds auto", folds=folds)
+    settings = {
+        **set_options(gain=gain, learning_rate=learning_rate),
+        "n_estimators": int(rounds) if rounds and rounds.isdecimal() else rounds,
+        "early_stopping_rounds": (patience or DEFAULT_PATIENCE) if chooses_rounds else None,
+        "cv": folds,
+        "k": k,
+        "n_jobs": threads,
+        "random_state": seed,
+    }
+    rankers = options.make_rankers(objective, backend, settings, leaves)
+    if len(rankers) != 1:
+        raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
+    (ranker,) = rankers.values()
+    require_folder_of(model)
+    X, y, ids = read_documents(data, ColumnOptions(qid, label, features, drop, categorical))
+    of_file = ColumnOptions(qid, label)
+    eval_set = None if validation is None else [read_documents(validation, of_file, like=X)]
+    if rounds == AUTO:
+        typer.echo("cross-validation over the training queries ...", err=True)
+    ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=[*measures.values()] or None, verbose=BAR)
+    ranker.save_model(model)
+    if ranker.evals_result_:
+        typer.echo(_choice(ranker))
+    size = f"{counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}"
+    queries = counted(Queries.from_qid(ids).n_queries, "query", "queries")
+    typer.echo(f"{model}: {size}, {counted(len(y), 'document')} of {queries}")
+
+
+def _choice(ranker: Any) -> str:
+    """The number of rounds that held-out queries chose, and the metric on them."""
+    metric, n_best = next(iter(next(iter(ranker.evals_result_.values())))), ranker.best_iteration_
+    curves = [curves[metric] for curves in ranker.evals_result_.values()]
+    n_trained, mean = max(map(len, curves)), sum(curve[n_best - 1] for curve in curves) / len(curves)
+    rounds = f"{counted(n_best, 'round')}, the best of {n_trained}"
+    if n_best == ranker.n_estimators:
+        rounds = f"all of {counted(n_best, 'round')} (more may be better: --rounds)"
+    return f"validation: {metric} {mean:.4f} with {rounds}" + ", mean over folds" * (len(curves) > 1)
+
+
+def predict(
+    model: options.ModelPath,
+    data: options.DataPath,
+    qid: options.QidOption = None,
+    features: options.FeaturesOption = None,
+    drop: options.DropOption = None,
+    keep: Annotated[list[str] | None, Option(help="Columns to copy to an output that is a table, such as ids.")] = None,
+    output: Annotated[Path | None, Option(help=SCORES)] = None,
+) -> None:
+    """Score documents, and write one score per line, in the sequence of DATA.
+
+    If the model knows its features by name, the columns of a table may
+    have any sequence. Labels are not needed.
+    """
+    makes_table = output is not None and documents.is_table(output)
+    if not makes_table:
+        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid, keep=keep)
+    if output is not None:
+        require_folder_of(output)
+    ranker = load_ranker(model)
+    like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop)
+    if isinstance(like, pd.DataFrame):
+        refuse_unused("a model without names of features", features=features, drop=drop)
+    roles = ("features", "qid") if makes_table else ("features",)
+    X, _, ids = read_documents(data, columns, like=like, roles=roles)
+    kept: Any = documents.read_texts(data, "--keep", keep) if keep else {}
+    scores = ranker.predict(X)
+    lines = "".join(f"{score!r}\n" for score in scores.tolist())
+    if output is None:
+        sys.stdout.write(lines)
+    elif makes_table:
+        table = pd.DataFrame({QID: ids, **kept, SCORE: scores})
+        write_atomically(output, lambda path: documents.write_table(table, path))
+    else:
+        write_atomically(output, lambda path: Path(path).write_text(lines, encoding="utf-8"))
+
+
+def load_ranker(path: Path) -> Any:
+    """Read a model of the library whose format the file has."""
+    with open(require_file(path), "rb") as file:
+        head = file.read(5)
+    if head == b"tree\n":
+        return LightGBMRanker().load_model(path)
+    if head.startswith(b"{"):
+        return XGBoostRanker().load_model(path)
+    raise ValueError(f"MODEL, the first argument: {str(path)!r} is a model neither of LightGBM nor of XGBoost")
+
+
+def export(
+    model: options.ModelPath,
+    format: Annotated[Engine, Option()],  # noqa: A002
+    output: Annotated[Path, Option(help="File for the model; for Vespa it must end in .json.")],
+    check: Annotated[Path | None, Option(help=CHECK)] = None,
+    features: Annotated[str | None, Option(help=ENGINE_FEATURES)] = None,
+    name: Annotated[str | None, Option(help="Name of the model. By default that of the file.")] = None,
+    store: Annotated[str | None, Option(help="Feature store of Solr.")] = None,
+    shift: Annotated[str | None, Option(help="Number to add to all scores; min makes none negative.")] = None,
+    absent: Annotated[Literal["missing", "zero"] | None, Option(help=ABSENT)] = None,
+) -> None:
+    """Write a model for Elasticsearch, OpenSearch, Solr or Vespa.
+
+    The model may be of boostrank, LightGBM or XGBoost, with numbers as
+    features. The engine computes the same scores, in float32.
+    """
+    require_folder_of(output)
+    ranker, X = load_ranker(model), None
+    like = features_of(ranker)
+    names: Any = list(like) if isinstance(like, pd.DataFrame) else None
+    if features is not None:
+        is_file = Path(features).is_file()
+        names = Path(features).read_text("utf-8").splitlines() if is_file else split_outside_brackets(features)
+    if check is not None:
+        X = read_documents(check, ColumnOptions(), like=like, roles=("features",))[0]
+    number: Any = float(shift) if shift is not None and is_finite_text(shift) else shift
+    ranker.export(output, format, features=names, name=name, store=store, shift=number, absent=absent, check=X)
+    typer.echo(f"model: {output}" + ("" if X is None else f", with the scores of the model on {X.shape[0]:,} rows"))

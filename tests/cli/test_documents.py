@@ -1,0 +1,199 @@
+"""LETOR files and tables: which columns are read, errors, and the same results from all formats."""
+
+import gzip
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostrank as br
+from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
+
+NAMES = ["price", "colour", "title match", "age"]
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    """The first features as a table, with query ids that are texts, and rows in random sequence."""
+    X, y, qid = data
+    frame = pd.DataFrame(X[:, :4], columns=NAMES)
+    frame.insert(1, "query", [f"q {i}" for i in qid])
+    frame["grade"] = y.astype(int)
+    frame.loc[::7, "price"] = np.nan
+    return frame.sample(frac=1.0, random_state=0).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def files(table, tmp_path_factory):
+    """The table in all formats, and as a LETOR file."""
+    folder = tmp_path_factory.mktemp("tables")
+    table.to_csv(folder / "t.csv", index=False)
+    table.to_csv(folder / "t.csv.gz", index=False)
+    table.to_csv(folder / "t.tsv", index=False, sep="\t")
+    table.to_csv(folder / "with index;.csv", sep=";", encoding="utf-8-sig")
+    pytest.importorskip("pyarrow")
+    table.to_parquet(folder / "t.parquet")
+    table.set_index("query").to_parquet(folder / "index.pq")
+    br.write_letor(folder / "t.txt", table[NAMES].to_numpy(), table["grade"], pd.factorize(table["query"])[0])
+    return folder
+
+
+def written(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.tsv", "with index;.csv", "t.parquet", "index.pq"])
+def test_all_formats_have_the_same_documents(files, table, name):
+    X, y, qid = read_documents(files / name, ColumnOptions())
+    pd.testing.assert_frame_equal(X, table[NAMES])
+    assert y.tolist() == table["grade"].tolist()
+    assert qid.tolist() == table["query"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["3", "-1", "0"], [3, -1, 0]),
+        (["3", "007", "NA"], ["3", "007", "NA"]),
+        ([str(2**62), str(2**62 + 1), "1"], [str(2**62), str(2**62 + 1), "1"]),
+    ],
+)
+def test_query_ids_keep_their_text(tmp_path, ids, expected):
+    rows = "".join(f"{query},1,0.5\n" for query in ids)
+    assert read_documents(written(tmp_path / "t.csv", f"qid,label,x\n{rows}"), ColumnOptions())[2].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", {}, "PATH cannot be read as a table: "),
+        ("1,2,3\n4,5,6\n", {}, "PATH: its first line must have the names of the columns; got '1,2,3'"),
+        ("qid,label,x\n", {}, "PATH: the table has no rows"),
+        ("qid,label,x,x\n1,2,3,4\n", {}, "two columns have the name 'x'"),
+        ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "Expected 3 fields in line 3, saw 4"),
+        ("qid,label,x\n1,2,3,4\n1,2,3,4\n", {}, "PATH: the rows have more fields than the first line"),
+        ("qid,label,x\n1,2,3\n,2,3\n", {}, "PATH: the query id (column 'qid') is missing in row 2"),
+        ("qid,label,x,y\n1,2,3,4\n1,2,red,4\n", {}, "row 2 of 'x' has 'red'. Leave out what is no feature (--drop x)"),
+        ("qid,label,x,Grade\n1,2,3,4\n", {}, "the column 'Grade' looks like an id or a label, not a feature"),
+        ("qid,label,x,grade\n1,2,3,4\n", {}, "PATH has several of the columns 'label', 'grade': name one with --label"),
+        ("Query,label,x\n1,2,3\n", {}, "PATH has no column 'query_id', 'query', 'qid', 'q_id': name one with --qid;"),
+        ("qid,y,x\n1,2,3\n", {"label": "Y"}, "--label: PATH has no column 'Y' (did you mean 'y'?); its columns are"),
+        ("qid,label,x\n1,2,3\n", {"qid": "x", "features": ["x"]}, "the column 'x' looks like an id"),
+    ],
+)
+def test_errors_say_what_is_wrong_and_where(tmp_path, text, options, message):
+    path = written(tmp_path / "t.csv", text)
+    with pytest.raises(ValueError, match=re.escape(message.replace("PATH", str(path)))):
+        read_documents(path, ColumnOptions(**options))
+
+
+def test_files_that_are_no_text_or_damaged(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("qid,label,größe\n1,2,3\n".encode("latin-1"))
+    (tmp_path / "cut.csv").write_bytes(gzip.compress(b"qid,label,x\n" + b"1,2,3\n" * 1000)[:-10])
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
+    written(tmp_path / "t.txt", "qid,label,x\n1,2,3\n")
+    for name, message in (
+        ("latin.csv", r"latin.csv cannot be read as a table: .*A CSV file must be text in UTF-8"),
+        ("cut.csv", "the gzip data is damaged or cut off"),
+        ("t.parquet", "t.parquet cannot be read as a table"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_documents(tmp_path / name, ColumnOptions())
+    with pytest.raises(ValueError, match="line 1") as caught:
+        read_documents(tmp_path / "t.txt", ColumnOptions())
+    assert caught.value.__notes__ == ["if this is a table, its name must end in .csv, .tsv or .parquet"]
+
+
+def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    columns = {
+        "qid": pa.array([2.0, 2.0, 5.0]),
+        "label": pa.array([0, 1, 2], pa.int8()),
+        "flag": pa.array([True, None, False]),
+        "half": pa.array(np.array([0.5, 1, 2], np.float16)),
+        "decimal": pa.array([1, None, 2]).cast(pa.decimal128(30, 2)),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    X, _, qid = read_documents(tmp_path / "t.parquet", ColumnOptions())
+    assert qid.tolist() == [2, 2, 5]
+    expected = [[1, 0.5, 1], [np.nan, 1, np.nan], [0, 2, 2]]
+    np.testing.assert_array_equal(X.to_numpy(float), expected)
+
+
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+@pytest.mark.filterwarnings("default")
+def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(run, files, table, tmp_path, backend):
+    quick = ["--rounds", 3, "--backend", backend, "--threads", 1]
+    run("fit", files / "t.csv", tmp_path / "table", *quick, "--validation", files / "t.tsv")
+    run("fit", files / "t.txt", tmp_path / "letor", *quick, "--validation", files / "t.txt")
+    lines = run("predict", tmp_path / "letor", files / "t.txt").splitlines()
+    # Other columns and another sequence of the columns change nothing, and labels are not needed.
+    shuffled = table[["age", "title match", "colour", "price"]].assign(note="text", qid="", label="?")
+    shuffled.to_csv(tmp_path / "other.csv", index=False)
+    for name in (files / "t.csv", files / "t.parquet", tmp_path / "other.csv"):
+        assert run("predict", tmp_path / "table", name).splitlines() == lines
+    error = run("predict", tmp_path / "table", written(tmp_path / "short.csv", "price,Colour,age\n1,2,3\n"), code=2)
+    assert "lacks features of the model: 'colour', 'title match' (did you mean 'Colour'?); its columns are" in error
+    error = run("predict", tmp_path / "table", files / "t.csv", "--drop", "age", code=2)
+    assert "--drop needs a model without names of features" in error
+    # Without names on one side, the sequence decides, and a warning says so.
+    assert run("predict", tmp_path / "table", files / "t.txt").splitlines() == lines
+    warning = run("predict", tmp_path / "letor", files / "t.csv", errors=True)
+    assert "the features of the model have no names" in warning
+    error = run("predict", tmp_path / "letor", files / "t.csv", "--drop", "age", code=2)
+    assert "3 features" in error
+
+
+def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path):
+    run("fit", files / "t.csv", tmp_path / "m", "--rounds", 3, "--threads", 1)
+    expected = [float(line) for line in run("predict", tmp_path / "m", files / "t.csv").splitlines()]
+    outs = []
+    for name in ("s.csv", "s.tsv", "s.parquet", "s.txt"):
+        keep = [] if name == "s.txt" else ["--keep", "title match,age"]
+        assert run("predict", tmp_path / "m", files / "t.csv", "--output", tmp_path / name, *keep) == ""
+        outs.append(run("evaluate", files / "t.csv", tmp_path / name))
+    scores = pd.read_csv(tmp_path / "s.csv")
+    assert list(scores.columns) == ["qid", "title match", "age", "score"]
+    assert scores["qid"].tolist() == table["query"].tolist()
+    assert scores["score"].tolist() == expected
+    value = br.ndcg_score(table["grade"], expected, table["query"], k=5)
+    assert all(f"{value:.6f}" in out for out in outs)
+    error = run("predict", tmp_path / "m", files / "t.csv", "--keep", "age", code=2)
+    assert "--keep needs --output with a name that ends in .csv" in error
+    path = written(tmp_path / "two.csv", "qid,score\n7,0.5\n8,0.25\n")
+    assert read_scores(path, np.array([7, 8])).tolist() == [0.5, 0.25]
+    with pytest.raises(ValueError, match="row 2 has the query id '8', and this document '9'"):
+        read_scores(path, np.array([7, 9]))
+    with pytest.raises(ValueError, match=r"t\.csv has no column 'score'"):
+        read_scores(files / "t.csv", np.array([7, 9]))
+
+
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+@pytest.mark.filterwarnings("default")
+def test_categories_are_those_of_the_training(run, tmp_path, backend):
+    X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    shops = np.array(["b", "7", "c"])[np.arange(len(y)) % 3]
+    # Only the category says which documents are relevant.
+    grades = np.where(shops == "7", 2, np.where(shops == "b", 1, 0))
+    frame = pd.DataFrame({"qid": qid, "label": grades, "shop": shops, "x": X[:, 0]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    quick = ["--rounds", 10, "--backend", backend, "--threads", 1]
+    error = run("fit", tmp_path / "t.csv", tmp_path / "m", *quick, code=2)
+    assert "no numbers are in 'shop': row 1 of 'shop' has 'b'" in error
+    run("fit", tmp_path / "t.csv", tmp_path / "m", *quick, "--categorical", "shop", "--validation", tmp_path / "t.csv")
+    run("predict", tmp_path / "m", tmp_path / "t.csv", "--output", tmp_path / "s.csv")
+    scores = pd.read_csv(tmp_path / "s.csv")["score"].to_numpy()
+    assert br.ndcg_score(frame["label"], scores, qid) == 1.0
+    # A file with fewer categories in another sequence.
+    frame.iloc[1:3].to_csv(tmp_path / "two.csv", index=False)
+    lines = run("predict", tmp_path / "m", tmp_path / "two.csv").split()
+    np.testing.assert_allclose([float(line) for line in lines], scores[1:3])
+    frame.assign(shop="apples").to_csv(tmp_path / "new.csv", index=False)
+    warning = run("predict", tmp_path / "m", tmp_path / "new.csv", errors=True)
+    assert "the model does not know 'apples' in the column 'shop': these count as missing" in warning
+    br.write_letor(tmp_path / "t.txt", X[:, :2], y, qid)
+    assert "which has no categories" in run("predict", tmp_path / "m", tmp_path / "t.txt", code=2)

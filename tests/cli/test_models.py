@@ -1,0 +1,89 @@
+"""The commands `fit`, `predict` and `evaluate`, one after the other."""
+
+import os
+import re
+import threading
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import boostrank as br
+
+
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+def test_fit_predict_evaluate(run, folder, tmp_path, data, backend):
+    _, y, qid = data
+    model, scores = tmp_path / f"{backend}.json", tmp_path / f"{backend}.scores"
+    options = ["--backend", backend, "--objective", "softmax", "--k", 10, "--rounds", 15]
+    run("fit", folder / "all.txt", model, *options, "--validation", folder / "Fold1" / "vali.txt")
+    run("predict", model, folder / "all.txt", "--output", scores)
+    values = np.loadtxt(scores)
+    assert run("predict", model, folder / "all.txt").split() == scores.read_text().split()
+    expected = br.ndcg_score(y, values, qid, k=10)
+    assert f"{expected:.6f}" in run("evaluate", folder / "all.txt", scores)
+    assert expected > 0.7
+    if backend == "lightgbm":
+        lgb.Booster(model_file=model)
+
+
+def test_the_best_value_of_the_validation_queries_is_printed(run, folder, tmp_path):
+    quick = ["--threads", 1, "--learning-rate", 0.5]
+    train, vali = folder / "Fold1" / "train.txt", folder / "Fold1" / "vali.txt"
+    out = run("fit", train, tmp_path / "m", "--validation", vali, "-k", 5, "--patience", 4, *quick, width=200)
+    found = re.fullmatch(r"validation: ndcg@5 (0\.\d{4}) with (\d+) rounds, the best of (\d+)\n(.*)\n", out)
+    value, n_best, n_trained = float(found[1]), int(found[2]), int(found[3])
+    assert n_trained == n_best + 4 < 100
+    ranker = br.LightGBMRanker().load_model(tmp_path / "m")
+    assert ranker.best_iteration_ == n_best
+    X, y, qid = br.read_letor(vali, n_features=ranker.n_features_in_)
+    assert br.ndcg_score(y, ranker.predict(X), qid, k=5) == pytest.approx(value, abs=1e-4)
+    n_queries = len(set(br.read_letor(train).qid))
+    assert f"of {n_queries} queries" in found[4]
+    out = run("fit", train, tmp_path / "m", "--validation", vali, "--eval-metric", "map", "--rounds", 1, width=200)
+    assert re.match(r"validation: map 0\.\d{4} with all of 1 round \(more may be better: --rounds\)\n", out)
+
+
+def test_fit_chooses_the_rounds_by_cross_validation(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    path, model = folder / "all.txt", tmp_path / "m"
+    options = ["--rounds", "auto", "--patience", 3, "--leaves", 7, "--folds", 2, "--eval-metric", "mrr"]
+    err = run("fit", path, model, *options, errors=True, width=100)
+    assert err.startswith("cross-validation over the training queries ...\n")
+    assert "rounds " in err
+    settings = {"n_estimators": "auto", "early_stopping_rounds": 3, "num_leaves": 7, "cv": 2, "random_state": 0}
+    data = br.read_letor(path)
+    ranker = br.LightGBMRanker(**settings).fit(*data, eval_metric="mrr")
+    mean = np.mean([values["mrr"] for values in ranker.best_score_.values()])
+    line = run("fit", path, model, *options, width=100).splitlines()[0]
+    assert line.startswith(f"validation: mrr {mean:.4f} with {ranker.best_iteration_} rounds, the best of ")
+    assert line.endswith(", mean over folds")
+    np.testing.assert_array_equal(br.LightGBMRanker().load_model(model).predict(data.X), ranker.predict(data.X))
+
+
+@pytest.mark.filterwarnings("always:no tree has a split")
+def test_labels_that_are_all_0_are_a_warning(run, tmp_path):
+    (tmp_path / "t.csv").write_text("qid,label,a\n1,0,1\n1,0,2\n")
+    err = run("fit", tmp_path / "t.csv", tmp_path / "m", "--threads", 1, errors=True, width=300)
+    cause = "The cause is that all labels are 0; give labels that differ within queries"
+    assert err == f"warning: no tree has a split, so every document gets the same score. {cause}\n"
+
+
+def test_a_pipe_gets_scores_models_tables_and_plots(run, folder, tmp_path):
+    def received(name, *arguments):
+        path, content = tmp_path / name, []
+        os.mkfifo(path)
+        reader = threading.Thread(target=lambda: content.append(path.read_bytes()))
+        reader.start()
+        run(*arguments, path) if arguments[0] != "fit" else run(*arguments[:2], path, *arguments[2:])
+        reader.join(20)
+        assert path.is_fifo()
+        return content[0]
+
+    data, model = folder / "all.txt", tmp_path / "model"
+    model.write_bytes(received("m", "fit", data, "--rounds", 2))
+    assert received("scores", "predict", model, data, "--output").decode() == run("predict", model, data)
+    compare = ["compare", data, "--rounds", 1, "--folds", 3, "--objectives", "softmax", "--backend", "lightgbm"]
+    assert received("t.csv", *compare, "--output").startswith(b"ranker,metric")
+    assert received("plot.png", *compare, "--plot").startswith(b"\x89PNG")
