@@ -1,13 +1,12 @@
 """Differences of two rankers: intervals against scipy, weights, skipped queries, memory, errors."""
 
-import itertools
 import tracemalloc
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from boostrank.significance import confidence_interval, effect_size, holm, permutation_test
+from boostrank.significance import confidence_interval, effect_size, permutation_test
 
 ALL = (permutation_test, effect_size, confidence_interval)
 
@@ -36,20 +35,11 @@ def test_equal_differences_and_a_single_query():
 
 def test_effect_size_is_the_t_statistic_without_the_number_of_queries(pair):
     left, right = pair(40)
-    assert effect_size(left, right) == pytest.approx(np.mean(left - right) / np.std(left - right, ddof=1))
     assert effect_size(left, right) == pytest.approx(stats.ttest_rel(left, right).statistic / np.sqrt(40))
 
 
-def test_the_seed_decides_the_result(pair):
-    left, right = pair(50, 0.1)
-    first = permutation_test(left, right, random_state=1)
-    assert first == permutation_test(left, right, random_state=1)
-    assert first != permutation_test(left, right, random_state=2)
-    assert first == permutation_test(left, right, random_state=np.random.default_rng(1))
-
-
-@pytest.mark.parametrize("function", [permutation_test, confidence_interval, effect_size])
-def test_bad_pairs_are_named(function):
+@pytest.mark.parametrize("function", ALL)
+def test_bad_arguments_are_named(function):
     for left, right, message in (
         ([1], [1, 2], "values and baseline must be paired"),
         ([np.nan, 1], [1, 1], "only one of values and baseline"),
@@ -59,17 +49,13 @@ def test_bad_pairs_are_named(function):
     ):
         with pytest.raises(ValueError, match=message):
             function(left, right)
-
-
-def test_bad_settings_are_named():
-    for function, settings in (
-        (confidence_interval, {"level": 1.0}),
-        (permutation_test, {"n_permutations": 0}),
-    ):
-        with pytest.raises(ValueError, match=next(iter(settings))):
-            function([1, 2], [0, 0], **settings)
-    with pytest.raises(ValueError, match="p_values"):
-        holm([0.5, 1.5])
+    for weights in ([1, 1], [1, -1, 1], [1, np.nan, 1], [0, 0, 0]):
+        with pytest.raises(ValueError, match="sample_weight must"):
+            function([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], sample_weight=weights)
+    settings = {confidence_interval: {"level": 1.0}, permutation_test: {"n_permutations": 0}}
+    for name, value in settings.get(function, {}).items():
+        with pytest.raises(ValueError, match=name):
+            function([1, 2], [0, 0], **{name: value})
 
 
 @pytest.mark.parametrize("n", [2, 10, 200])
@@ -88,8 +74,8 @@ def test_intervals_of_several_rankers_are_those_of_each(pair):
     other = left[::-1].copy()
     both = confidence_interval(np.stack([left, other]), right)
     for i, values in enumerate((left, other)):
-        one = confidence_interval(values, right)
-        np.testing.assert_allclose((both.low[i], both.high[i]), one, rtol=0, atol=1e-14)
+        alone = confidence_interval(values, right)
+        np.testing.assert_allclose((both.low[i], both.high[i]), alone, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("function", ALL)
@@ -113,17 +99,6 @@ def test_queries_of_weight_0_are_left_out(function, pair):
     assert function(*missing) == function(left[kept], right[kept])
 
 
-def test_signs_of_few_queries_are_enumerated_with_their_weights(pair):
-    left, right = pair(9)
-    weights = np.random.default_rng(1).exponential(size=9)
-    sums = [abs(np.dot(signs, weights * (left - right))) for signs in itertools.product([-1, 1], repeat=9)]
-    seen = permutation_test(left, right, sample_weight=weights)
-    assert seen.p_value == pytest.approx(np.mean(np.array(sums) >= abs(weights @ (left - right)) - 1e-12), abs=1e-15)
-    assert seen.difference == pytest.approx(np.average(left - right, weights=weights))
-    assert (seen.wins, seen.losses) == ((left > right).sum(), (left < right).sum())
-    assert seen.p_value != permutation_test(left, right).p_value
-
-
 def test_weighted_tests_and_intervals_agree_with_the_standard_error_of_a_weighted_mean(pair):
     left, right = pair(400, 0.08)
     weights = np.random.default_rng(2).integers(1, 6, 400)
@@ -142,10 +117,3 @@ def test_the_effect_is_that_of_repeated_queries(pair):
     repeated = np.repeat(left - right, weights)
     seen = effect_size(left, right, sample_weight=weights)
     assert seen == pytest.approx(repeated.mean() / repeated.std() * np.sqrt(29 / 30))
-
-
-@pytest.mark.parametrize("weights", [[1, 1], [1, -1, 1], [1, np.nan, 1], [0, 0, 0]])
-def test_bad_weights_are_named(weights):
-    for function in ALL:
-        with pytest.raises(ValueError, match="sample_weight must"):
-            function([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], sample_weight=weights)
