@@ -38,15 +38,14 @@ def cells(markdown):
 
 
 def test_pairs_are_tested_and_corrected_together(comparison):
-    found = comparison.pairwise("AP")
-    pairs = list(combinations(NOISE, 2))
-    assert list(zip(found["run"], found["other_run"], strict=True)) == pairs
+    table, pairs = comparison.pairwise("AP"), list(combinations(NOISE, 2))
+    assert list(zip(table["run"], table["other_run"], strict=True)) == pairs
     settings = {"n_permutations": 2000, "random_state": 3}
     tests = [br.permutation_test(*(values_of(comparison, name, "AP") for name in pair), **settings) for pair in pairs]
-    np.testing.assert_array_equal(found["p_value"], [test.p_value for test in tests])
-    np.testing.assert_array_equal(found["p_holm"], holm([test.p_value for test in tests]))
+    np.testing.assert_array_equal(table["p_value"], [test.p_value for test in tests])
+    np.testing.assert_array_equal(table["p_holm"], holm(table["p_value"]))
     assert comparison.pairwise().equals(comparison.pairwise("nDCG@10"))
-    assert 0 < (found["p_holm"] > 0.05).sum() < 6
+    assert 0 < (table["p_holm"] > 0.05).sum() < 6
 
 
 @pytest.mark.parametrize("layout", ["marks", "pairs"])

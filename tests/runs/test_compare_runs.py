@@ -6,12 +6,11 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import boostrank as br
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import confidence_interval, effect_size, holm
-from boostrank.tables.text import latex_table, markdown_table
+from boostrank.tables.text import escape_latex, latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 
@@ -42,43 +41,42 @@ def comparison(tables):
     return br.compare_runs(*tables, MEASURES)
 
 
-def test_two_runs_are_compared_as_by_hand(tables):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables, weighted):
     qrels, runs = tables
-    two = {name: runs[name] for name in ("bm25_base", "dense")}
-    result = br.compare_runs(qrels, two, MEASURES, n_permutations=2000, random_state=7)
-    values = {name: br.evaluate_run(qrels, run, MEASURES, per_query=True) for name, run in two.items()}
-    for name in MEASURES:
-        pair = [values[run][name].to_numpy() for run in ("dense", "bm25_base")]
-        rows = result.table[result.table["metric"] == name].set_index("run")
-        row, differences = rows.loc["dense"], pair[0] - pair[1]
-        assert row["p_value"] == pytest.approx(stats.ttest_rel(*pair).pvalue, abs=0.02)
-        test = br.permutation_test(*pair, n_permutations=2000, random_state=7)
-        assert tuple(row[list(test._fields)]) == test
-        assert row["p_holm"] == row["p_value"]
-        np.testing.assert_allclose(row[["low", "high"]].astype(float), confidence_interval(*pair))
-        assert row["effect"] == effect_size(*pair)
-        np.testing.assert_allclose(rows["mean"], [pair[1].mean(), pair[0].mean()], rtol=0, atol=1e-14)
-        assert (row["wins"], row["ties"], row["losses"]) == tuple(
-            int(part.sum()) for part in (differences > 0, differences == 0, differences < 0)
-        )
-        assert rows.loc["bm25_base", ["p_value", "p_holm", "low", "high", "effect"]].isna().all()
-
-
-def test_settings_are_those_of_evaluate_run(tables):
-    qrels, runs = tables
-    coarse = {
-        name: {q: {d: round(s) for d, s in docs.items()} for q, docs in run.items()} for name, run in runs.items()
-    }
-    for run in coarse.values():
-        run["301"]["unjudged"] = 9
-    for settings in ({"ties": "average"}, {"ties": "worst"}, {"unjudged": "remove"}, {}):
-        result = br.compare_runs(qrels, coarse, {"a": "nDCG@5", "b": "ndcg@5"}, baseline="dense", **settings)
-        for name, run in coarse.items():
-            expected = br.evaluate_run(qrels, run, {"a": "nDCG@5", "b": "ndcg@5"}, per_query=True, **settings)
-            seen = result.per_query[result.per_query["run"] == name].set_index("query")
-            pd.testing.assert_frame_equal(seen[["a", "b"]], expected, check_names=False)
-        assert result.baseline == "dense"
-        assert result.table.set_index("run").loc["dense", "p_value"].isna().all()
+    weights = {query: i % 3 if weighted else 1 for i, query in enumerate(qrels)}
+    settings = {"ties": "worst", "unjudged": "remove"}
+    result = br.compare_runs(
+        qrels,
+        runs,
+        MEASURES,
+        n_permutations=2000,
+        random_state=7,
+        sample_weight=weights if weighted else None,
+        **settings,
+    )
+    values = {name: br.evaluate_run(qrels, run, MEASURES, per_query=True, **settings) for name, run in runs.items()}
+    counts = np.array(list(weights.values()))
+    of_query = {"sample_weight": counts} if weighted else {}
+    for name, rows in result.per_query.groupby("run"):
+        pd.testing.assert_frame_equal(rows.set_index("query")[MEASURES], values[name], check_names=False)
+        assert not weighted or rows["weight"].tolist() == counts.tolist()
+    for row in result.table.itertuples():
+        pair = [values[name][row.metric].to_numpy() for name in (row.run, "bm25_base")]
+        # A weight is the number of times that a query occurs.
+        repeated = [np.repeat(of_run, counts) for of_run in pair]
+        assert row.mean == pytest.approx(repeated[0].mean(), abs=1e-14)
+        assert row.difference == pytest.approx(repeated[0].mean() - repeated[1].mean(), abs=1e-11)
+        difference = (pair[0] - pair[1])[counts > 0]
+        assert [row.wins, row.ties, row.losses] == [(np.sign(difference) == sign).sum() for sign in (1, 0, -1)]
+        if row.run == "bm25_base":
+            assert np.isnan([row.p_value, row.p_holm, row.low, row.high, row.effect]).all()
+            continue
+        assert row.p_value == br.permutation_test(*pair, n_permutations=2000, random_state=7, **of_query).p_value
+        np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair, **of_query), rtol=0, atol=1e-12)
+        assert row.effect == effect_size(*pair, **of_query)
+    for _, rows in result.table.groupby("metric"):
+        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
 
 
 class TestQueriesThatRunsMiss:
@@ -107,25 +105,6 @@ class TestQueriesThatRunsMiss:
             result = br.compare_runs(self.qrels, self.runs, "RR", queries=queries)
         np.testing.assert_allclose(result.table["mean"], means)
         assert result.per_query["query"].nunique() == n
-
-
-def test_weights_are_those_of_queries_that_occur_several_times(tables):
-    qrels, runs = tables
-    weights = {query: i % 3 for i, query in enumerate(qrels)}
-    result = br.compare_runs(qrels, runs, MEASURES, sample_weight=weights)
-    assert result.per_query["weight"].tolist() == list(weights.values()) * 3
-    of_query = {"sample_weight": list(weights.values())}
-    values = dict(list(result.per_query.groupby("run")))
-    for row in result.table.itertuples():
-        pair = [values[name][row.metric].to_numpy() for name in (row.run, "bm25_base")]
-        repeated = [np.repeat(each, list(weights.values())) for each in pair]
-        assert row.mean == pytest.approx(repeated[0].mean(), abs=1e-14)
-        assert row.difference == pytest.approx(repeated[0].mean() - repeated[1].mean(), abs=1e-11)
-        assert row.wins + row.ties + row.losses == sum(weight > 0 for weight in weights.values())
-        if row.run != "bm25_base":
-            assert row.p_value == br.permutation_test(*pair, **of_query).p_value
-            np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair, **of_query), rtol=0, atol=1e-12)
-            assert row.effect == effect_size(*pair, **of_query)
 
 
 def test_groups_are_compared_as_if_they_were_alone(tables, by):
@@ -165,9 +144,6 @@ def test_groups_without_queries_that_count_have_no_result(tables):
 
 def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     assert (comparison.kind, comparison.names) == ("run", ["bm25_base", "dense", "other 5%"])
-    assert list(comparison.table)[:4] == ["run", "metric", "mean", "difference"]
-    for _, rows in comparison.table.groupby("metric"):
-        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
     first = repr(comparison).split("\n\n")[0].splitlines()
     assert first[0] == "nDCG@10 (linear gain), compared with bm25_base"
     assert first[1].split() == ["run", "mean", "diff", "p", "(Holm)", "w/t/l"]
@@ -177,33 +153,28 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     grouped = br.compare_runs(*tables, MEASURES, by=by)
     text = repr(grouped).split("\n\n")
     assert text[:3] == repr(comparison).split("\n\n")
-    lines = text[3].splitlines()
     row = grouped.groups[(grouped.groups["group"] == "short") & (grouped.groups["metric"] == "nDCG@10")].iloc[1]
-    assert lines[7].split()[:3] == ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
-
-
-def test_latex_is_escaped_and_has_the_cells_of_markdown(comparison, tables, by):
-    lines = comparison.to_latex("differences").splitlines()
-    start = lines.index(r"\toprule") + 1
-    assert lines[start + 2].startswith(r"nDCG@10 (linear gain) & bm25\_base & 0.")
-    assert lines[start + 4].startswith(r" & other 5\% & 0.")
-    cells = [line.removesuffix(r" \\").split(" & ") for line in (lines[start], *lines[start + 2 : -3])]
-    rows = [line.strip("|").split("|") for line in comparison.to_markdown("differences").splitlines()]
-    rows = [[cell.strip() for cell in row] for row in rows]
-    plain = [[cell.replace("$", "").replace("\\", "").strip() for cell in row] for row in cells]
-    assert plain[0] == rows[0]
-    assert plain[2] == rows[3]
-    signed = [f"${cell}$" for cell in rows[3] if cell[:1] in ("+", "-", "<")]
-    assert [cell for cell in cells[2] if cell[:1] == "$"] == signed
-    note = comparison.to_markdown("differences").splitlines()[-1]
-    assert rf"\caption{{{note}}}".replace("_", r"\_") in lines
-    assert (lines[0], lines[-1]) == (r"\begin{table}", r"\end{table}")
-    grouped = br.compare_runs(*tables, MEASURES, by=by)
-    assert grouped.to_markdown(by_group=True).splitlines()[0] == (
-        "| measure | group | queries | run | mean | diff | p (Holm) | w/t/l |"
-    )
+    cells = ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
+    assert text[3].splitlines()[7].split()[:3] == cells
+    head, _, *rows = grouped.to_markdown(by_group=True).splitlines()
+    assert head == "| measure | group | queries | run | mean | diff | p (Holm) | w/t/l |"
+    assert rows[4].split(" | ")[1:6] == ["short", "27", *cells]
     with pytest.raises(ValueError, match="no groups: pass by="):
         comparison.to_markdown(by_group=True)
+
+
+def test_latex_is_escaped_and_has_the_cells_of_markdown(comparison):
+    lines = comparison.to_latex("differences").splitlines()
+    rows = [line.strip("|").split("|") for line in comparison.to_markdown("differences").splitlines()[2:-2]]
+    start = lines.index(r"\midrule") + 1
+    assert lines[start].startswith(r"nDCG@10 (linear gain) & bm25\_base & 0.")
+    for line, row in zip(lines[start:], rows, strict=False):
+        cells = [cell.strip() for cell in row]
+        expected = [f"${cell}$" if cell[:1] in ("+", "-", "<") else escape_latex(cell) for cell in cells]
+        assert [cell.strip() for cell in line.removesuffix(r" \\").split(" & ")] == expected
+    note = comparison.to_markdown("differences").splitlines()[-1]
+    assert rf"\caption{{{escape_latex(note)}}}" in lines
+    assert (lines[0], lines[-1]) == (r"\begin{table}", r"\end{table}")
 
 
 def test_every_special_character_is_escaped():
