@@ -146,6 +146,11 @@ class PreferenceGraph(Labels):
         return self._select(self.qid[kept], winner, loser, (winner >= 0) & (loser >= 0))
 
     @property
+    def content(self) -> tuple[Any, ...]:
+        """The query ids and the edges."""
+        return self.qid, self.winner, self.loser, self.weight
+
+    @property
     def sameness(self) -> str:
         """Why nothing can be learned from the preferences; "" if there are some."""
         return "" if self.n_edges else "there is no preference between two documents"

@@ -26,16 +26,6 @@ def normalized(relevant, k=None):
     return relevant / ideal(n, k) if n else relevant * 0.0
 
 
-def polynomial(t, i, k=None):
-    """The multilinear polynomial of u_i at t, as a sum over all subsets."""
-    others = [j for j in range(len(t)) if j != i]
-    total = 0.0
-    for chosen in subsets(others):
-        rest = [j for j in others if j not in chosen]
-        total += np.prod([t[j] for j in chosen]) * np.prod([1 - t[j] for j in rest]) / ideal(len(chosen) + 1, k)
-    return t[i] * total
-
-
 def independent_clicks(probabilities):
     """All click vectors with their probabilities, for independent clicks."""
     for clicks in binary_vectors(len(probabilities)):

@@ -1,9 +1,11 @@
 """Click models: probabilities of clicks against enumeration and formulas."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
+from clicks.enumeration import cascade_clicks, independent_clicks
 
 from boostrank.clicks import Cascade, PositionBased, TrustBias, get_click_model
 from boostrank.queries.segments import Segments
@@ -24,33 +26,14 @@ def assert_probability(clicks, expected):
     assert (np.abs(clicks.mean(axis=0) - expected) <= 5 * error + 1e-12).all(), (clicks.mean(axis=0), expected)
 
 
-def cascade_click_patterns(gamma, satisfaction, continuation):
-    """Probability of each vector of clicks, by enumerating relevance and both decisions at each document."""
-    patterns = {}
-
-    def go(i, clicks, probability):
-        if i == len(gamma):
-            patterns[clicks] = patterns.get(clicks, 0.0) + probability
-            return
-        for relevant in (0, 1):
-            p = probability * (gamma[i] if relevant else 1 - gamma[i])
-            rest = (0,) * (len(gamma) - i - 1)
-            goes_on = continuation * (1 - satisfaction * relevant)
-            stopped = (*clicks, relevant, *rest)
-            patterns[stopped] = patterns.get(stopped, 0.0) + p * (1 - goes_on)
-            go(i + 1, (*clicks, relevant), p * goes_on)
-
-    go(0, (), 1.0)
-    return patterns
-
-
 @pytest.mark.parametrize("settings", [(1.0, 1.0), (0.6, 0.8), (0.0, 0.7)])
 def test_cascade_draws_click_patterns_with_their_probabilities(settings):
-    clicks = clicks_of(Cascade(*settings), GAMMA)
-    patterns = cascade_click_patterns(GAMMA, *settings)
+    clicks, probabilities = clicks_of(Cascade(*settings), GAMMA), Counter()
+    for relevant, probability in independent_clicks(GAMMA):
+        for pattern, conditional in cascade_clicks(relevant, *settings):
+            probabilities[tuple(pattern)] += probability * conditional
     for pattern in itertools.product((0, 1), repeat=4):
-        found = (clicks == pattern).all(axis=1)
-        assert_probability(found[:, None], np.array([patterns.get(pattern, 0.0)]))
+        assert_probability((clicks == pattern).all(axis=1)[:, None], np.array([probabilities[pattern]]))
 
 
 def test_position_based_clicks_are_independent_with_the_products_as_probabilities():
@@ -101,14 +84,8 @@ def test_names_and_propensities():
         (lambda: PositionBased(("power", 1.0, 2.0)), r"position 1 is 2, not in \(0, 1\]"),
         (lambda: PositionBased([0.5]).affine(2), "propensities has 1 positions, but position 2 is used"),
         (lambda: TrustBias(click_irrelevant=-0.1), r"click_irrelevant of position 1 is -0.1, not in \[0, 1\]"),
-        (
-            lambda: TrustBias(click_relevant=0.5, click_irrelevant=[0.2, 0.5]).affine(2),
-            "at position 2 they are 0.5",
-        ),
-        (
-            lambda: Cascade(satisfaction=1.1),
-            "satisfaction must be .* at least 0 and of at most 1; got 1.1",
-        ),
+        (lambda: TrustBias(click_relevant=0.5, click_irrelevant=[0.2, 0.5]).affine(2), "at position 2 they are 0.5"),
+        (lambda: Cascade(satisfaction=1.1), "satisfaction must be .* at least 0 and of at most 1; got 1.1"),
     ],
 )
 def test_invalid_settings_are_named(make, message):

@@ -6,7 +6,7 @@ from scipy import optimize
 
 import boostrank as br
 from boostrank.clicks import ClickLog, TrustBias, get_click_model
-from boostrank.clicks.relevance import mean_positions, predict_relevance, prior_strength
+from boostrank.clicks.relevance import mean_positions, predict_relevance
 from boostrank.clicks.targets import targets_of_relevance
 from boostrank.queries.dcg import DCG
 
@@ -55,18 +55,6 @@ def test_shrunk_targets_are_those_of_a_loop(model, method):
     np.testing.assert_array_equal(labels.relevance, br.ClickLabels(log, model, method=method).relevance)
 
 
-def test_the_strength_is_that_of_the_relevances():
-    random = np.random.default_rng(0)
-    prior, evidence = random.uniform(0.05, 0.5, 20_000), random.integers(1, 60, 20_000)
-    for strength in (0.5, 20.0):
-        spread = np.sqrt(prior * (1 - prior) * (1 / evidence + 1 / strength))
-        found = prior_strength(prior + spread * random.standard_normal(20_000), evidence, prior)
-        assert found == pytest.approx(strength, rel=0.1)
-    # A prior that is right counts more than any evidence, and one that is wrong counts nothing.
-    assert prior_strength(random.binomial(evidence, prior) / evidence, evidence, prior) > 1e3
-    assert prior_strength(random.permutation(prior) * 2, np.full(20_000, 1e6), prior) < 2
-
-
 def test_the_regression_minimizes_its_loss():
     random = np.random.default_rng(3)
     logs, positions, weights = random.standard_normal(50), random.uniform(0, 2, 50), random.uniform(0, 9, 50)
@@ -84,18 +72,6 @@ def test_the_regression_minimizes_its_loss():
     assert 0.02 * mean < expected.min() < expected.max() < 1  # Limits are tested below.
     found = predict_relevance(estimates, weights, logs, positions)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
-
-
-def test_many_clicks_outweigh_any_prior():
-    model, prior = (1.0, 0.8, 0.6, 0.5), np.linspace(0.9, 0.1, 12)
-    errors = []
-    for n_sessions in (30, 300_000):
-        log = simulated(model, n_sessions).aggregate()
-        labels = br.ClickLabels(log, model, normalize="none", shrink=prior, not_shown="irrelevant")
-        plain = br.ClickLabels(log, model, normalize="none", shrink=None, not_shown="irrelevant")
-        errors.append(np.abs(labels.targets() - plain.targets()).max())
-    assert errors[0] > 0.05
-    assert errors[1] < 1e-3
 
 
 def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():

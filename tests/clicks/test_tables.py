@@ -110,11 +110,6 @@ def without(table, name):
             {"qid": [7] * 5, "documents": np.arange(5)},
             r"the document '1' of line 0 of the table \(of the types str and int\)",
         ),
-        (
-            GOOD | {"document": ["1", "2"]},
-            {"qid": QID, "documents": np.arange(1, 6)},
-            r"'1'.*'1' \(of the types str and",
-        ),
     ],
 )
 def test_invalid_tables_are_named(table, settings, message):
@@ -124,15 +119,14 @@ def test_invalid_tables_are_named(table, settings, message):
 
 @pytest.mark.parametrize("dtype", ["str", object])
 def test_sessions_may_be_texts(dtype):
-    columns = {"row": [0, 1, 1, 0, 2], "position": [1, 2, 1, 2, 1], "click": [1, 0, 1, 0, 0]}
-    session = pd.Series(["t", "s", "s", "t", "r"], dtype=dtype)
-    log = from_table(pd.DataFrame({**columns, "session": session}).assign(row=[0, 1, 0, 1, 2]), qid=["a", "a", "b"])
+    session = pd.Series(["t", "s", "t", "s", "r"], dtype=dtype)
+    table = pd.DataFrame({"row": [0, 1, 1, 0, 2], "position": [1, 2, 2, 1, 1], "click": [1, 0, 0, 1, 0]})
+    log = from_table(table.assign(session=session), qid=["a", "a", "b"])
     assert log.session_ids.tolist() == ["t", "s", "r"]
     assert log.to_frame()["session"].tolist() == ["t", "t", "s", "s", "r"]
     assert log.clicks.tolist() == [1, 0, 1, 0, 0]
-    empty = pd.DataFrame({**columns, "session": session.mask(session == "s")})
     with pytest.raises(ValueError, match=r"session\[1\] is .*: every entry needs a session"):
-        from_table(empty, qid=["a", "a", "b"])
+        from_table(table.assign(session=session.mask(session == "s")), qid=["a", "a", "b"])
 
 
 def test_levels_of_the_index_are_columns():

@@ -1,22 +1,12 @@
-"""Targets from clicks: the polynomial, its expectation over all sessions, the cascade formula, and support."""
+"""Targets from clicks: their expectation over all sessions of every vector of relevances, rounding, and support."""
 
-import itertools
 import math
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from clicks.enumeration import (
-    binary_vectors,
-    cascade_clicks,
-    ideal,
-    independent_clicks,
-    normalized,
-    polynomial,
-    subsets,
-)
-from scipy.stats import binom
+from clicks.enumeration import binary_vectors, cascade_clicks, ideal, independent_clicks, normalized, subsets
 
 from boostrank.clicks import (
     Cascade,
@@ -40,16 +30,6 @@ TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])
 def one_session(clicks):
     m = len(clicks)
     return ClickLog(np.ones(m), np.arange(m), np.arange(1, m + 1), clicks, session=np.zeros(m))
-
-
-@pytest.mark.parametrize("k", [None, 1, 2])
-@pytest.mark.parametrize("model", [PositionBased(P), TRUST])
-def test_session_targets_are_the_polynomial_at_the_corrected_clicks(model, k):
-    a, b = model.affine(4)
-    for clicks in binary_vectors(4):
-        found = session_targets(one_session(clicks), model, dcg=DCG(k))
-        expected = [polynomial((clicks - b) / a, i, k) for i in range(4)]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def targets_by_clicks(model, k, m):
@@ -83,21 +63,12 @@ def test_cascade_targets_are_unbiased_for_every_vector_of_relevances(settings, k
 def test_means_over_sessions_of_several_queries(k):
     random = np.random.default_rng(0)
     qid = np.array([1, 2, 2, 1, 2, 1, 1, 3])
-    simulated = simulate_clicks(
-        random.integers(0, 3, size=8),
-        random.normal(size=8),
-        qid,
-        n_sessions=[5, 7, 0],
-        policy=("swap", 0.8),
-        depth=None,
-    )
-    log, p = simulated.log, np.array([1, 1 / 2, 1 / 3, 1 / 4])
+    settings = {"n_sessions": [5, 7, 0], "policy": ("swap", 0.8), "depth": None, "random_state": 0}
+    log = simulate_clicks(random.integers(0, 3, size=8), random.normal(size=8), qid, **settings).log
     sums, counts = np.zeros(8), np.zeros(8)
-    for i in range(log.n_sessions):
-        rows = log.row[log.sessions.starts[i] : log.sessions.ends[i]]
-        t = log.clicks[log.sessions.starts[i] : log.sessions.ends[i]] / p[: len(rows)]
-        cutoff = {None: None, 2: 2, 0.5: int(np.ceil(len(rows) / 2))}[k]
-        sums[rows] += [polynomial(t, j, cutoff) for j in range(len(rows))]
+    for entries in map(slice, log.sessions.starts, log.sessions.ends):
+        rows = log.row[entries]
+        sums[rows] += session_targets(one_session(log.clicks[entries]), "position-based", dcg=DCG(k))
         counts[rows] += 1
     found = click_targets(log, "position-based", normalize="sessions", dcg=DCG(k))
     np.testing.assert_allclose(found[:7], sums[:7] / counts[:7], atol=1e-12)
@@ -126,20 +97,6 @@ def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
     kept = np.minimum(1.0, P / tau) * relevant
     expected = sum(w * normalized(r) for r, w in independent_clicks(kept))
     np.testing.assert_allclose(mean, expected, atol=1e-12)
-
-
-def test_propensities_known_up_to_a_factor_thin_relevances():
-    """The example of the text: the order of documents changes with targets of sessions, and with no others."""
-    p, gamma = np.full(4, 0.5), np.array([0.4, 0.6, 0.6, 0.6])
-    found = np.zeros(4)
-    for relevant, probability in (((1, 0, 0, 0), 0.4), ((0, 1, 1, 1), 0.6)):
-        for clicks, given in independent_clicks(p * relevant):
-            found += probability * given * session_targets(one_session(clicks), p / p[0])
-    np.testing.assert_allclose(found, [0.2, 0.20217, 0.20217, 0.20217], atol=1e-5)
-    log = ClickLog(np.ones(4), np.arange(4), np.arange(1, 5), 500 * gamma, np.full(4, 1000))
-    for normalize in ("none", "independent"):
-        targets = click_targets(log, p / p[0], normalize=normalize)
-        assert targets[0] < targets[1:].min()
 
 
 @pytest.mark.parametrize("settings", [(1.0, 0.9), (1.0, 1.0)])
@@ -188,18 +145,6 @@ def test_invalid_arguments_are_named():
             click_targets(log, **{"model": "position-based", **settings})
     with pytest.raises(ValueError, match="need a log of sessions"):
         session_targets(log.aggregate(), "position-based")
-
-
-def test_independent_targets_are_unbiased_with_few_impressions():
-    """The polynomial is multilinear, and with propensities of 1 no estimate is clipped."""
-    gamma, n = np.array([0.7, 0.4, 0.2]), 2
-    mean = np.zeros(3)
-    for clicks in itertools.product(range(n + 1), repeat=3):
-        weight = np.prod([binom.pmf(c, n, g) for c, g in zip(clicks, gamma, strict=True)])
-        log = ClickLog([1] * 3, range(3), [1, 2, 3], clicks, [n] * 3)
-        mean += weight * click_targets(log, [1.0, 1.0, 1.0])
-    expected = sum(w * normalized(r) for r, w in independent_clicks(gamma))
-    np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
 def by_subsets(values, table, i):
