@@ -117,7 +117,7 @@ class GroupedLabels:
         """Ideal DCG of the relative gains of each query, shape (n_queries,)."""
         gains = self.relative_gains(dcg)
         counts: LevelCounts | None = self.once(("counts", dcg.gain), lambda: count_levels(gains, self.queries))
-        return dcg.ideal_of_levels(counts, gains, self.queries)
+        return dcg.ideal(gains, self.queries, counts)
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The value that was computed for this key, or is computed now."""

@@ -166,12 +166,12 @@ class DCG:
         discounts = self.discounts(int(queries.sizes.max()))[queries.positions]
         return np.where(queries.positions < queries.repeat(self.cutoffs(queries)), discounts, 0.0)
 
-    def ideal(self, gains: Floats, queries: Segments) -> Floats:
-        """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,)."""
-        return self.ideal_of_levels(count_levels(gains, queries), gains, queries)
+    def ideal(self, gains: Floats, queries: Segments, levels: LevelCounts | None = None) -> Floats:
+        """Ideal DCG ``Z_k = max_s DCG@k(s)`` of grouped gains, shape (n_queries,).
 
-    def ideal_of_levels(self, levels: LevelCounts | None, gains: Floats, queries: Segments) -> Floats:
-        """As :meth:`ideal`, if :func:`count_levels` has returned `levels`."""
+        `levels` is the result of :func:`count_levels` for these gains, if it is known.
+        """
+        levels = levels or count_levels(gains, queries)
         if levels is None:
             return self.of_ranking(gains, gains, queries, ties="stable")
         different_gains, n_at_least = levels

@@ -167,7 +167,7 @@ class Segments:
 
     def sum(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Sum over the rows of each segment, shape (n_segments,)."""
-        return np.add.reduceat(rows, self.starts)
+        return np.add.reduceat(rows, self.indptr[:-1])
 
     def mean(self, rows: NDArray[Any]) -> Floats:
         """Mean over the rows of each segment, shape (n_segments,)."""
@@ -175,11 +175,11 @@ class Segments:
 
     def max(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Maximum over the rows of each segment, shape (n_segments,)."""
-        return np.maximum.reduceat(rows, self.starts)
+        return np.maximum.reduceat(rows, self.indptr[:-1])
 
     def min(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Minimum over the rows of each segment, shape (n_segments,)."""
-        return np.minimum.reduceat(rows, self.starts)
+        return np.minimum.reduceat(rows, self.indptr[:-1])
 
     def logsumexp(self, rows: Floats) -> Floats:
         """``log(sum(exp(rows)))`` of each segment, computed without overflow, shape (n_segments,)."""
