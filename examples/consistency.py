@@ -17,7 +17,7 @@ from rich.progress import track
 
 from boostrank import Queries, make_targets, theory
 from boostrank.displays import style
-from boostrank.queries.targets import NORMALIZATIONS
+from boostrank.queries.dcg import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES
 
 try:

@@ -18,10 +18,9 @@ from boostrank.backends.features import FeatureParameter
 from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import Normalize
 
 #: Scores of the documents to their gradient and Hessian, as arrays that the boosting library takes.
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]

@@ -57,7 +57,8 @@ def defer_interrupts() -> Iterator[None]:
     >>> ended = signal.signal(signal.SIGINT, before)
     """
     handler = signal.getsignal(signal.SIGINT)
-    if not (_is_main_thread() and callable(handler)) or isinstance(handler, _DeferredHandler):
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and callable(handler)) or isinstance(handler, _DeferredHandler):
         yield
         return
     deferred = _DeferredHandler(handler)
@@ -72,7 +73,8 @@ def defer_interrupts() -> Iterator[None]:
 def interruptible(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function in which the handler of SIGINT runs at once; if a signal waits, it is handled before."""
     deferred = signal.getsignal(signal.SIGINT)
-    if not (_is_main_thread() and isinstance(deferred, _DeferredHandler)):
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and isinstance(deferred, _DeferredHandler)):
         return function(*arguments)
     try:
         signal.signal(signal.SIGINT, deferred.handler)
@@ -80,7 +82,3 @@ def interruptible(function: Callable[..., T], *arguments: Any) -> T:
         return function(*arguments)
     finally:
         signal.signal(signal.SIGINT, deferred)
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

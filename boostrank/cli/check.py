@@ -11,8 +11,7 @@ from typer import Argument, Option
 from boostrank.cli.documents import column_names, read_columns
 from boostrank.cli.options import GainOption, SeedOption, load_object, refuse_unused, set_options
 from boostrank.inputs.checks import check_choice, did_you_mean
-from boostrank.queries.dcg import DCG
-from boostrank.queries.targets import NORMALIZATIONS
+from boostrank.queries.dcg import DCG, NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
 from boostrank.tables.text import text_lines
 

@@ -17,7 +17,7 @@ from boostrank.cli.documents import USUAL_NAMES
 from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import base_name
-from boostrank.queries.targets import NORMALIZATIONS
+from boostrank.queries.dcg import NORMALIZATIONS
 
 Library = Literal["lightgbm", "xgboost"]
 Backend = Literal["lightgbm", "xgboost", "both"]

@@ -39,10 +39,9 @@ from boostrank.clicks.targets import (
 )
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.weights import check_weights
 
 

@@ -10,8 +10,8 @@ import scipy
 from boostrank.datasets.dataset import Dataset
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count, refuse
+from boostrank.queries.dcg import make_targets
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import make_targets
 
 # Fraction of the documents that have the label 0, 1, 2, ...
 USUAL_FRACTIONS = np.array([0.55, 0.25, 0.15, 0.05])

@@ -14,8 +14,7 @@ from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import measure_name, register
-from boostrank.queries.compiled import is_available
-from boostrank.queries.compiled.documents import RankedMeasure
+from boostrank.queries.compiled import RankedMeasure, is_available
 from boostrank.queries.dcg import DCG, TIES, Ties, break_ties, compiled_measure
 from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats
 from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.surrogates.convex_functions import get_margin

@@ -1,4 +1,4 @@
-"""Gain, discount, cutoff, ideal DCG and normalized gains: the definition of NDCG for metrics and surrogates.
+"""Gain, discount, cutoff, ideal DCG, normalized gains and targets: the definition of NDCG for metrics and surrogates.
 
 With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
 
@@ -6,6 +6,12 @@ With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
 
 where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k``, the discount is 0 for ranks
 greater than ``k``, and ``Z`` is replaced by ``Z_k``, the ideal DCG@k. Metrics and surrogates are defined by ``u``.
+
+A loss is a pair of a surrogate and a kind of target, and NDCG consistency is a property of the pair. The minimizer of a
+consistent surrogate sorts documents like their expected targets. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and
+Yang (AISTATS 2011), scores have the largest expected NDCG if they sort documents like the expected normalized gains
+``E[G / Z]``. These are the targets of the normalization ``"dcg"``. The other normalizations give the original losses,
+which the paper shows to be inconsistent.
 """
 
 from __future__ import annotations
@@ -20,8 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import MAX_USUAL, MIN_USUAL, Floats, Ints, as_floats
 from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse
-from boostrank.queries.compiled import is_available
-from boostrank.queries.compiled.documents import RankedMeasure, ranked_measure
+from boostrank.queries.compiled import RankedMeasure, is_available, ranked_measure
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Block, Segments
 from boostrank.queries.threads import for_each
@@ -29,9 +34,12 @@ from boostrank.queries.threads import for_each
 Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[Any] | Callable[[Floats], Floats]
 Discount = Literal["log2", "zipf"] | tuple[str, float] | Callable[[Floats], Floats]
 Ties = Literal["average", "stable", "best", "worst"]
+Normalize = Literal["dcg", "none", "l2", "sum", "softmax"]
 LevelCounts = tuple[Floats, Ints]
 
 TIES: tuple[str, ...] = get_args(Ties)
+NORMALIZATIONS: tuple[str, ...] = get_args(Normalize)
+CONSISTENT_NORMALIZATION = "dcg"
 # Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
 MAX_EXP2_LABEL = 1000
 # Largest relative difference of two sums of the same terms that are added in different sequences.
@@ -433,3 +441,67 @@ def _raise_where(bad: NDArray[np.bool_], labels: Floats, fault: str, name: str =
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(f"{name}[{first}] = {labels[first]:g} {fault}")
+
+
+def make_targets(
+    relevance: ArrayLike, queries: Segments, dcg: DCG | None = None, normalize: Normalize = "dcg"
+) -> Floats:
+    """The targets of grouped labels, float64, shape (n_documents,).
+
+    Parameters
+    ----------
+    relevance : array-like, shape (n_documents,)
+        Labels, grouped by query.
+    queries : Segments
+        The documents of each query.
+    dcg : DCG, optional
+        Gain, discount and cutoff; the default is ``DCG()``.
+    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
+        ======== ====================== ================================================================
+        name     target                 surrogate with which it is a loss of the paper
+        ======== ====================== ================================================================
+        dcg      ``G / Z_k``            squared, poisson and cosine: the repaired losses of Section 3.3
+        none     ``G``                  squared: the original least squares
+        l2       ``G / ||G||_2``        cosine: the original RankCosine
+        sum      ``G / sum(G)``         none; with softmax it is ListNet on gains in place of labels
+        softmax  ``exp(y) / sum exp``   softmax: the original ListNet
+        ======== ====================== ================================================================
+
+        ``y`` are the labels, ``G`` their gains, and ``Z_k`` the ideal DCG@k. Sums and norms are over the documents of a
+        query. If all gains of a query are 0, its targets are 0. The targets of ``"softmax"`` do not depend on gains and
+        are always positive.
+
+    Raises
+    ------
+    ValueError
+        If a label is not finite, negative or too large for the gain, or if `normalize` is unknown.
+
+    References
+    ----------
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Sections 3 and 3.3.
+
+    Examples
+    --------
+    >>> make_targets([1, 0, 2], Segments.from_sizes([3]), DCG(k=1)).round(4).tolist()
+    [0.3333, 0.0, 1.0]
+    >>> make_targets([1, 0, 2], Segments.from_sizes([3]), normalize="softmax").round(4).tolist()
+    [0.2447, 0.09, 0.6652]
+    """
+    return targets_of(check_relevance(relevance), queries, DCG() if dcg is None else dcg, normalize)
+
+
+def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize) -> Floats:
+    """As :func:`make_targets`, for labels that :func:`check_relevance` has returned."""
+    check_choice("normalize", normalize, NORMALIZATIONS)
+    if normalize == "softmax":
+        return queries.softmax(labels)
+    if normalize == "none":
+        return dcg.gains_of(labels)
+    gains = dcg.relative_gains_of(labels, queries)
+    if normalize == "dcg":
+        return dcg.normalized_gains(gains, queries)
+    if normalize == "l2":
+        # After the division by the largest gain of its query, the square of a gain does not overflow.
+        scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))
+        return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
+    return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.queries.dcg import DCG, Normalize, check_relevance, targets_of
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import Normalize, targets_of
 
 
 class Labels(ABC):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.queries.compiled import is_available
-from boostrank.queries.compiled.documents import first_ranks
+from boostrank.queries.compiled import first_ranks, is_available
 from boostrank.queries.segments import BLOCK_ROWS, Block, Segments
 from boostrank.queries.threads import for_each
 

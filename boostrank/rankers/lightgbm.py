@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from boostrank.backends.base import Backend
 from boostrank.backends.lightgbm import backend as lightgbm_backend
-from boostrank.queries.dcg import Discount, Gain
-from boostrank.queries.targets import Normalize
+from boostrank.queries.dcg import Discount, Gain, Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.losses import DEFAULT_LOSS, Loss
 from boostrank.training.settings import RULES, Rule, integer, one_of

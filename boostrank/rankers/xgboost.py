@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from boostrank.backends.base import Backend
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
-from boostrank.queries.dcg import Discount, Gain
-from boostrank.queries.targets import Normalize
+from boostrank.queries.dcg import Discount, Gain, Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.losses import DEFAULT_LOSS, Loss
 from boostrank.training.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of

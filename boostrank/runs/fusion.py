@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_choice, check_count, check_number
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import make_targets
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
 from boostrank.surrogates import Surrogate, get_surrogate
 

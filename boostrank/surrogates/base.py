@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.queries.compiled.documents import LossForm
+from boostrank.queries.compiled import LossForm
 from boostrank.queries.segments import Segments
 
 HessianKind = Literal["exact", "majorant"]
@@ -23,7 +23,7 @@ class Surrogate(ABC):
 
     A surrogate is immutable and holds its settings, but no data. Threads call its methods at the same time, for
     different queries. Surrogates with equal settings compare equal, and ``repr`` is the expression that makes the
-    surrogate. A surrogate never sees relevance, only targets (:mod:`boostrank.queries.targets`). It consists of NumPy
+    surrogate. A surrogate never sees relevance, only targets (:mod:`boostrank.queries.dcg`). It consists of NumPy
     formulas over grouped arrays and of the reductions of :class:`~boostrank.queries.segments.Segments`, and, where
     NumPy is too slow, of functions of :mod:`boostrank.queries.compiled`.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, is_number
-from boostrank.queries.compiled.documents import LossForm
+from boostrank.queries.compiled import LossForm
 from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.queries import compiled
-from boostrank.queries.compiled.documents import pair_derivatives
+from boostrank.queries.compiled import pair_derivatives
 from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.convex_functions import get_margin

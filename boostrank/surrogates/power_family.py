@@ -19,7 +19,7 @@ import scipy
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number
-from boostrank.queries.compiled.documents import LossForm
+from boostrank.queries.compiled import LossForm
 from boostrank.queries.segments import Segments
 from boostrank.surrogates import convex_functions
 from boostrank.surrogates.base import Surrogate

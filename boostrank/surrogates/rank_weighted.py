@@ -25,7 +25,7 @@ import numpy as np
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag
 from boostrank.queries import compiled
-from boostrank.queries.compiled.documents import pair_derivatives
+from boostrank.queries.compiled import pair_derivatives
 from boostrank.queries.dcg import DCG
 from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import HessianKind, Surrogate

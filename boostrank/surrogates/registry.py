@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.targets import CONSISTENT_NORMALIZATION
+from boostrank.queries.dcg import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 
 # A line for each loss: its name, and a class or function in a module of this package, which makes it with its default

@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator
-from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.queries.dcg import DCG, Normalize, check_relevance, make_targets
 from boostrank.queries.segments import Segments
-from boostrank.queries.targets import Normalize, make_targets
 from boostrank.surrogates.expected_losses import Distributions
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.

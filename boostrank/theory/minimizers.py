@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
-from boostrank.queries.dcg import DCG
-from boostrank.queries.targets import Normalize
+from boostrank.queries.dcg import DCG, Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
 from boostrank.surrogates.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize_from

@@ -19,9 +19,8 @@ from scipy import optimize
 
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_generator, check_count
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.segments import Segments
-from boostrank.queries.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
 from boostrank.theory.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution

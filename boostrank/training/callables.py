@@ -16,10 +16,9 @@ from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import BoundMeasure, Measure, get_measure
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, NORMALIZATIONS, Normalize
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import NORMALIZATIONS, Normalize
 from boostrank.queries.weights import document_weights
 from boostrank.training.losses import Loss, bind, get_single_loss
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from boostrank.backends.lightgbm.aliases import canonical_names
 from boostrank.backends.lightgbm.parameters import samples_queries
 from boostrank.metrics import Measure
-from boostrank.queries.dcg import DCG, Discount, Gain
-from boostrank.queries.targets import Normalize
+from boostrank.queries.dcg import DCG, Discount, Gain, Normalize
 from boostrank.queries.threads import use_threads
 from boostrank.training.callables import Fields, NativeMetric, NativeObjective
 from boostrank.training.losses import Loss

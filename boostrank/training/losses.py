@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import Normalize
 from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.surrogates.power_family import softmax
 from boostrank.surrogates.rank_weighted import ConsistentLambdaRank

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
 from boostrank.queries import compiled
-from boostrank.queries.compiled.documents import LossForm, write_derivatives
+from boostrank.queries.compiled import LossForm, write_derivatives
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
 from boostrank.queries.segments import Block, Segments

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
-from boostrank.queries.dcg import DCG, Discount, Gain
-from boostrank.queries.targets import Normalize
+from boostrank.queries.dcg import DCG, Discount, Gain, Normalize
 from boostrank.training.callables import Fields, NativeMetric, NativeObjective
 from boostrank.training.losses import Loss
 from boostrank.training.objective import Float32s

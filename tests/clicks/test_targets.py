@@ -19,9 +19,8 @@ from boostrank.clicks import (
     simulate_clicks,
 )
 from boostrank.clicks.targets import expect_without_each
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.segments import Segments
-from boostrank.queries.targets import make_targets
 
 P = np.array([0.9, 0.6, 0.3, 0.2])
 TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])

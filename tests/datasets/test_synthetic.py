@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import boostrank as br
+from boostrank.queries.dcg import make_targets
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import make_targets
 
 
 def test_bayes_scores_are_the_mean_of_normalized_gains_over_the_label_noise():

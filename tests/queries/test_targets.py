@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import DISCOUNTS, normalized_gains, slices
 
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, NORMALIZATIONS, make_targets
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import NORMALIZATIONS, make_targets
 
 
 def gains(y):

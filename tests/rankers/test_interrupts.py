@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import boostrank as br
 from boostrank.backends.xgboost import features
-from boostrank.queries.compiled import documents
+from boostrank.queries import compiled
 
 y, qid = np.tile([0, 1, 2, 1, 0], 12), np.repeat(np.arange(12), 5)
 X = np.random.default_rng(0).normal(size=(60, 4)) + y[:, None]
@@ -173,4 +173,4 @@ def test_an_interrupt_in_the_arguments_of_a_compiled_function_stays_one():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        documents.call("elementary", np.zeros(3).view(Interrupted), 3, np.zeros(3), np.zeros(3))
+        compiled.call("elementary", np.zeros(3).view(Interrupted), 3, np.zeros(3), np.zeros(3))

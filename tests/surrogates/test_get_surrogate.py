@@ -12,7 +12,7 @@ from sklearn.base import clone
 from surrogate_samples import ALL
 
 import boostrank.surrogates
-from boostrank.queries.targets import NORMALIZATIONS
+from boostrank.queries.dcg import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Power, get_surrogate, is_consistent
 
 every = for_each("surrogate", ALL, ids=repr)

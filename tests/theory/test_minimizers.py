@@ -8,8 +8,8 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from oracles import Arc
 
+from boostrank.queries.dcg import make_targets
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import make_targets
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

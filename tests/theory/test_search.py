@@ -6,9 +6,8 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from scipy import optimize
 
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, NORMALIZATIONS, make_targets
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import NORMALIZATIONS, make_targets
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

@@ -9,9 +9,8 @@ from cases import for_each
 from oracles import Arc, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
-from boostrank.queries.dcg import DCG
+from boostrank.queries.dcg import DCG, NORMALIZATIONS
 from boostrank.queries.queries import Queries
-from boostrank.queries.targets import NORMALIZATIONS
 from boostrank.surrogates import (
     SURROGATES,
     Cosine,

@@ -16,11 +16,14 @@ import os
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import starmap
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.warnings import warn
+from boostrank.queries.segments import Segments
 
 # Number of the version of the functions' arguments, as in module.c.
 INTERFACE = 4
@@ -50,6 +53,24 @@ _ARGUMENTS: dict[str, list[Any]] = {
         *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS, _INTS),
     ],
 }
+
+
+# The number of each loss in query_losses.c.
+_LOSSES = {
+    "squared": 0,
+    "poisson": 1,
+    "logistic": 2,
+    "centered-squared": 3,
+    "centered-logistic": 4,
+    "power": 5,
+    "pnorm": 6,
+    "normalized-pnorm": 7,
+    "cosine": 8,
+}
+RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
+# The number of each measure in ranked_measures.c.
+_MEASURES: dict[RankedMeasure, int] = {"dcg": 0, "average_precision": 1, "reciprocal_rank": 2, "err": 3}
+_NONE = np.empty(0)
 
 
 def is_available() -> bool:
@@ -113,3 +134,161 @@ def _library() -> ctypes.CDLL | None:
         RuntimeWarning,
     )
     return None
+
+
+class LossForm(NamedTuple):
+    """A loss that the library knows.
+
+    Attributes
+    ----------
+    name : str
+    settings : tuple of float
+        In the sequence in which query_losses.c reads them.
+    """
+
+    name: str
+    settings: tuple[float, ...] = ()
+
+
+def write_derivatives(
+    form: LossForm,
+    scores: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    queries: Segments,
+    *,
+    offset: float,
+    scale: float,
+    out: tuple[NDArray[np.float32], ...],
+) -> bool:
+    """Write gradient and Hessian at ``scores + offset``, times `scale` and the weights, to `out`.
+
+    Parameters
+    ----------
+    form : LossForm
+    scores, targets : ndarray of float64, shape (n_documents,)
+    weights : ndarray of float64, shape (n_documents,), or None
+    queries : Segments
+    offset, scale : float
+    out : pair of contiguous arrays of float32, shape (n_documents,)
+
+    Returns
+    -------
+    bool
+        Whether all scores and results are finite.
+    """
+    # A loss without settings gets one, since an empty array may have no address.
+    settings = np.array([*form.settings, 0.0])
+    n_weights, factors = (0, _NONE) if weights is None else (queries.n_rows, _floats(weights, queries))
+    documents = _floats(scores, queries), offset, _floats(targets, queries), factors, n_weights, scale
+    result = call("query_loss", _LOSSES[form.name], settings, *documents, queries.indptr, queries.n_segments, *out)
+    return result == 0
+
+
+def pair_derivatives(
+    name: Literal["pairwise_logistic", "pairwise_squared_hinge", "rank_weighted"],
+    scores: Floats,
+    targets: Floats,
+    queries: Segments,
+    *settings: object,
+    ranking: Ints | None = None,
+) -> tuple[Floats, Floats]:
+    """Gradient and exact diagonal of the Hessian of a surrogate that is a sum over pairs of documents.
+
+    Parameters
+    ----------
+    name : str
+        The function of the library: "pairwise_logistic" for :class:`boostrank.surrogates.PairwiseLogistic`,
+        "pairwise_squared_hinge" for :class:`boostrank.surrogates.PairwiseSquaredHinge`, and "rank_weighted" for
+        :class:`boostrank.surrogates.ConsistentLambdaRank`.
+    scores, targets : ndarray of float64, shape (n_documents,)
+    queries : Segments
+    settings
+        Only "rank_weighted" has some. The first one is an array of the discounts of at least as many ranks as the
+        longest query has documents. The second one is an integer: pairs count if one of their documents has a rank up
+        to this one. The third one says whether weights are divided by the distance of the scores plus the fourth one.
+    ranking : ndarray of int64, shape (n_documents,)
+        Row numbers of each query by decreasing score, which all but "pairwise_logistic" need.
+    """
+    gradient, hessian = np.empty(queries.n_rows), np.empty(queries.n_rows)
+    documents = _floats(scores, queries), _floats(targets, queries), *(() if ranking is None else (ranking,))
+    call(name, *documents, queries.indptr, queries.n_segments, *settings, gradient, hessian)
+    return gradient, hessian
+
+
+def _floats(values: Floats, queries: Segments) -> Floats:
+    """Values of documents as the library reads them; their number is checked, since it would read beyond their end."""
+    if values.shape != (queries.n_rows,):
+        raise ValueError(f"there are values of the shape {values.shape} for {queries.n_rows} documents")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints, Ints]:
+    """Rows of the documents of the first ranks of each query, and of those that are tied with the last of them.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_documents,)
+        NaN has the last ranks.
+    queries : Segments
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Number of ranks, from 1 to the number of documents of the query. Large cutoffs take much time.
+
+    Returns
+    -------
+    rows : ndarray of int64
+        Rows of the documents of the first query, sorted by decreasing score, those of equal score by row, then those of
+        the next query, and so on.
+    sizes : ndarray of int64, shape (n_queries,)
+        Number of these documents of each query.
+
+    Examples
+    --------
+    >>> scores, queries = np.array([3.0, 2.0, 3.0, 3.0, 1.0]), Segments.from_sizes([2, 3])
+    >>> expected = [0, 2, 3], [1, 2]
+    >>> ranked = first_ranks(scores, queries, np.array([1, 1])) if is_available() else map(np.array, expected)
+    >>> [array.tolist() for array in ranked]
+    [[0, 2, 3], [1, 2]]
+    """
+    rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)
+    wanted = np.ascontiguousarray(cutoffs)
+    call("first_ranks", _floats(scores, queries), queries.indptr, queries.n_segments, wanted, rows, sizes)
+    return rows[: int(sizes.sum())], sizes
+
+
+def ranked_measure(
+    measure: RankedMeasure,
+    quality: Floats,
+    rows: Ints,
+    scores: Floats,
+    part: Segments,
+    cutoffs: Ints,
+    *,
+    averages: bool,
+    discounts: Floats = _NONE,
+) -> Floats:
+    """Value of a measure for each query, without its divisor, averaged over all permutations of tied documents.
+
+    Parameters
+    ----------
+    measure : {"dcg", "average_precision", "reciprocal_rank", "err"}
+        "average_precision" is the sum of the precision at the ranks of relevant documents, whose quality is 1.
+    quality : ndarray of float64, contiguous
+        Gain or satisfaction of all documents.
+    rows : ndarray of int64, shape (n_ranked,)
+        Row of each ranked document in `quality`. Numbers of other rows would be read too.
+    scores : ndarray of float64, shape (n_ranked,)
+        They do not increase within a query.
+    part : Segments
+        The ranked documents of each query.
+    cutoffs : ndarray of int64, shape (n_queries,)
+        Number of ranks that count. The documents that are tied with the last of these ranks are among the ranked.
+    averages : bool
+        Whether documents of equal score are tied. If not, each has the rank of its position.
+    discounts : ndarray of float64
+        Discounts of ranks, for DCG.
+    """
+    values, number = np.empty(part.n_segments), _MEASURES[measure]
+    ranked = rows, np.ascontiguousarray(scores, np.float64), part.indptr, part.n_segments, cutoffs
+    call("ranked_measure", number, quality, *ranked, averages, discounts, values)
+    return values

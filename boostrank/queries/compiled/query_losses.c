@@ -299,7 +299,7 @@ CLONES static void cosine(const Group *group, const double *settings)
     }
 }
 
-/* By the numbers of boostrank/queries/compiled/documents.py. */
+/* By the numbers of boostrank/queries/compiled/__init__.py. */
 static void (*const losses[])(const Group *, const double *) = {
     [0] = squared, [1] = poisson, [2] = logistic, [3] = centered_squared, [4] = centered_logistic,
     [5] = power,   [6] = pnorm,   [7] = normalized_pnorm, [8] = cosine,

@@ -4,7 +4,7 @@
 
 #include "kernels.h"
 
-/* As in documents.py. */
+/* As in __init__.py. */
 enum measure { DCG, AVERAGE_PRECISION, RECIPROCAL_RANK, ERR };
 
 /* As in boostrank/metrics/graded.py. */

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.queries import compiled
-from boostrank.queries.compiled import documents
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import PairwiseLogistic, PairwiseSquared, get_surrogate
 
@@ -147,7 +146,7 @@ def test_without_the_library_functions_are_errors_and_numpy_is_used(monkeypatch)
     assert not compiled.is_available()
     queries, targets = Queries.from_sizes([3]), np.array([1.0, 0.5, 0.0])
     with pytest.raises(RuntimeError, match="installed without a C compiler"):
-        documents.pair_derivatives("pairwise_logistic", np.zeros(3), targets, queries)
+        compiled.pair_derivatives("pairwise_logistic", np.zeros(3), targets, queries)
     gradient = get_surrogate("pairwise-logistic").gradient_hessian(np.zeros(3), targets, queries)[0]
     np.testing.assert_allclose(gradient, [-0.75, 0.0, 0.75])
 
@@ -159,7 +158,7 @@ def test_no_memory_is_an_error(monkeypatch):
 
     monkeypatch.setattr(compiled, "_library", Library)
     with pytest.raises(MemoryError, match="pairwise_logistic"):
-        documents.pair_derivatives("pairwise_logistic", np.zeros(3), np.zeros(3), Queries.from_sizes([3]))
+        compiled.pair_derivatives("pairwise_logistic", np.zeros(3), np.zeros(3), Queries.from_sizes([3]))
 
 
 @needs_library

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.queries import compiled
-from boostrank.queries.compiled.documents import LossForm
+from boostrank.queries.compiled import LossForm
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
