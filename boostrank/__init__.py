@@ -13,29 +13,37 @@ Use
 
 Layers
 ------
-Modules and packages, from the lowest layer to the highest. Each imports only from the lines above its own; modules
-that share a line do not import each other. A test reads this list and checks it.
+The core is what fit, score and search need. These are its packages, from the lowest layer to the highest:
 
     inputs                   arrays, DataFrames, settings, random states and files that users give
     tables                   tables as text and HTML
     queries                  segments, queries, rankings, gains, discounts, targets, labels, compiled code
     surrogates               surrogate losses of NDCG
-    datasets                 data sets, LETOR files, features in files, and synthetic data
+    datasets                 data sets, LETOR files, and synthetic data; features in files are an extension
     metrics                  measures of rankings, and scorers
     backends                 LightGBM and XGBoost: the only modules that import these
     training                 check the data, bind a loss to them, and train one booster
-    preferences              labels that are preferences between documents, and losses of their edges
-    clicks                   click logs, click models, and what clicks say about relevance
-    significance             paired tests, intervals, corrections for many comparisons, and power analysis
-    theory                   consistency of losses, and NDCG on long lists
-    serving                  models as documents of search engines, and their scores there
     model_selection          splits and folds by query, cross-validation and grid search of any estimator
     rankers                  estimators in the style of scikit-learn, and explanations of their scores
+    significance             paired tests, intervals, corrections for many comparisons, and power analysis
     comparison               comparison of rankers by paired tests over queries
+
+Extensions plug into the core: they import its names, and it imports none of theirs. Names that they enter as entry
+points, such as losses and measures, are imported when they are looked up. A plain fit loads none of them.
+
+    preferences              labels that are preferences between documents, and losses of their edges
+    clicks                   click logs, click models, and what clicks say about relevance
+    theory                   consistency of losses, and NDCG on long lists
     runs                     TREC files, measures of runs, conventions of other libraries, fusion, comparison of runs
+    serving                  models as documents of search engines, and their scores there
     displays                 pictures with matplotlib
     clusters                 training on the workers of Dask, Ray and Spark
-    cli                      the command line
+
+The command line stands above all of them:
+
+    cli                      commands, which import extensions when they need them
+
+A module imports only from layers above its own line in these lists. Tests read the lists and hold the imports to them.
 """
 
 from threading import RLock

@@ -1,6 +1,7 @@
 """The package as a whole: import, layers, docstrings, public names and the links of the READMEs."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ PACKAGE = Path(br.__file__).parent
 REPOSITORY = Path(__file__).parents[1]
 SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 MAX_LINES = 600
+MAX_LINES_OF_A_FIT = 5000
 
 
 @cache
@@ -25,12 +27,22 @@ def nodes(source):
 
 
 def read_layers(docstring):
-    """The layers of a docstring, lowest first: a list of lists of module names.
+    """The lists of packages of a docstring, each from its lowest layer to its highest.
 
-    A layer is a line with an indentation of four spaces: names, separated by commas, two or more spaces, and a text.
+    A line of a list has an indentation of four spaces: a name, two or more spaces, and a text.
     """
-    found = re.findall(r"^ {4}(\w+(?:, \w+)*) {2,}\S.*$", docstring, re.MULTILINE)
-    return [line.split(", ") for line in found]
+    lines = [re.match(r" {4}(\w+) {2,}\S", line) for line in docstring.splitlines()]
+    lists, is_open = [], False
+    for line in lines:
+        if line and not is_open:
+            lists.append([])
+        if line:
+            lists[-1].append(line[1])
+        is_open = bool(line)
+    return lists
+
+
+CORE, EXTENSIONS, COMMANDS = read_layers(br.__doc__)
 
 
 def is_type_checking(node):
@@ -61,15 +73,38 @@ def imported_modules(source, package):
                 yield name.removeprefix("boostrank").removeprefix(".")
 
 
+def module_name(path):
+    """Name of the module of a file of the package, such as "metrics.ndcg"."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
 def layer_faults(layers, files):
     """Imports of the files {path relative to the package: source} that do not run downward."""
-    height = {name: i for i, names in enumerate(layers) for name in names}
+    height = {name: i for i, name in enumerate(layers)}
     for path, source in files.items():
         importer = path.parts[0].removesuffix(".py")
         for imported in imported_modules(source, ".".join(["boostrank", *path.parent.parts])):
             target = imported.split(".")[0]
             if target != importer and not height.get(target, len(layers)) < height[importer]:
                 yield f"{path} imports {imported or 'boostrank'}"
+
+
+def circles(files):
+    """Groups of modules that import each other, directly or by others; functions that import count too."""
+    names = {module_name(path) for path in files}
+    graph = {}
+    for path, source in files.items():
+        imported = set()
+        for node in nodes(source):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("boostrank."):
+                module = node.module.removeprefix("boostrank.")
+                imported |= {found if (found := f"{module}.{alias.name}") in names else module for alias in node.names}
+        graph[module_name(path)] = imported & names - {module_name(path)}
+    # Modules that import nothing that is left are on no circle.
+    while leaves := [name for name, imported in graph.items() if not imported & graph.keys()]:
+        for name in leaves:
+            del graph[name]
+    return sorted(graph)
 
 
 @pytest.mark.slow
@@ -110,15 +145,79 @@ def test_a_missing_backend_is_an_error_that_says_what_to_install(monkeypatch):
             ranker.fit(X, y, qid)
 
 
-def test_layers_list_every_module_once():
-    listed = [name for names in read_layers(br.__doc__) for name in names]
+def test_layers_list_every_package_once():
     modules = {path.parts[0].removesuffix(".py") for path in SOURCES}
-    assert sorted(listed) == sorted(modules - {"__init__", "__main__"})
+    assert sorted(CORE + EXTENSIONS + COMMANDS) == sorted(modules - {"__init__", "__main__"})
+
+
+WITHOUT_ENTRY = {
+    path: source for path, source in SOURCES.items() if path not in {Path("__init__.py"), Path("__main__.py")}
+}
 
 
 def test_imports_run_downward():
-    files = {path: source for path, source in SOURCES.items() if path not in {Path("__init__.py"), Path("__main__.py")}}
-    assert list(layer_faults(read_layers(br.__doc__), files)) == []
+    assert list(layer_faults(CORE + EXTENSIONS + COMMANDS, WITHOUT_ENTRY)) == []
+
+
+def test_the_core_imports_no_extension():
+    # The order of the lists says so too. Features in files are an extension within a package of the core.
+    for path, source in WITHOUT_ENTRY.items():
+        if path.parts[0] in CORE and path.name != "feature_files.py":
+            imported = set(imported_modules(source, ".".join(["boostrank", *path.parent.parts])))
+            assert not [name for name in imported if name.split(".")[0] in EXTENSIONS], path
+            assert "datasets.feature_files" not in imported, path
+
+
+def test_no_modules_import_each_other():
+    assert circles(WITHOUT_ENTRY) == []
+    circle = {Path("a.py"): "from boostrank.b import f", Path("b.py"): "def g():\n    from boostrank import c"}
+    assert circles(circle) == []
+    assert circles({**circle, Path("b.py"): "def g():\n    from boostrank.a import f"}) == ["a", "b"]
+
+
+def test_only_backends_import_the_boosting_libraries():
+    # Distributed training needs the networks of the libraries, which they have nowhere else.
+    for path, source in SOURCES.items():
+        if path.parts[0] != "backends" and path != Path("clusters/collective.py"):
+            for node in nodes(source):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_backend":
+                    names += [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+                assert not [name for name in names if name.split(".")[0] in ("lightgbm", "xgboost")], path
+
+
+@pytest.mark.slow
+def test_a_plain_fit_score_and_search_import_no_extension():
+    code = (
+        "import json, sys, boostrank as br\n"
+        "data = br.make_ranking(n_queries=20, random_state=0)\n"
+        "ranker, imported = br.LightGBMRanker(n_estimators=2, n_jobs=1), []\n"
+        "for use in (lambda: ranker.fit(*data), lambda: ranker.score(*data),\n"
+        "            lambda: br.grid_search(ranker, {'num_leaves': [4, 8]}, *data, cv=2)):\n"
+        "    use()\n"
+        "    imported.append([name for name in sys.modules if name.startswith('boostrank.')])\n"
+        "print(json.dumps(imported))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    of_fit, _, of_search = (set(names) for names in json.loads(done.stdout))
+    for name in of_search:
+        assert name.split(".")[1] in {*CORE, "__init__"}, name
+    assert "boostrank.datasets.feature_files" not in of_search
+    # A fit without validation sets needs no measures, and none of the other library.
+    assert not [name for name in of_fit if name.startswith(("boostrank.metrics", "boostrank.backends.xgboost"))]
+    lines = {name: lines_of_code(SOURCES[path]) for path in SOURCES if (name := module_name(path))}
+    assert sum(lines.get(name.removeprefix("boostrank."), 0) for name in of_fit) < MAX_LINES_OF_A_FIT
+
+
+def lines_of_code(source):
+    """Number of lines without blank lines, comments and docstrings."""
+    documentation = set()
+    for node in nodes(source):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            documentation |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return sum(1 for i, line in lines if line.strip() and not line.strip().startswith("#") and i not in documentation)
 
 
 @for_each(
@@ -133,6 +232,7 @@ def test_imports_run_downward():
         ("low.py", "if TYPE_CHECKING:\n    pass\nelse:\n    from boostrank.high import f", True),
         ("low.py", "import numpy", False),
         ("left.py", "from boostrank.right import f", True),
+        ("right.py", "from boostrank.left import f", False),
         ("high/part.py", "from ..low import f", False),
         ("high/part.py", "from .other import f\nfrom boostrank.high import g", False),
         ("low.py", "from boostrank.unlisted import f", True),
@@ -140,9 +240,11 @@ def test_imports_run_downward():
     ],
 )
 def test_faults_of_layers_are_found(path, source, is_fault):
-    layers = read_layers("Layers.\n\n    low            first\n    left, right    second\n    high           third\n")
-    assert layers == [["low"], ["left", "right"], ["high"]]
-    assert bool(list(layer_faults(layers, {Path(path): source}))) == is_fault
+    lists = read_layers(
+        "Layers.\n\n    low     first\n    high    second\n\nOthers:\n\n    left    third\n    right   fourth\n"
+    )
+    assert lists == [["low", "high"], ["left", "right"]]
+    assert bool(list(layer_faults([*lists[0], *lists[1]], {Path(path): source}))) == is_fault
 
 
 def test_files_are_short():
@@ -168,7 +270,8 @@ def test_a_missing_dask_is_an_error_that_says_what_to_install(monkeypatch):
         if name == "boostrank.clusters.dask" or name.startswith("boostrank.clusters.dask."):
             monkeypatch.delitem(sys.modules, name)
     # delattr would import the module, to restore it.
-    monkeypatch.delitem(vars(br), "dask", raising=False)
+    for package in (br, br.clusters):
+        monkeypatch.delitem(vars(package), "dask", raising=False)
     # Other packages may have imported parts of Dask.
     for name in ("dask", "dask.array"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -62,7 +62,7 @@ def _predict_logs(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, values: Floats, weights: Floats
 ) -> Floats:
     # Imported on use: few labels need it.
-    from boostrank.training.folds import cross_fitted_logs
+    from boostrank.training.cross_fitting import cross_fitted_logs
 
     return cross_fitted_logs(backend, specification, data, values, weights)
 
