@@ -36,8 +36,8 @@ from .model_selection import query_folds as query_folds
 from .model_selection import split_queries as split_queries
 from .preferences import PreferenceGraph as PreferenceGraph
 from .queries.dcg import DCG as DCG
-from .queries.queries import Queries as Queries
 from .queries.dcg import make_targets as make_targets
+from .queries.queries import Queries as Queries
 from .queries.threads import use_threads as use_threads
 from .rankers import BaggedRanker as BaggedRanker
 from .rankers import LightGBMRanker as LightGBMRanker
