@@ -11,6 +11,7 @@ import numpy as np
 
 from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
+from boostrank.backends.interrupts import defer_interrupts
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 from boostrank.queries.dcg import DCG
@@ -202,7 +203,9 @@ def _names() -> frozenset[str]:
     xgb = import_backend("xgboost")
     data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
     booster = xgb.Booster({"nthread": 1, "booster": "dart", "objective": "rank:ndcg"}, [data])
-    learner = json.loads(booster.save_config())["learner"]
+    with defer_interrupts():
+        # XGBoost may write to its log here, and would drop an interrupt in it.
+        learner = json.loads(booster.save_config())["learner"]
     # These are parameters of the training function, and not of the configuration.
     of_training = {"num_boost_round", "early_stopping_rounds", "verbosity", "eval_metric", "eval_at", "callbacks"}
     return frozenset(_names_within(learner)) | of_training
