@@ -173,13 +173,6 @@ class Measure(ABC):
             ``"skip"``.
         """
 
-    def for_parts_of(self, relevance: Floats) -> Measure:
-        """The measure to evaluate parts of a data set with these labels, so that their values are comparable.
-
-        The result is another measure if a setting that is None depends on the largest label.
-        """
-        return self
-
     @abstractmethod
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure, as text."""
@@ -461,17 +454,6 @@ class QueryMeasure(Measure):
     def _checked(self, labels: Any) -> Any:
         """Grouped labels, checked."""
         return as_labels(labels).require_relevance_to_measure(str(self))
-
-
-class RunMeasure(QueryMeasure):
-    """A measure of runs that is not averaged over permutations of tied documents.
-
-    Documents of equal score keep the sequence of the run, or have that of trec_eval.
-    """
-
-    domain: ClassVar[Domain] = "runs"
-    tie_rules: ClassVar[tuple[str, ...]] = ("stable",)
-    ties: Ties = "stable"
 
 
 class BoundQueryMeasure(BoundMeasure):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import ClassVar
 
@@ -56,10 +55,6 @@ class ExpectedReciprocalRank(QueryMeasure):
     k: int | float | None = setting(None, check_cutoff)
     max_grade: float | None = setting(None, check_number, above=0, optional=True)
     ties: Ties = "average"
-
-    def for_parts_of(self, relevance: Floats) -> ExpectedReciprocalRank:
-        largest = float(relevance.max())
-        return replace(self, max_grade=largest) if self.max_grade is None and largest > 0.0 else self
 
     def satisfaction(self, labels: GroupedLabels) -> Floats:
         """Probability that each document satisfies the user: ``R = (2^y - 1) / 2^max_grade``, without overflow."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
-import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from boostrank.clicks import ClickLabels
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.inputs.warnings import warn
 from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.registry import get_measure
-from boostrank.queries.queries import Queries
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,10 +46,12 @@ class RankingScorer:
         `sample_weight` has the weights of the queries in the mean: one for each query, or one for each document, equal
         within a query. Raises ValueError if there are no query ids.
         """
-        _, found = find_qid(X, qid, y)
-        found = require_qid(found, f"the scorer {self!r}")
-        warn_of_training_data(estimator, found, y)
-        return float(self.measure(y, estimator.predict(X), found, sample_weight=sample_weight))
+        ids = require_qid(find_qid(X, qid, y)[1], f"the scorer {self!r}")
+        ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        warn_of_training_data = getattr(ranker, "_warn_of_training_data", None)
+        if warn_of_training_data is not None:
+            warn_of_training_data(X, ids, y)
+        return float(self.measure(y, estimator.predict(X), ids, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
         request = f".set_score_request(sample_weight={self.weights_request!r})" if self.weights_request else ""
@@ -113,58 +109,7 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     >>> {name: make_scorer(name) for name in ("ndcg@1", "map")}
     {'ndcg@1': make_scorer('ndcg@1'), 'map': make_scorer('map')}
     """
-    found = get_measure(measure, **settings)
-    if isinstance(found, QueryMeasure):
-        found.check_domain("arrays")
-    return RankingScorer(found)
-
-
-_TRAINED_ON: WeakKeyDictionary[Any, tuple[pd.Series, int | None]] = WeakKeyDictionary()
-
-
-def remember_training_data(ranker: Any, queries: Queries, y: Any) -> None:
-    """Store the sizes of the training queries and a hash of the clicks, as long as the ranker is in this process."""
-    _TRAINED_ON[ranker] = pd.Series(queries.sizes, index=queries.ids), _hash_of_clicks(y)
-
-
-def _hash_of_clicks(y: Any) -> int | None:
-    """A number that is the same for equal clicks; None for other labels."""
-    return hash(tuple(map(bytes, y.log.aggregate().columns))) if isinstance(y, ClickLabels) else None
-
-
-def warn_of_training_data(estimator: Any, qid: ArrayLike, y: Any) -> None:
-    """Warn of a score that says little about new data.
-
-    That is one of the clicks that the model was trained on, or of queries of which it was trained on other documents,
-    because a splitter cut them apart.
-    """
-    ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    # Rankers of CatBoost are not hashable. Others may not have been trained in this process.
-    trained_on = _TRAINED_ON.get(ranker) if isinstance(ranker, Hashable) else None
-    if trained_on is None:
-        return
-    train_sizes, hash_of_clicks = trained_on
-    if hash_of_clicks is not None and hash_of_clicks == _hash_of_clicks(y):
-        warn(
-            "the ranker was trained on the clicks that score it, and follows their noise, so that the score is too "
-            "good. Score it by the clicks of other sessions (log.select) or on other queries"
-        )
-    queries = Queries.from_qid(qid)
-    if len(queries.ids) != len(train_sizes) and _are_numbered(queries.ids) and _are_numbered(train_sizes.index):
-        # These are two data sets without ids of their own, of which each numbers its queries from 0. Parts of one data
-        # set that a splitter cut practically never look like this.
-        return
-    known = train_sizes.reindex(queries.ids).to_numpy()
-    cut = ~np.isnan(known) & (known != queries.sizes)
-    if cut.any():
-        warn(
-            f"the ranker was trained on other documents of {cut.sum()} of the {len(cut)} scored queries, such as "
-            f"{str(queries.ids[np.argmax(cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: use "
-            "cv=QueryKFold(5). If these are other queries with the same ids, give them different ids"
-        )
-
-
-def _are_numbered(ids: Any) -> bool:
-    """Whether the ids are the numbers 0, 1, ..., n - 1 in some order."""
-    ids = np.asarray(ids)
-    return ids.dtype.kind in "iu" and np.array_equal(np.sort(ids), np.arange(len(ids)))
+    ranking_measure = get_measure(measure, **settings)
+    if isinstance(ranking_measure, QueryMeasure):
+        ranking_measure.check_domain("arrays")
+    return RankingScorer(ranking_measure)

@@ -9,8 +9,8 @@ import numpy as np
 
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_flag, check_number, setting
-from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, RunMeasure, Summary
-from boostrank.metrics.binary import AveragePrecision, BinaryPreference, RelevantDocuments
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, Summary
+from boostrank.metrics.binary import AveragePrecision, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.queries.dcg import DCG, Ties, check_cutoff
 from boostrank.queries.rankings import RankedBlock
@@ -229,100 +229,6 @@ class Judged(QueryMeasure):
         return PreparedRanks(_never(queries), cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
 
 
-class Unjudged(QueryMeasure):
-    """The share of documents without a judgment among the first `k`, ``unj_k`` of trec_eval 10.
-
-    ``unj@k = #{retrieved documents of rank <= k without a judgment, or with a relevance below 0} / k``. A run with many
-    of them at the first ranks is not well covered by the judgments. Unlike in 1 - "judged", ranks without a document
-    count as judged.
-
-    Parameters
-    ----------
-    k : int
-        Cutoff.
-    ties : {"average", "stable", "best", "worst"}, default "average"
-    """
-
-    name: ClassVar[str] = "unj"
-    domain: ClassVar[Domain] = "runs"
-    needs_cutoff: ClassVar[bool] = True
-    k: int | float | None = setting(None, check_cutoff)
-    ties: Ties = "average"
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        assert self.k is not None
-        dcg, queries, k = DCG(self.k, discount=np.ones_like), labels.queries, float(self.k)
-        found = dcg.per_block(1.0 - (labels.judgments >= 0.0), queries, self.ties)
-        cutoffs, stable = dcg.cutoffs(queries), self.ties != "average"
-        return PreparedRanks(_never(queries), cutoffs, lambda ranked: found(ranked) / k, stable)
-
-
-class BiasedResidual(RunMeasure):
-    """The residual of rank-biased precision: how much larger it may be, since documents were not judged.
-
-    ``(1 - p) sum over ranks r of documents without a judgment of p^(r-1), plus p^n`` for the ranks after the ``n``
-    retrieved documents. A relevance below 0 is no judgment. It is ``rbp_resid`` of trec_eval 10, and 0 as there if all
-    retrieved documents were judged, where the paper has ``p^n``.
-
-    Parameters
-    ----------
-    p : float, default 0.9
-        Probability that the user reads the next document, in (0, 1).
-    ties : {"stable"}
-        Documents of equal score keep the sequence of the run, or have that of trec_eval.
-
-    References
-    ----------
-    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
-    """
-
-    name: ClassVar[str] = "rbp_resid"
-    p: float = setting(0.9, check_number, above=0.0, below=1.0)
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        unjudged = 1.0 - (labels.judgments >= 0.0)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            part = ranked.part
-            total = part.sum(unjudged[ranked.rows] * self.p**part.positions)
-            return np.where(total > 0.0, (1.0 - self.p) * total + self.p**part.sizes, 0.0)
-
-        return PreparedRanks(_never(labels.queries), labels.queries.sizes, per_block, stable=True)
-
-
-class NormalizedGain(RunMeasure):
-    """Normalized gain, ``G`` of trec_eval: a gain is discounted less if the ranks above it are well used.
-
-    ``G = (1 / sum_j y_j) sum over ranks r of y_r / log2(2 + sum over ranks s <= r of (max(ideal_s, 1) - y_s))``, where
-    ``y_r`` is the relevance of the document of rank r, and ``ideal_s`` that of rank s in the ideal ranking of all
-    judged documents, 0 after its end.
-
-    Parameters
-    ----------
-    ties : {"stable"}
-        Documents of equal score keep the sequence of the run, or have that of trec_eval.
-    empty : {"zero", "one", "skip", "raise"}, default "zero"
-
-    References
-    ----------
-    Buckley et al., trec_eval 9.
-    """
-
-    name: ClassVar[str] = "g"
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        gains, queries = labels.values, labels.queries
-        cost, total = np.maximum(gains[queries.sort(gains)], 1.0), queries.sum(gains)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            part, found = ranked.part, gains[ranked.rows]
-            # The documents of a query that were retrieved are not more than all of it.
-            lost = cost[part.repeat(queries.starts[ranked.segments]) + part.positions] - found
-            return part.sum(found / np.log2(2.0 + part.sum_before(lost) + lost)) / total[ranked.segments]
-
-        return PreparedRanks(total == 0, queries.sizes, per_block, stable=True)
-
-
 class GeometricAveragePrecision(AveragePrecision):
     """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives hard queries weight.
 
@@ -345,61 +251,3 @@ class GeometricAveragePrecision(AveragePrecision):
     name: ClassVar[str] = "gm_map"
     domain: ClassVar[Domain] = "runs"
     summary: ClassVar[Summary] = "geometric mean"
-
-
-class GeometricPreference(BinaryPreference):
-    """The geometric mean over queries of "bpref", ``gm_bpref`` of trec_eval: ``exp(mean of log max(bpref, 1e-5))``."""
-
-    name: ClassVar[str] = "gm_bpref"
-    domain: ClassVar[Domain] = "runs"
-    summary: ClassVar[Summary] = "geometric mean"
-
-
-# As in trec_eval, so that a share of 0 documents has the value 1/2.
-EPSILON = 1e-5
-
-
-class InferredAP(RunMeasure, RelevantDocuments):
-    """Inferred average precision (infAP) of a run, an estimate of average precision from a sample of judgments.
-
-    The pool consists of the documents that have a relevance in the judgments; a relevance below 0 says that a document
-    is in the pool, but was not judged. Let a relevant document have the rank ``r``, and let ``p``, ``a`` and ``b`` be
-    the numbers of documents above it that are in the pool, were judged relevant, and were judged irrelevant. The
-    expected precision at its rank is
-
-        E = 1/r + (p/r) (a + 1e-5) / (a + b + 2e-5),
-
-    and infAP is the sum of E over the relevant documents that were retrieved, divided by the number of all relevant
-    documents. It is ``infAP`` of trec_eval and ir_measures. If the whole pool was judged, it is average precision but
-    for 1e-5. It is not defined for arrays of labels and scores: "map" is that measure.
-
-    Parameters
-    ----------
-    threshold : float, default 1
-        Documents with a relevance of at least this are relevant.
-    ties : {"stable"}
-        Documents of equal score keep the sequence of the run, or have that of trec_eval.
-    empty : {"zero", "one", "skip", "raise"}, default "zero"
-
-    References
-    ----------
-    Yilmaz and Aslam, "Estimating average precision with incomplete and imperfect judgments", CIKM 2006.
-    """
-
-    name: ClassVar[str] = "infap"
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        judgments = labels.judgments
-        in_pool = (~np.isnan(judgments)).astype(np.int64)
-        relevant = (judgments >= self.threshold).astype(np.int64)
-        irrelevant = ((judgments >= 0.0) & (judgments < self.threshold)).astype(np.int64)
-        n_relevant = labels.queries.sum(relevant)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            part, rows = ranked.part, ranked.rows
-            pool, above, below = (part.sum_before(each[rows]) for each in (in_pool, relevant, irrelevant))
-            share = (above + EPSILON) / (above + below + 2.0 * EPSILON)
-            expected = (1.0 + pool * share) / (part.positions + 1.0)
-            return part.sum(expected * relevant[rows]) / n_relevant[ranked.segments]
-
-        return PreparedRanks(n_relevant == 0, labels.queries.sizes, per_block, stable=True)
