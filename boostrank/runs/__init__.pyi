@@ -1,11 +1,11 @@
 from .comparison import compare_runs as compare_runs
+from .conventions import CONVENTIONS as CONVENTIONS
 from .evaluation import evaluate_run as evaluate_run
 from .fusion import fuse as fuse
 from .fusion import fusion_weights as fusion_weights
-from .reconciliation.conventions import CONVENTIONS as CONVENTIONS
-from .reconciliation.reconciliation import Reconciliation as Reconciliation
-from .reconciliation.reconciliation import reconcile as reconcile
-from .reconciliation.reconciliation import reconcile_run as reconcile_run
+from .reconciliation import Reconciliation as Reconciliation
+from .reconciliation import reconcile as reconcile
+from .reconciliation import reconcile_run as reconcile_run
 from .trec_files import read_qrels as read_qrels
 from .trec_files import read_run as read_run
 from .trec_files import write_run as write_run

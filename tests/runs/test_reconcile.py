@@ -10,7 +10,7 @@ import pytest
 import boostrank as br
 from boostrank.metrics import tie_range
 from boostrank.runs import CONVENTIONS
-from boostrank.runs.reconciliation.conventions import KINDS
+from boostrank.runs.conventions import KINDS
 
 CONVENTIONS_OF_NDCG = CONVENTIONS["ndcg"]
 PARTS = [f"from_{step}" for step in KINDS["ndcg"].steps]

@@ -11,7 +11,7 @@ from cases import for_each
 import boostrank as br
 from boostrank.metrics import get_measure
 from boostrank.runs import CONVENTIONS
-from boostrank.runs.reconciliation.conventions import KINDS
+from boostrank.runs.conventions import KINDS
 
 MEASURES = list(CONVENTIONS)
 BINARY = ("map", "mrr", "precision")

@@ -1,11 +1,8 @@
 """The conventions of the metrics of other libraries, in one table. Tests compare it with the libraries.
 
 The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5, ranx
-0.3, ir_measures 0.4 and torchmetrics 1.9. LightGBM and XGBoost have no reciprocal rank and no ERR, LightGBM has no
-precision, and scikit-learn has none of the three. With a cutoff, RetrievalMAP of torchmetrics divides by the number of
-relevant documents up to it, which no measure here does; the table has it without a cutoff.
-
-The tests of torchmetrics run only where it is installed.
+0.3 and ir_measures 0.4. LightGBM and XGBoost have no reciprocal rank, LightGBM has no precision, and scikit-learn has
+neither.
 """
 
 from __future__ import annotations
@@ -22,9 +19,8 @@ import numpy as np
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Empty, QueryMeasure
 from boostrank.metrics.binary import AveragePrecision, Denominator, Precision, ReciprocalRank
-from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.metrics.ndcg import NDCG
-from boostrank.metrics.registry import Above
+from boostrank.metrics.registry import LIBRARY_SETTINGS, Above
 from boostrank.queries.discounts import discount_name
 
 Scores = Literal["given", "float64", "float32"]
@@ -43,9 +39,8 @@ class Settings:
 
     Attributes
     ----------
-    empty, gain, discount, max_grade, denominator
-        As in the functions of our metrics. For ERR, the gain ``"probability"`` means that a label is itself the
-        probability to be satisfied.
+    empty, gain, discount, denominator
+        As in the functions of our metrics.
     queries : {"judged", "common"}
         Of a run: queries that have judgments, with the value 0 if the run misses them; or those that the run has too.
     documents : {"all", "judged", "retrieved"}
@@ -62,8 +57,6 @@ class Settings:
         Precision divides by the cutoff, or by the number of documents if the query has fewer.
     scores : {"given", "float64", "float32"}
         Precision in which scores are compared. Scores that are equal in this precision are tied.
-    relevant_scores : {"any", "above 0"}
-        Scores that relevant documents can have. With ``"above 0"`` documents of other scores count as irrelevant.
     ties : {"average", "stable", "best", "worst", "names", "names ascending", "last rank"}
         The first four are as in :func:`boostrank.ndcg_score`. ``"names"`` ranks tied documents by their names in
         reverse alphabetical order, and ``"names ascending"`` in alphabetical order. With ``"last rank"`` all tied
@@ -81,13 +74,11 @@ class Settings:
     labels: Literal["given", "truncated", "whole"] = "given"
     threshold: Any = None
     gain: Any = None
-    max_grade: float | None = None
     discount: Any = None
     k: int | None = None
     denominator: Denominator | None = None
     depth: Literal["cutoff", "documents"] | None = None
     scores: Scores = "given"
-    relevant_scores: Literal["any", "above 0"] = "any"
     ties: TieRule = "average"
     decimals: int | None = None
     weights: Weights = "queries"
@@ -125,12 +116,9 @@ class Kind:
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "ndcg": Kind("NDCG", NDCG, ("gain", "discount", "decimals"), ("gain", "discount")),
-        "map": Kind(
-            "MAP", AveragePrecision, ("threshold", "denominator", "relevant_scores"), ("threshold", "denominator")
-        ),
-        "mrr": Kind("MRR", ReciprocalRank, ("threshold", "relevant_scores"), ("threshold",)),
-        "err": Kind("ERR", ExpectedReciprocalRank, ("gain", "max_grade", "decimals"), ("max_grade",)),
-        "precision": Kind("P", Precision, ("threshold", "depth", "relevant_scores"), ("threshold",)),
+        "map": Kind("MAP", AveragePrecision, ("threshold", "denominator"), ("threshold", "denominator")),
+        "mrr": Kind("MRR", ReciprocalRank, ("threshold",), ("threshold",)),
+        "precision": Kind("P", Precision, ("threshold", "depth"), ("threshold",)),
     }
 )
 
@@ -148,7 +136,7 @@ class Convention(Settings):
         Name of the metric in the library with and without a cutoff; if `uncut` is empty, the name without a cutoff is
         that without the part in brackets. ``{k}`` is the cutoff, ``{longest}`` the number of documents of the longest
         query, and ``{level}`` the text of `level`.
-    gain, discount, max_grade, denominator, depth, scores, relevant_scores, ties, empty, decimals, weights
+    gain, discount, denominator, depth, scores, ties, empty, decimals, weights
         As in :class:`Settings`.
     queries, documents
         As in :class:`Settings`, for a run. Libraries that take arrays get the documents of the run, with their
@@ -219,8 +207,6 @@ class Convention(Settings):
         """
         whole = self.labels == "whole"
         if labels.max() > self.max_label or (whole and (labels != np.floor(labels)).any()):
-            if self.gain == "probability":
-                return "takes labels as probabilities, and its values for labels above 1 have no meaning"
             if whole and self.max_label == 1:
                 return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
             kind = "whole numbers" if whole else "numbers"
@@ -236,6 +222,7 @@ def _level(settings: Settings) -> int:
     return 1 if settings.threshold is None else max(1, ceil(settings.threshold))
 
 
+_NOT_OF_EMPTY = "not of empty queries"
 # Of larger labels, the sum of 2^y - 1 over a query may be infinite.
 _MAX_FINITE_LABEL = 1000
 
@@ -250,24 +237,16 @@ _SCIKIT_LEARN_MAP: dict[str, Any] = _SCIKIT_LEARN | {
     "max_label": 1,
 }
 # LightGBM's lambdarank takes only labels up to 30 by default. Its metrics are computed for at most 10,000 documents.
-_LIGHTGBM: dict[str, Any] = {
-    "library": "LightGBM",
-    "ties": "stable",
-    "empty": "one",
-    "labels": "whole",
-    "max_label": 30,
-    "max_query": 10_000,
+_LIGHTGBM: dict[str, dict[str, Any]] = {
+    measure: {"library": "LightGBM", "labels": "whole", "max_label": 30, "max_query": 10_000, **settings}
+    for measure, settings in LIBRARY_SETTINGS["lightgbm"].items()
 }
-_XGBOOST: dict[str, Any] = {
-    "library": "XGBoost",
-    "ties": "stable",
-    "scores": "float32",
-    "weights": "queries",
-    "labels": "whole",
-    "max_label": 31,
-    "k": 32,
+_XGBOOST: dict[str, dict[str, Any]] = {
+    measure: {"library": "XGBoost", "scores": "float32", "weights": "queries", "labels": "whole", **settings}
+    for measure, settings in LIBRARY_SETTINGS["xgboost"].items()
 }
-_XGBOOST_BINARY: dict[str, Any] = _XGBOOST | {"max_label": 1, "threshold": 1.0}
+_XGBOOST_NDCG = _XGBOOST["ndcg"] | {"gain": "exp2", "max_label": 31}
+_XGBOOST_BINARY = _XGBOOST["map"] | {"max_label": 1}
 _CATBOOST: dict[str, Any] = {
     "library": "CatBoost",
     "ties": "worst",
@@ -298,23 +277,15 @@ _RANX: dict[str, Any] = {
 _IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})", "queries": "judged"}
 _GDEVAL: dict[str, Any] = _IR_MEASURES | {"scores": "float64", "max_label": 4, "decimals": 5}
 _MS_MARCO: dict[str, Any] = _IR_MEASURES | {"ties": "names ascending", "scores": "float64", "labels": "given"}
-_TORCHMETRICS: dict[str, Any] = {"library": "torchmetrics", "ties": "average", "empty": "zero", "scores": "float32"}
-_TORCHMETRICS_BINARY: dict[str, Any] = _TORCHMETRICS | {
-    "relevant_scores": "above 0",
-    "threshold": 1.0,
-    "labels": "whole",
-    "max_label": 1,
-    "unstable_above": 1,
-}
 
 _TABLE: dict[str, list[dict[str, Any]]] = {
     "ndcg": [
         dict(_SCIKIT_LEARN, metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
-        dict(_LIGHTGBM, metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights="not of empty queries"),
+        dict(_LIGHTGBM["ndcg"], metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights=_NOT_OF_EMPTY),
         dict(
-            _XGBOOST, metric="ndcg[@{k}]", gain="exp2", empty="one", weights="not of empty queries", max_value=1 + 1e-6
+            _XGBOOST["ndcg"], metric="ndcg[@{k}]", gain="exp2", weights=_NOT_OF_EMPTY, max_label=31, max_value=1 + 1e-6
         ),
-        dict(_XGBOOST, metric="ndcg[@{k}]-", gain="exp2", empty="zero"),
+        dict(_XGBOOST["ndcg"], metric="ndcg[@{k}]-", gain="exp2", empty="zero", max_label=31),
         dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
         dict(
             _CATBOOST,
@@ -330,26 +301,17 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_RANX, metric="ndcg_burges[@{k}]", gain="exp2", max_label=_MAX_FINITE_LABEL),
         dict(_IR_MEASURES, metric="nDCG[@{k}]", gain="linear"),
         dict(_GDEVAL, metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
-        dict(_TORCHMETRICS, metric="RetrievalNormalizedDCG[(top_k={k})]", gain="linear"),
     ],
     "map": [
         dict(_SCIKIT_LEARN_MAP, metric="label_ranking_average_precision_score", empty="one"),
         dict(_SCIKIT_LEARN_MAP, metric="average_precision_score", empty="zero"),
-        dict(
-            _LIGHTGBM,
-            metric="map@{k}",
-            uncut="map@{longest}",
-            threshold=Above(0.5),
-            denominator="possible",
-            weights="queries",
-        ),
-        dict(_XGBOOST_BINARY, metric="map[@{k}]", denominator="possible", empty="one"),
-        dict(_XGBOOST_BINARY, metric="map[@{k}]-", denominator="possible", empty="zero"),
+        dict(_LIGHTGBM["map"], metric="map@{k}", uncut="map@{longest}", weights="queries"),
+        dict(_XGBOOST_BINARY, metric="map[@{k}]"),
+        dict(_XGBOOST_BINARY, metric="map[@{k}]-", empty="zero"),
         dict(_CATBOOST, metric="MAP:top={k}{level}", uncut="MAP:top=-1{level}", denominator="possible"),
         dict(_PYTREC_EVAL, metric="map[_cut_{k}]{level}", denominator="all"),
         dict(_RANX, metric="map[@{k}]{level}", denominator="all"),
         dict(_IR_MEASURES, metric="AP{level}[@{k}]", denominator="all"),
-        dict(_TORCHMETRICS_BINARY, metric="RetrievalMAP", denominator="all", takes_k=False),
     ],
     "mrr": [
         dict(_CATBOOST, metric="MRR:top={k}{level}", uncut="MRR:top=-1{level}", weights="queries"),
@@ -357,11 +319,6 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_RANX, metric="mrr[@{k}]{level}"),
         dict(_IR_MEASURES, metric="RR{level}", takes_k=False),
         dict(_MS_MARCO, metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
-        dict(_TORCHMETRICS_BINARY, metric="RetrievalMRR[(top_k={k})]"),
-    ],
-    "err": [
-        dict(_CATBOOST, metric="ERR[:top={k}]", gain="probability", max_label=1, weights="queries"),
-        dict(_GDEVAL, metric="ERR@{k}", uncut="ERR@{longest}", gain="exp2", max_grade=4),
     ],
     "precision": [
         dict(_XGBOOST_BINARY, metric="pre[@{k}]", depth="documents", empty="zero"),
@@ -369,11 +326,10 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_PYTREC_EVAL, metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"),
         dict(_RANX, metric="precision[@{k}]{level}", depth="cutoff"),
         dict(_IR_MEASURES, metric="P{level}@{k}", uncut="SetP{level}", depth="cutoff"),
-        dict(_TORCHMETRICS_BINARY, metric="RetrievalPrecision[(top_k={k})]", depth="cutoff"),
     ],
 }
 
-#: Conventions by the kind of measure: "ndcg", "map", "mrr", "err" and "precision".
+#: Conventions by the kind of measure: "ndcg", "map", "mrr" and "precision".
 CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
     {kind: tuple(Convention(measure=kind, **row) for row in rows) for kind, rows in _TABLE.items()}
 )
@@ -383,11 +339,9 @@ _TEXTS: dict[str, dict[Any, str]] = {
     "empty": {"zero": "empty 0", "one": "empty 1", "skip": "empty skipped"},
     "queries": {"judged": "missing queries 0", "common": "missing queries skipped"},
     "documents": {"all": "unjudged count as 0", "judged": "unjudged removed", "retrieved": "retrieved documents only"},
-    "gain": {"probability": "labels as probabilities"},
     "k": {None: "all ranks"},
     "denominator": {"all": "divided by R", "possible": "divided by min(R, k)"},
     "depth": {"cutoff": "divided by k", "documents": "divided by min(k, n)"},
-    "relevant_scores": {"any": "all scores", "above 0": "scores above 0 only"},
     "ties": {
         "average": "ties averaged",
         "stable": "ties by row",
@@ -413,8 +367,6 @@ def setting_text(step: str, value: Any) -> str:
     """Text for a setting, such as "linear gain"."""
     if step == "discount":
         return f"{discount_name(value)} discount"
-    if step == "max_grade":
-        return f"largest grade {value:g}"
     if step == "threshold":
         return f"relevant above {value.number:g}" if isinstance(value, Above) else f"relevant from {value:g}"
     text = _TEXTS.get(step, {}).get(value) if isinstance(value, (str, int, type(None))) else None

@@ -5,6 +5,7 @@ No other library is imported; their conventions are in :data:`boostrank.runs.CON
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -12,14 +13,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.inputs.checks import check_count
-from boostrank.metrics.base import Measure, QueryMeasure
+from boostrank.metrics.base import Measure, QueryMean, QueryMeasure
+from boostrank.metrics.binary import AveragePrecision
+from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.registry import get_measure
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
-from boostrank.runs.evaluation import TREC_EVAL, for_runs, join, measures_of_runs
-from boostrank.runs.reconciliation.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
-from boostrank.runs.reconciliation.values import ReconciledValues
+from boostrank.runs.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
+from boostrank.runs.evaluation import (
+    TREC_EVAL,
+    JudgedRun,
+    for_runs,
+    join,
+    measures_of_runs,
+    ranking_of,
+    values_of_ranking,
+)
 from boostrank.runs.trec_tables import as_qrels, as_run
 from boostrank.tables.html import html_table
 from boostrank.tables.text import text_lines
@@ -51,7 +64,7 @@ class Reconciliation:
             Name of the library, and name of the metric in it.
         empty, labels, ..., weights
             Conventions of the metric: those of `kind.steps`, which are described in
-            :class:`boostrank.runs.reconciliation.conventions.Settings`.
+            :class:`boostrank.runs.conventions.Settings`.
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
@@ -119,21 +132,20 @@ def reconcile(
 ) -> Reconciliation:
     """Compute what other libraries give for a measure, and explain how it differs from our value.
 
-    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx, ir_measures and torchmetrics, as
-    far as they have the measure. They need not be installed: each value is our measure with the
-    conventions of a library, which are in :data:`boostrank.runs.CONVENTIONS` for the kinds of measures. To explain a
+    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx and ir_measures, as far as they have
+    the measure. They need not be installed: each value is our measure with the conventions of a library, which are in
+    :data:`boostrank.runs.CONVENTIONS` for the kinds of measures. To explain a
     difference, the conventions are changed one after the other from those of the call to those of the library: first
-    the value of empty queries, then labels, which labels are relevant, gain, largest grade, discount, cutoff, what the
-    sum is divided by, precision of scores, scores that relevant documents can have, tie rule, rounding and weights, as
-    far as the measure has them. The sum of the parts is the difference. Another sequence of changes could give other
-    parts.
+    the value of empty queries, then labels, which labels are relevant, gain, discount, cutoff, what the sum is divided
+    by, precision of scores, tie rule, rounding and weights, as far as the measure has them. The sum of the parts is the
+    difference. Another sequence of changes could give other parts.
 
     Parameters
     ----------
     y_true, y_score, qid, sample_weight
         As in :func:`boostrank.ndcg_score`.
     measure : str or Measure, default "ndcg"
-        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP, MRR, ERR and
+        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP, MRR and
         precision are known.
     documents : array-like of str, shape (n_documents,), optional
         Names of the documents, different within a query, by which pytrec_eval and ir_measures rank tied documents. The
@@ -161,41 +173,35 @@ def reconcile(
     The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base cancels. For a query of
     one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query.
 
-    Some libraries rank tied documents by no rule, and `low` and `high` are the bounds of their value. ranx uses an
-    unstable sort for queries of more than 15 documents; the value here ranks their tied documents by row number.
-    torchmetrics ranks tied documents by the partial sort of PyTorch; the value here is the mean over all permutations.
-
-    torchmetrics takes no document whose score is 0 or less as relevant, except in NDCG. CatBoost's ERR takes labels as
-    probabilities. If no largest grade is given for our ERR, it is the largest label.
+    ranx uses an unstable sort for queries of more than 15 documents, and `low` and `high` are the bounds of its value;
+    the value here ranks their tied documents by row number.
 
     Examples
     --------
     >>> reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
     NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 0 of them empty, 0 of one document
-    library       metric                            value     diff  because
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-    scikit-learn  ndcg_score(k=3)                  0.9050  -0.0008  linear gain -0.0008
-    LightGBM      ndcg@3                           0.9820  +0.0762  ties by row +0.0762
-    XGBoost       ndcg@3                           0.9820  +0.0762  ties by row +0.0762
-    XGBoost       ndcg@3-                          0.9820  +0.0762  ties by row +0.0762
-    CatBoost      NDCG:top=3                       0.8348  -0.0709  linear gain -0.0008; ties worst -0.0701
-    CatBoost      NDCG:top=3;type=Exp              0.8295  -0.0762  ties worst -0.0762
-    pytrec_eval   ndcg_cut_3                       0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
-    ranx          ndcg@3                           0.9751  +0.0694  linear gain -0.0008; ties by row +0.0701
-    ranx          ndcg_burges@3                    0.9820  +0.0762  ties by row +0.0762
-    ir_measures   nDCG@3                           0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
-    ir_measures   nDCG(dcg='exp-log2')@3           0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
-    torchmetrics  RetrievalNormalizedDCG(top_k=3)  0.9050  -0.0008  linear gain -0.0008
+    library       metric                   value     diff  because
+    ────────────────────────────────────────────────────────────────────────────────────────────────
+    scikit-learn  ndcg_score(k=3)         0.9050  -0.0008  linear gain -0.0008
+    LightGBM      ndcg@3                  0.9820  +0.0762  ties by row +0.0762
+    XGBoost       ndcg@3                  0.9820  +0.0762  ties by row +0.0762
+    XGBoost       ndcg@3-                 0.9820  +0.0762  ties by row +0.0762
+    CatBoost      NDCG:top=3              0.8348  -0.0709  linear gain -0.0008; ties worst -0.0701
+    CatBoost      NDCG:top=3;type=Exp     0.8295  -0.0762  ties worst -0.0762
+    pytrec_eval   ndcg_cut_3              0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ranx          ndcg@3                  0.9751  +0.0694  linear gain -0.0008; ties by row +0.0701
+    ranx          ndcg_burges@3           0.9820  +0.0762  ties by row +0.0762
+    ir_measures   nDCG@3                  0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
+    ir_measures   nDCG(dcg='exp-log2')@3  0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
     >>> reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
     MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
-    library       metric                  value     diff  because
-    ──────────────────────────────────────────────────────────────────────────────
-    CatBoost      MRR:top=3              0.2500  -0.1250  ties worst -0.1250
-    pytrec_eval   recip_rank             0.2500  -0.1250  ties by name -0.1250
-    ranx          mrr@3                  0.5000  +0.1250  ties by row +0.1250
-    ir_measures   RR                     0.2500  -0.1250  ties by name -0.1250
-    ir_measures   RR@3                   0.5000  +0.1250  ties by name a-z +0.1250
-    torchmetrics  RetrievalMRR(top_k=3)  0.3750  +0.0000  ties: 0.2500 to 0.5000
+    library      metric       value     diff  because
+    ──────────────────────────────────────────────────────────────────
+    CatBoost     MRR:top=3   0.2500  -0.1250  ties worst -0.1250
+    pytrec_eval  recip_rank  0.2500  -0.1250  ties by name -0.1250
+    ranx         mrr@3       0.5000  +0.1250  ties by row +0.1250
+    ir_measures  RR          0.2500  -0.1250  ties by name -0.1250
+    ir_measures  RR@3        0.5000  +0.1250  ties by name a-z +0.1250
     """
     chosen = get_measure(measure, **settings)
     kind = _kind_of(chosen, measure)
@@ -295,10 +301,6 @@ def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> S
     own = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
     if own.get("k") is not None:
         own["k"] = int(own["k"])
-    if "max_grade" in kind.steps:
-        own["gain"] = "exp2"
-        if own["max_grade"] is None:
-            own["max_grade"] = float(data.labels["given"].max()) or 1.0
     if "depth" in kind.steps:
         own["depth"] = "cutoff"
     return Settings(**own)
@@ -359,3 +361,130 @@ def _bounds(
 def _signed(part: float) -> str:
     """A part of a difference as text."""
     return f"{part:+.4f}" if abs(part) >= MIN_SHOWN_PART else f"{part:+.0e}"
+
+
+class ReconciledValues:
+    """Labels and scores of queries, with the values of a measure for different settings, which are cached.
+
+    Parameters
+    ----------
+    kind : Kind
+        The kind of measure.
+    y_true, y_score, qid, documents
+        As in :func:`boostrank.reconcile`.
+    run : JudgedRun, optional
+        The judgments and the ranking of these documents, which are grouped, if they are those of a run.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        documents: ArrayLike | None,
+        run: JudgedRun | None = None,
+    ) -> None:
+        labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
+        self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}
+        self.scores = {"given": scores}
+        # Scores outside of the range of float32 become infinite, and are then tied.
+        with np.errstate(over="ignore"):
+            for precision in ("float64", "float32"):
+                self.scores[precision] = self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
+        codes = _name_codes(documents, self.queries)
+        # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
+        self.by_name: dict[str, Any] = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
+        self.retrieved = self.judged = np.ones(len(labels), dtype=bool)
+        if run is not None and run.ranking is not None:
+            self.retrieved, self.judged = np.zeros(len(labels), dtype=bool), run.judgments >= 0.0
+            self.retrieved[run.ranking.rows] = True
+        #: Number of ranked documents of each query, shape (n_queries,).
+        self.sizes = self.queries.sum(self.retrieved.astype(np.int64))
+        self._known: dict[Settings, Floats] = {}
+
+    def per_query(self, settings: Settings) -> Floats:
+        """Value of each query, shape (n_queries,); NaN for queries without relevant documents.
+
+        Documents of scores that relevant documents cannot have are irrelevant.
+        """
+        key = replace(settings, empty="skip", weights="queries", queries=None)
+        if key not in self._known:
+            self._known[key] = self._compute(key)
+        return self._known[key]
+
+    def _compute(self, settings: Settings) -> Floats:
+        labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
+        if settings.documents == "retrieved":
+            labels = np.where(self.retrieved, labels, 0.0)
+        ranked = self.retrieved & self.judged if settings.documents == "judged" else self.retrieved
+        rows = self.by_name.get(settings.ties, slice(None))
+        labels, scores, ranked = labels[rows], scores[rows], ranked[rows]
+        rows = queries.sort(scores)
+        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels[rows], queries))
+        values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
+        values = np.where(prepared.undefined, np.nan, values)
+        if settings.depth == "documents" and settings.k is not None:
+            # Divided by the number of documents of the query, if it has fewer than the cutoff.
+            values = np.minimum(values * (settings.k / np.clip(self.sizes, 1, settings.k)), 1.0)
+        return values if settings.decimals is None else np.round(values, settings.decimals)
+
+    def counted(self, settings: Settings) -> Bools:
+        """Whether each query counts in the mean, shape (n_queries,)."""
+        return (self.sizes > 0) | (settings.queries != "common")
+
+    def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
+        """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
+        values = self.per_query(settings) if values is None else values
+        queries, counted = self.queries, self.counted(settings)
+        values, queries = values[counted], Queries.from_sizes(queries.sizes[counted], queries.ids[counted])
+        undefined = np.isnan(values)
+        if settings.weights == "ignored":
+            weights = None
+        mean = QueryMean(undefined, queries, settings.empty, weights)
+        if weights is None or settings.weights != "not of empty queries":
+            return mean(values)
+        return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
+
+
+def _measure(kind: Kind, settings: Settings) -> Any:
+    """The measure with these settings; its tie rule is "stable" if tied documents are ranked by name."""
+    names = {field.name for field in fields(kind.measure)}
+    own = {name: getattr(settings, name) for name in kind.steps if name in names}
+    measure: type[QueryMeasure] = kind.measure
+    if settings.ties == "last rank":
+        measure, own["ties"] = LastRankAveragePrecision, "average"
+    elif settings.ties in ("names", "names ascending"):
+        own["ties"] = "stable"
+    return measure(**own)
+
+
+def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
+    """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
+    names = np.arange(queries.n_documents) if documents is None else np.asarray(documents)
+    check_lengths(y_true=queries.n_documents, documents=names.size)
+    texts, query = names.ravel().astype(str), queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
+    invalid = pd.isna(names) | pd.DataFrame({"query": query, "name": texts}).duplicated().to_numpy()
+    if invalid.any():
+        row = int(np.argmax(invalid))
+        raise ValueError(
+            f"documents must not be missing, and must be different within a query; documents[{row}] is "
+            f"{names.tolist()[row]!r}, in the query {str(queries.ids[query[row]])!r}"
+        )
+    return np.unique(queries.group(texts), return_inverse=True)[1].astype(np.float64)
+
+
+class LastRankAveragePrecision(AveragePrecision):
+    """Average precision without a cutoff, where tied documents have the rank of the last of them, as in scikit-learn.
+
+    ``AP = (1/R) sum over relevant documents i of #{relevant j: s_j >= s_i} / #{j: s_j >= s_i}``.
+    """
+
+    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+        def values(ranked: RankedBlock) -> Floats:
+            part, tied, found = ranked.part, ranked.tied, gains[ranked.rows]
+            last = tied.ends - 1
+            found_until = part.sum_before(found)[last] + found[last]
+            return part.sum(found * tied.repeat(found_until / (part.positions[last] + 1))) / relevant[ranked.segments]
+
+        return values
