@@ -342,15 +342,14 @@ def sum_over_ranks(
     at_ranks : callable
         The same with NumPy: a function of ranked documents that returns the summand of each, shape (n_ranked,).
     """
+    if is_available():
+        return lambda ranked: compiled_measure(measure, ranked, quality, cutoffs, ties)
 
     def with_numpy(ranked: RankedBlock) -> Floats:
         documents = ranked_documents(ranked, quality, cutoffs, ties, sorts_ties=sorts_ties)
         return documents.part.sum(at_ranks(documents))
 
-    def compiled(ranked: RankedBlock) -> Floats:
-        return compiled_measure(measure, ranked, quality, cutoffs, ties)
-
-    return compiled if is_available() else with_numpy
+    return with_numpy
 
 
 def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments) -> list[Floats]:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_flag, check_number, setting
+from boostrank.inputs.checks import check_choice, check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, ranked_documents, sum_over_ranks
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.queries.dcg import DCG, Ties, check_cutoff
@@ -78,9 +78,6 @@ class Precision(BinaryMeasure):
         Cutoff. An integer may be above the number of documents of a query; then the documents that are missing count as
         irrelevant, as in trec_eval. A float in (0, 1] is a fraction of the documents of the query, rounded up. None is
         the number of documents of the query.
-    relative : bool, default False
-        Divide by the largest number of relevant documents that can be among the first `k`, ``min(k, R)`` for ``R``
-        relevant documents: ``relative_P_k`` of trec_eval.
     ties, empty
         See :func:`boostrank.ndcg_score`.
     threshold : float, default 1
@@ -101,12 +98,10 @@ class Precision(BinaryMeasure):
 
     name: ClassVar[str] = "precision"
     needs_cutoff: ClassVar[bool] = True
-    relative: bool = setting(False, check_flag)
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         found = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
-        depths = _depths(self.k, queries)
-        divisors = np.minimum(depths, relevant) if self.relative else depths
+        divisors = _depths(self.k, queries)
         return lambda ranked: found(ranked) / divisors[ranked.segments]
 
 
@@ -358,9 +353,6 @@ class RPrecision(RelevantDocuments):
 
     Parameters
     ----------
-    multiple : float, optional
-        The precision at the rank ``floor(multiple R + 0.9)``, ``Rprec_mult`` of trec_eval; 0 if that is rank 0. None is
-        the rank R.
     ties, empty
         See :func:`boostrank.ndcg_score`.
     threshold : float, default 1
@@ -379,19 +371,15 @@ class RPrecision(RelevantDocuments):
     """
 
     name: ClassVar[str] = "rprec"
-    at: ClassVar[str] = "multiple"
-    multiple: float | None = setting(None, check_number, above=0, optional=True)
     ties: Ties = "average"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        depths = relevant if self.multiple is None else np.floor(self.multiple * relevant + 0.9)
-        # A cutoff is at least 1.
-        cutoffs, divisors = np.clip(depths, 1, labels.queries.sizes).astype(np.int64), np.where(depths, depths, np.inf)
+        cutoffs = np.maximum(relevant, 1).astype(np.int64)  # A cutoff is at least 1.
         found = DCG(discount=np.ones_like).per_block(gains, labels.queries, self.ties, cutoffs)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            return found(ranked) / divisors[ranked.segments]
+            return found(ranked) / relevant[ranked.segments]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
@@ -405,8 +393,8 @@ class InterpolatedPrecision(RelevantDocuments):
 
     ``IPrec@l = max over ranks r with #{relevant documents of rank <= r} >= floor(l R + 0.9) of Prec@r``, where ``R`` is
     the number of relevant documents, and 0 if no rank reaches this recall. It is ``iprec_at_recall_l`` of trec_eval 9,
-    whose rounding this is, and ``IPrec@l`` of ir_measures. With `nearest` it is that of trec_eval 10. The values at l =
-    0, 0.1, ..., 1 make the usual graph of precision and recall.
+    whose rounding this is, and ``IPrec@l`` of ir_measures. The values at l = 0, 0.1, ..., 1 make the usual graph of
+    precision and recall.
 
     Parameters
     ----------
@@ -414,8 +402,6 @@ class InterpolatedPrecision(RelevantDocuments):
         See :func:`boostrank.ndcg_score`.
     recall : float, optional
         Level of recall, from 0 to 1. None is the mean over the eleven levels 0, 0.1, ..., 1, ``11pt_avg`` of trec_eval.
-    nearest : bool, default False
-        Round to the nearest integer, ``floor(l R + 0.5)`` in place of ``floor(l R + 0.9)``.
     threshold : float, default 1
         Labels of at least this are relevant.
     ties : {"worst", "best", "stable"}, default "worst"
@@ -443,13 +429,12 @@ class InterpolatedPrecision(RelevantDocuments):
     # The mean of a maximum over all permutations of tied documents has no simple formula.
     tie_rules: ClassVar[tuple[str, ...]] = ("worst", "best", "stable")
     recall: float | None = setting(None, check_number, smallest=0, largest=1, optional=True)
-    nearest: bool = setting(False, check_flag)
     ties: Ties = "worst"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
         levels, cutoffs = LEVELS if self.recall is None else (self.recall,), labels.queries.sizes
-        wanted = [np.floor(level * relevant + (0.5 if self.nearest else 0.9)) for level in levels]
+        wanted = [np.floor(level * relevant + 0.9) for level in levels]
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, gains, cutoffs, self.ties)

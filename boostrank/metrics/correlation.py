@@ -80,7 +80,15 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
     return count
 
 
-class KendallTau(QueryMeasure):
+class Correlation(QueryMeasure):
+    """A correlation of labels and scores, undefined for a query where one of them is constant."""
+
+    domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has labels or scores that are all equal"
+    empty: Empty = "skip"
+
+
+class KendallTau(Correlation):
     """Mean over queries of Kendall's tau-b between labels and scores.
 
     ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))``. Of the ``N = n (n - 1) / 2`` pairs of documents of a query, ``C``
@@ -106,9 +114,6 @@ class KendallTau(QueryMeasure):
     """
 
     name: ClassVar[str] = "kendall_tau"
-    domain: ClassVar[Domain] = "arrays"
-    reason: ClassVar[str] = "has labels or scores that are all equal"
-    empty: Empty = "skip"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -139,7 +144,7 @@ def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segment
     return np.clip(tau, -1.0, 1.0)
 
 
-class SpearmanRho(QueryMeasure):
+class SpearmanRho(Correlation):
     """Mean over queries of Spearman's rho between labels and scores: the correlation of their ranks.
 
     ``rho = sum_i a_i b_i / sqrt(sum_i a_i^2 sum_i b_i^2)`` with the ranks ``a`` by label and ``b`` by score, each minus
@@ -162,9 +167,6 @@ class SpearmanRho(QueryMeasure):
     """
 
     name: ClassVar[str] = "spearman"
-    domain: ClassVar[Domain] = "arrays"
-    reason: ClassVar[str] = "has labels or scores that are all equal"
-    empty: Empty = "skip"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries

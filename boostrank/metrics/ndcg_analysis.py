@@ -1,9 +1,8 @@
-"""NDCG in detail: by cutoff, by rank, by tie rule, and in expectation over noisy labels."""
+"""NDCG in detail: by cutoff, by rank, and in expectation over noisy labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -85,7 +84,6 @@ def dcg_breakdown(
     gain: Gain = "exp2",
     discount: Discount = "log2",
     ties: Ties = "stable",
-    sample_weight: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Make a table of the contribution of each rank to DCG@k and to the ideal DCG@k.
 
@@ -100,16 +98,13 @@ def dcg_breakdown(
         As in :func:`boostrank.ndcg_score`. With ``"average"`` tied documents are listed by row number, each with its
         expected discount and contribution over all their permutations. Documents with a rank beyond the cutoff are
         listed too if they are tied with a document within it.
-    sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-        Weights of queries, as in :func:`boostrank.ndcg_score`. They are listed, and change no other column: the mean of
-        the last `cumulative` of each query with these weights is DCG@k over queries.
 
     Returns
     -------
     DataFrame
         One row per rank up to the cutoff. The queries are in the sequence in which they first appear. Columns: qid,
         rank, document (row of `y_true`), relevance, gain, discount, contribution, cumulative, ideal_relevance,
-        ideal_contribution, ideal_cumulative; and weight, the weight of the query, if `sample_weight` is given.
+        ideal_contribution and ideal_cumulative.
 
     Raises
     ------
@@ -151,77 +146,7 @@ def dcg_breakdown(
     running = table.groupby(queries.repeat(np.arange(queries.n_queries)))
     table.insert(list(table).index("contribution") + 1, "cumulative", running["contribution"].cumsum())
     table["ideal_cumulative"] = running["ideal_contribution"].cumsum()
-    if sample_weight is not None:
-        table["weight"] = queries.repeat(query_weights(sample_weight, queries, grouped=False))
     return table[shown].reset_index(drop=True)
-
-
-class TieRange(NamedTuple):
-    """NDCG by tie rule, as :func:`tie_range` returns it.
-
-    Attributes
-    ----------
-    worst, average, best : float, or ndarray of shape (n_queries,)
-        The smallest NDCG over all permutations of tied documents, the mean, and the largest.
-
-    Examples
-    --------
-    >>> found = tie_range([0, 1, 1, 0], [0.5, 0.5, 0.9, 0.3], qid=[7, 7, 8, 8], per_query=True)
-    >>> found.worst.round(4), found.best.round(4)
-    (array([0.6309, 1.    ]), array([1., 1.]))
-    """
-
-    worst: Any
-    average: Any
-    best: Any
-
-
-def tie_range(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    k: int | float | None = None,
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    empty: Empty = "zero",
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> TieRange:
-    """Mean over queries of the smallest, mean and largest NDCG over all permutations of tied documents.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, k, gain, discount, empty, sample_weight
-        As in :func:`boostrank.ndcg_score`.
-    per_query : bool, default False
-        Return the values of each query instead of the means, as in :func:`boostrank.ndcg_score`.
-
-    Returns
-    -------
-    TieRange
-        ``ndcg_score(..., ties=rule)`` for the rules "worst", "average" and "best".
-
-    Raises
-    ------
-    ValueError
-        As :func:`boostrank.ndcg_score`.
-
-    References
-    ----------
-    Cabanac, Hubert, Boughanem and Chrisment, "Tie-breaking bias: effect of an uncontrolled parameter on information
-    retrieval evaluation", CLEF 2010.
-
-    Examples
-    --------
-    >>> [round(value, 4) for value in tie_range([0, 1], [0.5, 0.5], qid=[7, 7])]
-    [0.6309, 0.8155, 1.0]
-    """
-    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, "tie_range")
-    rules: tuple[Ties, ...] = ("worst", "average", "best")
-    measures = [NDCG(k=k, gain=gain, discount=discount, ties=rule, empty=empty) for rule in rules]
-    weights = query_weights(sample_weight, queries, grouped=False)
-    return TieRange(*evaluate_together(measures, labels, scores, queries, weights, per_query=per_query))
 
 
 def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None) -> Floats:

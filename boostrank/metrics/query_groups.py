@@ -94,6 +94,23 @@ def query_groups(by: Any, queries: Queries) -> QueryGroups:
     return QueryGroups.from_values(values)
 
 
+def table_of_queries(
+    values: Mapping[str, Floats],
+    ids: pd.Index,
+    groups: QueryGroups | None,
+    weights: Floats,
+    per_query: bool,
+    summaries: Mapping[str, Summary] = MappingProxyType({}),
+) -> pd.DataFrame:
+    """A table with the value of each query by each measure; with groups, the groups too, or only means of groups."""
+    table = pd.DataFrame(values, index=ids)
+    if groups is not None and not per_query:
+        return group_means(table, groups, weights, summaries)
+    if groups is not None:
+        table.insert(0, GROUP, groups.of_queries)
+    return table
+
+
 def group_means(
     values: pd.DataFrame, groups: QueryGroups, weights: Floats, summaries: Mapping[str, Summary] = MappingProxyType({})
 ) -> pd.DataFrame:
@@ -148,12 +165,6 @@ def mean_margin(n_values: Ints, standard_error: Floats, level: float = LEVEL) ->
 
     degrees = np.maximum(n_values - 1, 1)
     return scipy.special.stdtrit(degrees, (1.0 + level) / 2.0) * standard_error
-
-
-def add_groups(values: pd.DataFrame, groups: QueryGroups) -> pd.DataFrame:
-    """Insert the group of each query as the first column."""
-    values.insert(0, GROUP, groups.of_queries)
-    return values
 
 
 def _has_ids(by: pd.Series, queries: Queries) -> bool:

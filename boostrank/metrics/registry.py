@@ -18,7 +18,7 @@ from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
 from boostrank.metrics.labels import labels_scores_queries, require_ids
 from boostrank.metrics.names import MEASURES, ParsedName, base_name, parse_name, similar_name
-from boostrank.metrics.query_groups import add_groups, group_means, query_groups
+from boostrank.metrics.query_groups import query_groups, table_of_queries
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
@@ -302,13 +302,9 @@ def evaluate(
     if not of_queries:
         return {name: float(value) for name, value in values.items()}
     queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
-    table = pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
-    if by is None:
-        return table
-    groups = query_groups(by, queries)
-    if per_query:
-        return add_groups(table, groups)
-    return group_means(table, groups, query_weights(sample_weight, queries, grouped=False))
+    groups = None if by is None else query_groups(by, queries)
+    weights = query_weights(sample_weight, queries, grouped=False)
+    return table_of_queries(values, pd.Index(queries.ids, name="qid"), groups, weights, per_query)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,8 +1,7 @@
 """The conventions of the metrics of other libraries, in one table. Tests compare it with the libraries.
 
 The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, pytrec_eval-terrier 0.5, ranx
-0.3 and ir_measures 0.4. LightGBM and XGBoost have no reciprocal rank, LightGBM has no precision, and scikit-learn has
-neither.
+0.3 and ir_measures 0.4. scikit-learn, LightGBM and XGBoost have no reciprocal rank.
 """
 
 from __future__ import annotations
@@ -12,22 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from math import ceil
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Empty, QueryMeasure
-from boostrank.metrics.binary import AveragePrecision, Denominator, Precision, ReciprocalRank
+from boostrank.metrics.binary import AveragePrecision, Denominator, ReciprocalRank
 from boostrank.metrics.ndcg import NDCG
 from boostrank.metrics.registry import LIBRARY_SETTINGS, Above
 from boostrank.queries.discounts import discount_name
-
-Scores = Literal["given", "float64", "float32"]
-TieRule = Literal["average", "stable", "best", "worst", "names", "names ascending", "last rank"]
-Weights = Literal["queries", "not of empty queries", "ignored"]
-RunQueries = Literal["judged", "common"]
-RunDocuments = Literal["all", "judged", "retrieved"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +46,6 @@ class Settings:
         Labels of at least this are relevant.
     k : int, optional
         Cutoff.
-    depth : {"cutoff", "documents"}
-        Precision divides by the cutoff, or by the number of documents if the query has fewer.
     scores : {"given", "float64", "float32"}
         Precision in which scores are compared. Scores that are equal in this precision are tied.
     ties : {"average", "stable", "best", "worst", "names", "names ascending", "last rank"}
@@ -69,19 +60,18 @@ class Settings:
     """
 
     empty: Empty
-    queries: RunQueries | None = None
-    documents: RunDocuments | None = None
-    labels: Literal["given", "truncated", "whole"] = "given"
+    queries: str | None = None
+    documents: str | None = None
+    labels: str = "given"
     threshold: Any = None
     gain: Any = None
     discount: Any = None
     k: int | None = None
     denominator: Denominator | None = None
-    depth: Literal["cutoff", "documents"] | None = None
-    scores: Scores = "given"
-    ties: TieRule = "average"
+    scores: str = "given"
+    ties: str = "average"
     decimals: int | None = None
-    weights: Weights = "queries"
+    weights: str = "queries"
 
 
 @dataclass(frozen=True)
@@ -118,7 +108,6 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "ndcg": Kind("NDCG", NDCG, ("gain", "discount", "decimals"), ("gain", "discount")),
         "map": Kind("MAP", AveragePrecision, ("threshold", "denominator"), ("threshold", "denominator")),
         "mrr": Kind("MRR", ReciprocalRank, ("threshold",), ("threshold",)),
-        "precision": Kind("P", Precision, ("threshold", "depth"), ("threshold",)),
     }
 )
 
@@ -136,7 +125,7 @@ class Convention(Settings):
         Name of the metric in the library with and without a cutoff; if `uncut` is empty, the name without a cutoff is
         that without the part in brackets. ``{k}`` is the cutoff, ``{longest}`` the number of documents of the longest
         query, and ``{level}`` the text of `level`.
-    gain, discount, denominator, depth, scores, ties, empty, decimals, weights
+    gain, discount, denominator, scores, ties, empty, decimals, weights
         As in :class:`Settings`.
     queries, documents
         As in :class:`Settings`, for a run. Libraries that take arrays get the documents of the run, with their
@@ -157,7 +146,7 @@ class Convention(Settings):
         Cutoff that the metric has if none is given.
     takes_k : bool
         False if the metric of the library has no cutoff.
-    unstable_above : int, optional
+    unstable_above : float
         In queries of more documents than this the ranking of tied documents follows no rule.
     """
 
@@ -165,18 +154,18 @@ class Convention(Settings):
     measure: str
     metric: str
     uncut: str = ""
-    queries: RunQueries = "common"
-    documents: RunDocuments = "retrieved"
+    queries: str = "common"
+    documents: str = "retrieved"
     threshold: Any = "level"
     discount: str = "log2"
-    scores: Scores = "float64"
-    weights: Weights = "ignored"
+    scores: str = "float64"
+    weights: str = "ignored"
     level: str = ""
     max_label: float = np.inf
     max_query: float = np.inf
     max_value: float = np.inf
     takes_k: bool = True
-    unstable_above: int | None = None
+    unstable_above: float = np.inf
 
     def settings(self, ours: Settings) -> Settings:
         """Settings of the metric, for the cutoff and the threshold of `ours`."""
@@ -223,8 +212,8 @@ def _level(settings: Settings) -> int:
 
 
 _NOT_OF_EMPTY = "not of empty queries"
-# Of larger labels, the sum of 2^y - 1 over a query may be infinite.
-_MAX_FINITE_LABEL = 1000
+# Of labels above 1000, the sum of 2^y - 1 over a query may be infinite.
+_EXP2: dict[str, Any] = {"gain": "exp2", "max_label": 1000}
 
 _SCIKIT_LEARN: dict[str, Any] = {"library": "scikit-learn", "weights": "queries"}
 # scikit-learn's average precision has no cutoff, and takes no labels but 0 and 1.
@@ -287,18 +276,10 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         ),
         dict(_XGBOOST["ndcg"], metric="ndcg[@{k}]-", gain="exp2", empty="zero", max_label=31),
         dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
-        dict(
-            _CATBOOST,
-            metric="NDCG:top={k};type=Exp",
-            uncut="NDCG:type=Exp",
-            gain="exp2",
-            empty="one",
-            weights="queries",
-            max_label=_MAX_FINITE_LABEL,
-        ),
+        dict(_CATBOOST | _EXP2, metric="NDCG:top={k};type=Exp", uncut="NDCG:type=Exp", empty="one", weights="queries"),
         dict(_PYTREC_EVAL, metric="ndcg[_cut_{k}]", gain="linear"),
         dict(_RANX, metric="ndcg[@{k}]", gain="linear"),
-        dict(_RANX, metric="ndcg_burges[@{k}]", gain="exp2", max_label=_MAX_FINITE_LABEL),
+        dict(_RANX | _EXP2, metric="ndcg_burges[@{k}]"),
         dict(_IR_MEASURES, metric="nDCG[@{k}]", gain="linear"),
         dict(_GDEVAL, metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
     ],
@@ -320,16 +301,9 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
         dict(_IR_MEASURES, metric="RR{level}", takes_k=False),
         dict(_MS_MARCO, metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
     ],
-    "precision": [
-        dict(_XGBOOST_BINARY, metric="pre[@{k}]", depth="documents", empty="zero"),
-        dict(_CATBOOST, metric="PrecisionAt:top={k}{level}", uncut="PrecisionAt:top=-1{level}", depth="documents"),
-        dict(_PYTREC_EVAL, metric="P_{k}{level}", uncut="set_P{level}", depth="cutoff"),
-        dict(_RANX, metric="precision[@{k}]{level}", depth="cutoff"),
-        dict(_IR_MEASURES, metric="P{level}@{k}", uncut="SetP{level}", depth="cutoff"),
-    ],
 }
 
-#: Conventions by the kind of measure: "ndcg", "map", "mrr" and "precision".
+#: Conventions by the kind of measure: "ndcg", "map" and "mrr".
 CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
     {kind: tuple(Convention(measure=kind, **row) for row in rows) for kind, rows in _TABLE.items()}
 )
@@ -341,7 +315,6 @@ _TEXTS: dict[str, dict[Any, str]] = {
     "documents": {"all": "unjudged count as 0", "judged": "unjudged removed", "retrieved": "retrieved documents only"},
     "k": {None: "all ranks"},
     "denominator": {"all": "divided by R", "possible": "divided by min(R, k)"},
-    "depth": {"cutoff": "divided by k", "documents": "divided by min(k, n)"},
     "ties": {
         "average": "ties averaged",
         "stable": "ties by row",

@@ -15,18 +15,11 @@ from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
-from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMean, QueryMeasure
+from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.names import MEASURES, base_name
-from boostrank.metrics.query_groups import QueryGroups, add_groups, group_means
-from boostrank.metrics.registry import (
-    LIBRARY_SETTINGS,
-    by_name,
-    from_parsed,
-    get_measure,
-    is_of_ir_measures,
-    unknown_name,
-)
+from boostrank.metrics.query_groups import QueryGroups, table_of_queries
+from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
 from boostrank.queries.queries import Queries
@@ -86,8 +79,7 @@ def evaluate_run(
         Measures of what was judged or retrieved, such as ``"Judged@10"``, ``"SetP"`` and ``"infAP"``, are taken only
         here. Other measures of ir_measures, such as ``"alpha_nDCG@10"`` and ``"INST(max_rel=2)"``, are computed by the
         programs that this package calls, if it is installed, with their tie rule and all queries and documents.
-        ``"official"`` and ``"all_trec"`` stand for those measures of trec_eval's groups that boostrank has, which
-        are all but utility, binG, ndcg_rel, Rndcg, num_nonrel_judged_ret and texts; its ndcg is called nDCG.
+        ``"official"`` stands for the measures that trec_eval prints by default.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
@@ -161,10 +153,8 @@ def evaluate_run(
     results: dict[str, Any] = {}
     for name, measure in checked.items():
         if isinstance(measure, ProvidedMeasure):
-            is_evaluated = judgments[QUERY].isin(ids)
-            values = measure.values(judgments[is_evaluated], retrieved, ids)
-            mean = QueryMean(np.zeros(len(ids), dtype=bool), judged.queries, "zero", weights)
-            results[name] = values if of_queries else mean(values)
+            values = measure.values(judgments[judgments[QUERY].isin(ids)], retrieved, ids)
+            results[name] = values if of_queries else float(np.average(values, weights=weights))
             continue
         prepared = measure.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
@@ -173,11 +163,8 @@ def evaluate_run(
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
-    table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
-    if groups is None:
-        return table
     summaries = {name: measure.summary for name, measure in checked.items()}
-    return add_groups(table, groups) if per_query else group_means(table, groups, weights, summaries)
+    return table_of_queries(results, pd.Index(ids, name="query_id"), groups, weights, per_query, summaries)
 
 
 def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
@@ -204,18 +191,12 @@ def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]
 
 
 def _measure_of_runs(measure: Any) -> Measure:
-    text = str(measure) if isinstance(measure, str) or is_of_ir_measures(measure) else None
-    if text is None or text.partition(":")[0] in LIBRARY_SETTINGS:
-        return get_measure(measure)
+    text = str(measure) if isinstance(measure, str) or is_of_ir_measures(measure) else ""
     parsed = parse_name(text, of_runs=True)
     if parsed is not None:
         return from_parsed(parsed, text, {})
-    if base_name(text) in MEASURES:
-        raise unknown_name(text)
-    provided = provided_measure(text)
-    if provided is None:
-        raise unknown_name(text)
-    return provided
+    is_other_name = text and ":" not in text and base_name(text) not in MEASURES
+    return provided_measure(text) if is_other_name else get_measure(measure)
 
 
 def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:

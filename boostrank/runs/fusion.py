@@ -21,9 +21,6 @@ NORMALIZATIONS: dict[str, Callable[[pd.DataFrame, Any], pd.DataFrame]] = {
     "min_max": lambda scores, groups: _ratio(
         scores - groups.transform("min"), groups.transform("max") - groups.transform("min")
     ),
-    "sum": lambda scores, groups: _ratio(
-        scores - groups.transform("min"), groups.transform("sum") - groups.transform("count") * groups.transform("min")
-    ),
     "z_score": lambda scores, groups: _ratio(scores - groups.transform("mean"), groups.transform("std", ddof=0)),
     "rank": lambda scores, groups: 1.0 - (groups.rank(ascending=False) - 1.0) / groups.transform("count"),
     "none": lambda scores, groups: scores,
@@ -33,12 +30,7 @@ METHODS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "rrf": lambda parts: parts.sum(axis=1),
     "combsum": lambda parts: parts.sum(axis=1),
     "combmnz": lambda parts: parts.sum(axis=1) * parts.notna().sum(axis=1),
-    "combmax": lambda parts: parts.max(axis=1),
-    "combmin": lambda parts: parts.min(axis=1),
-    "combmed": lambda parts: parts.median(axis=1),
 }
-#: Methods that take weights; without the last one they are linear in them.
-WEIGHTED = ("rrf", "combsum", "combmnz")
 _MAX_ITERATIONS = 200
 
 
@@ -69,16 +61,15 @@ def fuse(
     runs : dict or sequence of runs, or of arrays if `qid` is given
         At least two. Runs in the forms of :func:`boostrank.evaluate_run`; or arrays of shape (n_documents,), such as
         predictions of rankers for the same rows.
-    method : {"rrf", "combsum", "combmnz", "combmax", "combmin", "combmed"}, default "rrf"
+    method : {"rrf", "combsum", "combmnz"}, default "rrf"
         "rrf" is reciprocal rank fusion: the score of a document is the sum of ``1 / (k + rank)`` over runs. The others
-        take the sum of the normalized scores, the sum times the number of runs that retrieved the document, and the
-        largest, the smallest or the median score.
-    normalize : {"min_max", "sum", "z_score", "rank", "none"}, default "min_max"
+        take the sum of the normalized scores, and the sum times the number of runs that retrieved the document.
+    normalize : {"min_max", "z_score", "rank", "none"}, default "min_max"
         How the scores ``s`` of a run and query become comparable; "rrf" does not use it. "min_max" is
-        ``(s - min) / (max - min)``; "sum" is ``s - min``, divided by its sum; "z_score" is ``(s - mean) / std``; "rank"
-        is ``1 - (rank - 1) / n``. Where all scores of a query are equal, the first three are 0.
+        ``(s - min) / (max - min)``, "z_score" is ``(s - mean) / std``, and "rank" is ``1 - (rank - 1) / n``. Where all
+        scores of a query are equal, the first two are 0.
     weights : dict of str to float, or sequence of float, optional
-        Weight of each run in the sum of "rrf", "combsum" and "combmnz", such as :func:`fusion_weights` finds; 1 by
+        Weight of each run in the sum, such as :func:`fusion_weights` finds; 1 by
         default.
     k : float, default 60
         Number that is added to the ranks by "rrf". Documents with equal scores have their mean rank.
@@ -95,7 +86,7 @@ def fuse(
     ------
     ValueError
         If there are fewer than two runs, if a run is invalid, if a setting is unknown, if weights are negative, all 0,
-        not one for each run, or given for a method that does not take them.
+        or not one for each run.
 
     References
     ----------
@@ -116,7 +107,7 @@ def fuse(
     pool = _pool(runs, qid)
     parts = _parts(pool, method, normalize, k)
     if weights is not None:
-        parts = parts * _checked_weights(weights, parts.columns.tolist(), method)
+        parts = parts * _checked_weights(weights, parts.columns.tolist())
     fused = METHODS[method](parts)
     if qid is not None:
         return fused.to_numpy()
@@ -175,7 +166,7 @@ def fusion_weights(
     >>> weights["good"] > 0.9
     True
     """
-    check_choice("method", method, WEIGHTED[:2])
+    check_choice("method", method, ("rrf", "combsum"))
     surrogate = get_surrogate(loss) if isinstance(loss, str) else loss
     if not surrogate.convex:
         raise ValueError(f"loss must be a convex surrogate, such as 'softmax'; got {loss!r}")
@@ -240,9 +231,8 @@ def _ratio(numerators: pd.DataFrame, denominators: pd.DataFrame) -> pd.DataFrame
     return numerators / denominators.where(denominators != 0.0, 1.0)
 
 
-def _checked_weights(weights: Any, names: Sequence[str], method: str) -> Floats:
+def _checked_weights(weights: Any, names: Sequence[str]) -> Floats:
     """The weights of the runs, in the sequence of their names."""
-    check_choice("method with weights", method, WEIGHTED)
     if isinstance(weights, Mapping):
         if set(weights) != set(names):
             raise ValueError(f"weights must have the names of the runs, {', '.join(names)}; got {', '.join(weights)}")

@@ -93,30 +93,18 @@ _OF_TREC_EVAL = {
     "set_map": "SetAP",
     "ndcg_cut_": "nDCG@",
     "map_cut_": "AP@",
-    "Rprec_mult_": "rprec@",
-    "relative_P_": "precision(relative=True)@",
     "P_": "P@",
     "recall_": "R@",
     "success_": "Success@",
     "iprec_at_recall_": "IPrec@",
 }
-_LEVELS, _DEPTHS = [f"{tenths / 10:.2f}" for tenths in range(11)], (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-_OFFICIAL = [
-    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
-    *(f"iprec_at_recall_{level}" for level in _LEVELS),
-    *(f"P_{k}" for k in _DEPTHS),
-]
-#: Names of trec_eval for several measures, which stand for all of these that are known here; its ndcg is nDCG.
+#: Names for several measures: those that trec_eval prints by default.
 GROUPS: Mapping[str, list[str]] = {
-    "official": _OFFICIAL,
-    "all_trec": [
-        *_OFFICIAL,
-        *(f"recall_{k}" for k in _DEPTHS),
-        *(f"Rprec_mult_{fifths / 5:.2f}" for fifths in range(1, 11)),
-        *("11pt_avg", "nDCG"),
-        *(f"{name}_{k}" for name in ("ndcg_cut", "map_cut", "relative_P") for k in _DEPTHS),
-        *("success_1", "success_5", "success_10", "set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
-    ],
+    "official": [
+        *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+        *(f"iprec_at_recall_{tenths / 10:.2f}" for tenths in range(11)),
+        *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    ]
 }
 _CUTOFF = re.compile(r"[1-9][0-9]*")
 _LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
@@ -135,8 +123,7 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     Raises
     ------
     ValueError
-        If the text does not follow the grammar of its library, has a parameter that is not known here, or is allowed
-        only for runs.
+        If the text does not follow the grammar of its library, or is allowed only for runs.
 
     Examples
     --------
@@ -154,18 +141,21 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     return names_of_measures.parse_name(text) if base_name(text) in MEASURES else None
 
 
-def _parse_ir_measures(text: str, entry: _IrMeasure, of_runs: bool) -> ParsedName:
+def _parse_ir_measures(text: str, entry: _IrMeasure, of_runs: bool) -> ParsedName | None:
+    """None for a measure with settings that ours does not have; ir_measures may compute it for runs."""
     parts, number = split_name(text), _CUTOFF if entry.at == "k" else _LEVEL
     if parts is None or not (parts[2] is None or number.fullmatch(parts[2])):
         example = "'nDCG@10' or 'P(rel=2)@5'" if entry.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
         raise ValueError(f"the name of a measure must be like {example}; got {text!r}")
-    _, arguments, cutoff = parts
-    settings = {**entry.settings, **_settings(arguments or "", entry, text)}
+    _, brackets, cutoff = parts
+    arguments = parse_arguments(brackets, text) if brackets else {}
+    if not set(arguments) <= set(entry.parameters):
+        return None
+    settings = dict(entry.settings)
+    for name, value in arguments.items():
+        settings[entry.parameters[name]] = _CONVERSIONS.get(name, lambda same: same)(value)
     if entry.name == "rbp" and "threshold" not in settings:
-        raise ValueError(
-            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
-            "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
-        )
+        return None  # The grade is the gain, so that the value may be above 1.
     at = cutoff and (int(cutoff) if entry.at == "k" else float(cutoff))
     if entry.conventions and not of_runs:
         ours, theirs = entry.conventions
@@ -198,19 +188,6 @@ def similar_name(text: str) -> str:
     return f"; did you mean {' or '.join(map(repr, similar))}?"
 
 
-def _settings(arguments: str, entry: _IrMeasure, text: str) -> dict[str, Any]:
-    """Our settings for the parameters between the brackets of a name of ir_measures."""
-    values = parse_arguments(arguments, text) if arguments else {}
-    unknown = [name for name in values if name not in entry.parameters]
-    if unknown:
-        raise ValueError(
-            f"{text!r} has the parameter {unknown[0]!r}, which is not known; known are "
-            f"{', '.join(entry.parameters) or 'none'}"
-        )
-    converted = {name: _CONVERSIONS.get((entry.name, name), lambda same: same)(value) for name, value in values.items()}
-    return {entry.parameters[name]: value for name, value in converted.items()}
-
-
 def _gain_of_dcg(dcg: Any) -> str:
     """The gain of a name of a DCG."""
     gains = {"log2": "linear", "exp-log2": "exp2"}
@@ -231,9 +208,5 @@ def _square_root(beta: Any) -> float:
     return float(beta**0.5)
 
 
-#: Functions that convert the value of a parameter of ir_measures to our setting, by our measure and the parameter.
-_CONVERSIONS: Mapping[tuple[str, str], Callable[[Any], Any]] = {
-    ("ndcg", "dcg"): _gain_of_dcg,
-    ("ndcg", "gains"): _gain_table,
-    ("setf", "beta"): _square_root,
-}
+#: Functions that convert the value of a parameter of ir_measures to our setting.
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {"dcg": _gain_of_dcg, "gains": _gain_table, "beta": _square_root}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Measure
 from boostrank.metrics.names import similar_name
+from boostrank.metrics.registry import unknown_name
 from boostrank.runs.trec_tables import RELEVANCE
 
 
@@ -21,19 +22,19 @@ class ProvidedMeasure(Measure):
 
     Parameters
     ----------
-    text : str
+    name : str
         Its name in ir_measures.
     """
 
-    text: str
+    name: str  # type: ignore[misc]
     #: The value over queries is the mean.
     summary: ClassVar[str] = "mean"
 
     def __str__(self) -> str:
-        return self.text
+        return self.name
 
     def arguments(self) -> str:
-        return repr(self.text)
+        return repr(self.name)
 
     def values(self, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]) -> Floats:
         """Value of each query, shape (n_queries,); 0 for those that the provider leaves out.
@@ -51,7 +52,7 @@ class ProvidedMeasure(Measure):
             raise ValueError(f"{self} is computed by ir_measures, which needs a relevance of whole numbers")
         qrels = judgments.assign(**{RELEVANCE: relevance.astype(np.int64)})
         try:
-            results = list(ir_measures.iter_calc([ir_measures.parse_measure(self.text)], qrels, run))
+            results = list(ir_measures.iter_calc([ir_measures.parse_measure(self.name)], qrels, run))
         except Exception as error:  # Providers have many kinds of errors.
             raise ValueError(f"ir_measures cannot compute {self}: {error}") from error
         by_query = {result.query_id: result.value for result in results}
@@ -64,23 +65,23 @@ class ProvidedMeasure(Measure):
     _compute = bind
 
 
-def provided_measure(text: str) -> ProvidedMeasure | None:
-    """The measure of this name; None if ir_measures does not know it.
+def provided_measure(name: str) -> ProvidedMeasure:
+    """The measure of this name.
 
     Raises
     ------
     ValueError
-        If ir_measures is not installed.
+        If ir_measures does not know it, or is not installed.
     """
     try:
         import ir_measures
     except ImportError:
         raise ValueError(
-            f"{text!r} is no measure of boostrank{similar_name(text)}. If it is one of ir_measures, install this "
+            f"{name!r} is no measure of boostrank{similar_name(name)}. If it is one of ir_measures, install this "
             "package, which computes it: pip install ir-measures"
         ) from None
     try:
-        ir_measures.parse_measure(text)
+        ir_measures.parse_measure(name)
     except (NameError, ValueError):
-        return None
-    return ProvidedMeasure(text)
+        raise unknown_name(name) from None
+    return ProvidedMeasure(name)

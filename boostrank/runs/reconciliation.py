@@ -145,8 +145,8 @@ def reconcile(
     y_true, y_score, qid, sample_weight
         As in :func:`boostrank.ndcg_score`.
     measure : str or Measure, default "ndcg"
-        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP, MRR and
-        precision are known.
+        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP and MRR are
+        known.
     documents : array-like of str, shape (n_documents,), optional
         Names of the documents, different within a query, by which pytrec_eval and ir_measures rank tied documents. The
         default is the row numbers "0", "1", ...
@@ -301,8 +301,6 @@ def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> S
     own = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
     if own.get("k") is not None:
         own["k"] = int(own["k"])
-    if "depth" in kind.steps:
-        own["depth"] = "cutoff"
     return Settings(**own)
 
 
@@ -345,8 +343,7 @@ def _bounds(
     convention: Convention, theirs: Settings, data: ReconciledValues, weights: Floats | None
 ) -> tuple[float, float]:
     """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
-    max_stable = np.inf if convention.unstable_above is None else convention.unstable_above
-    unstable, values = data.sizes > max_stable, data.per_query(theirs)
+    unstable, values = data.sizes > convention.unstable_above, data.per_query(theirs)
     value = data.mean(theirs, weights)
     if not unstable.any():
         return value, value
@@ -424,9 +421,6 @@ class ReconciledValues:
         prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels[rows], queries))
         values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
         values = np.where(prepared.undefined, np.nan, values)
-        if settings.depth == "documents" and settings.k is not None:
-            # Divided by the number of documents of the query, if it has fewer than the cutoff.
-            values = np.minimum(values * (settings.k / np.clip(self.sizes, 1, settings.k)), 1.0)
         return values if settings.decimals is None else np.round(values, settings.decimals)
 
     def counted(self, settings: Settings) -> Bools:
