@@ -121,16 +121,6 @@ def ir_measures(metric, y, scores, qid):
     return ir_measures_of_run(metric, *(by_query(values, qid, prefix="") for values in (y, scores)))
 
 
-def torchmetrics(metric, y, scores, qid):
-    """Classes of torchmetrics.retrieval, on the processor."""
-    import torch
-    from torchmetrics import retrieval
-
-    name, _, k = metric.rstrip(")").partition("(top_k=")
-    measure = getattr(retrieval, name)(top_k=int(k) if k else None)
-    return float(measure(torch.tensor(scores), torch.tensor(y), indexes=torch.tensor(qid)))
-
-
 CALLS = {
     "scikit-learn": scikit_learn,
     "LightGBM": lightgbm,
@@ -139,7 +129,6 @@ CALLS = {
     "pytrec_eval": pytrec_eval,
     "ranx": ranx,
     "ir_measures": ir_measures,
-    "torchmetrics": torchmetrics,
 }
 # Those that take judgments and a run: relevance and score by document by query.
 CALLS_OF_RUNS = {"pytrec_eval": pytrec_eval_of_run, "ranx": ranx_of_run, "ir_measures": ir_measures_of_run}

@@ -64,11 +64,11 @@ print(f"Here NDCG {moves}: rank {lost} has a smaller gain than in the ideal rank
 
 # Three of five documents have the same score: NDCG depends on the rule that ranks them.
 labels, scores, qid = [3, 2, 1, 0, 0], [0.9, 0.8, 0.8, 0.8, 0.1], np.zeros(5)
-tied = metrics.tie_range(labels, scores, qid, k=5)
-by_row = br.ndcg_score(labels, scores, qid, k=5, ties="stable")
+rules = ("worst", "best", "average", "stable")
+worst, best, average, by_row = (br.ndcg_score(labels, scores, qid, k=5, ties=ties) for ties in rules)
 print(
-    f"Where three of five documents have the same score, NDCG@5 is between {tied.worst:.4f} and {tied.best:.4f}, and "
-    f"{tied.average:.4f} on average. Ranked by row, as many tools do, it is {by_row:.4f}."
+    f"Where three of five documents have the same score, NDCG@5 is between {worst:.4f} and {best:.4f}, and "
+    f"{average:.4f} on average. Ranked by row, as many tools do, it is {by_row:.4f}."
 )
 
 # Three losses on many queries, and NDCG after each round. The first loss does not use the queries.
@@ -100,15 +100,16 @@ for name, mean in at_5.items():
     print(f"  {name:23} {training.best[name]:3} rounds, NDCG@5 {mean:.4f}")
 print(f"  {'random ranking':23} {'':10} NDCG@5 {br.ndcg_score(test.y, np.zeros(len(test.y)), test.qid, k=5):.4f}")
 scores = rankers["softmax"].predict(test.X)
-rounded = metrics.tie_range(test.y, scores.round(1), test.qid, k=5, per_query=True)
-right, order = panels[1, 1], np.argsort(rounded.average)
+rounded = (test.y, scores.round(1), test.qid)
+worst, best, average, _ = (br.ndcg_score(*rounded, k=5, ties=ties, per_query=True) for ties in rules)
+right, order = panels[1, 1], np.argsort(average)
 rows = np.arange(len(order))
-right.hlines(rows, rounded.worst[order], rounded.best[order], color=style.SKY, label="worst to best ranking of ties")
-right.plot(rounded.average[order], rows, ".", color=style.BLACK, label="average over all permutations")
+right.hlines(rows, worst[order], best[order], color=style.SKY, label="worst to best ranking of ties")
+right.plot(average[order], rows, ".", color=style.BLACK, label="average over all permutations")
 right.set(xlabel="NDCG@5 of scores that are rounded to one decimal", ylabel="test query, sorted by the average")
 right.legend(frameon=False)
 style.light_grid(right, "x")
-spread = rounded.best.mean() - rounded.worst.mean()
+spread = best.mean() - worst.mean()
 print(f"If scores of softmax are rounded to one decimal, the tie rule moves mean NDCG@5 by {spread:.4f}.")
 between = np.ptp(at_5)
 relation = "more" if spread > between else "less"

@@ -53,63 +53,22 @@ def bpref(judged, documents, rel):
     return total / len(relevant) if relevant else 0.0
 
 
-def infap(judged, documents, rel):
-    """Expected precision at the relevant documents, from the judged share of the documents above in the pool."""
-    total = 0.0
-    for rank, document in enumerate(documents, 1):
-        if judged.get(document, 0) >= rel:
-            above = documents[: rank - 1]
-            pool = [other for other in above if other in judged]
-            found = sum(judged[other] >= rel for other in pool)
-            missed = sum(0 <= judged[other] < rel for other in pool)
-            expected = len(pool) * (found + 1e-5) / (found + missed + 2e-5)
-            total += (1 + expected) / rank
-    n_relevant = sum(grade >= rel for grade in judged.values())
-    return total / n_relevant if n_relevant else 0.0
-
-
 def rprec(judged, documents, rel):
     n_relevant = sum(grade >= rel for grade in judged.values())
     return sum(judged.get(d, 0) >= rel for d in documents[:n_relevant]) / n_relevant if n_relevant else 0.0
-
-
-def rprec_mult(judged, documents, rel, multiple=1.4):
-    depth = int(multiple * sum(grade >= rel for grade in judged.values()) + 0.9)
-    return sum(judged.get(d, 0) >= rel for d in documents[:depth]) / depth if depth else 0.0
-
-
-def unjudged_share(judged, documents, rel, k=5):
-    return sum(judged.get(d, -1) < 0 for d in documents[:k]) / k
-
-
-def rbp_residual(judged, documents, rel, p=0.9):
-    shares = [(1 - p) * p**place for place, d in enumerate(documents) if judged.get(d, -1) < 0]
-    return sum(shares) + p ** len(documents) if shares else 0.0
-
-
-def normalized_gain(judged, documents, rel):
-    ideal = sorted((max(grade, 0) for grade in judged.values()), reverse=True) + [0] * len(documents)
-    total = lost = 0.0
-    for best, document in zip(ideal, documents, strict=False):
-        gain = max(judged.get(document, 0), 0)
-        lost += max(best, 1) - gain
-        total += gain / math.log2(2 + lost)
-    return total / sum(ideal) if sum(ideal) else 0.0
 
 
 def success(judged, documents, rel, k=5):
     return float(any(judged.get(document, 0) >= rel for document in documents[:k]))
 
 
-def iprec(judged, documents, rel, recall=0.3, added=0.9):
+def iprec(judged, documents, rel, recall=0.3):
     n_relevant = sum(grade >= rel for grade in judged.values())
     precision = [
         (sum(judged.get(document, 0) >= rel for document in documents[:rank]), rank)
         for rank in range(1, len(documents) + 1)
     ]
-    return max(
-        [found / rank for found, rank in precision if found >= math.floor(recall * n_relevant + added)], default=0
-    )
+    return max([found / rank for found, rank in precision if found >= math.floor(recall * n_relevant + 0.9)], default=0)
 
 
 def judged_share(judged, documents, rel, k=5):
@@ -149,12 +108,7 @@ def set_average_precision(judged, documents, rel):
 #: relevant documents.
 DEFINITIONS = {
     "bpref": bpref,
-    "infap": infap,
     "rprec": rprec,
-    "rprec@1.4": rprec_mult,
-    "unj@5": unjudged_share,
-    "rbp_resid": rbp_residual,
-    "g": normalized_gain,
     "success@5": success,
     "iprec@0.3": iprec,
     "judged@5": judged_share,

@@ -155,7 +155,10 @@ def _parse_ir_measures(text: str, entry: _IrMeasure, of_runs: bool) -> ParsedNam
     for name, value in arguments.items():
         settings[entry.parameters[name]] = _CONVERSIONS.get(name, lambda same: same)(value)
     if entry.name == "rbp" and "threshold" not in settings:
-        return None  # The grade is the gain, so that the value may be above 1.
+        raise ValueError(
+            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
+            "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
+        )
     at = cutoff and (int(cutoff) if entry.at == "k" else float(cutoff))
     if entry.conventions and not of_runs:
         ours, theirs = entry.conventions

@@ -75,7 +75,6 @@ METRICS = {
     "reconcile": lambda y, s, q: br.reconcile(y, s, q, k=K).value,
     "dcg_breakdown": lambda y, s, q: metrics.dcg_breakdown(y, s, q, k=K)["contribution"],
     "ndcg_curve": lambda y, s, q: metrics.ndcg_curve(y, s, q, ks=[1, K], per_query=True),
-    "tie_range": lambda y, s, q: metrics.tie_range(y, s, q, k=K, per_query=True),
     "expected_ndcg": lambda y, s, q: br.expected_ndcg(y, s, q, K),
     "queries_needed": needed,
     "agreement of preferences": agreement,

@@ -1,4 +1,4 @@
-"""Measures of pairs of documents: Kendall's tau, the area under the ROC curve, and agreement."""
+"""Correlations of labels and scores, the area under the ROC curve, and agreement with labels."""
 
 import math
 from itertools import combinations
@@ -11,8 +11,6 @@ from measure_definitions import FUNCTIONS, queries_of
 from oracles import one_query
 from scipy.stats import kendalltau, spearmanr
 from sklearn.metrics import roc_auc_score
-
-from boostrank.preferences import PreferenceGraph
 
 
 @given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
@@ -51,43 +49,3 @@ def test_agreement_of_labels_is_auc_and_goes_with_kendall():
     assert FUNCTIONS["agreement"](binary, scores, qid) == pytest.approx(FUNCTIONS["auc"](binary, scores, qid))
     labels = random.permutation(30)
     assert FUNCTIONS["agreement"](labels, scores, qid) == pytest.approx((kendalltau(labels, scores)[0] + 1) / 2)
-
-
-@pytest.mark.parametrize("ties", ["average", "stable", "best", "worst"])
-def test_agreement_of_labels_is_that_of_their_graph(ties):
-    random = np.random.default_rng(1)
-    qid, labels, scores = random.integers(0, 20, 200), random.integers(0, 4, 200), random.integers(0, 5, 200)
-    graph = PreferenceGraph.from_grades(labels, qid)
-    ours = FUNCTIONS["agreement"](labels, scores, qid, ties=ties, per_query=True)
-    np.testing.assert_allclose(ours, FUNCTIONS["agreement"](graph, scores, ties=ties, per_query=True))
-    weights = random.random(200)[qid]
-    ours = FUNCTIONS["agreement"](labels, scores, qid, ties=ties, sample_weight=weights)
-    assert ours == pytest.approx(FUNCTIONS["agreement"](graph, scores, ties=ties, sample_weight=weights))
-
-
-def test_weights_of_queries_and_empty_queries():
-    graph = PreferenceGraph([1, 1, 2, 2, 3], winner=[0, 3], loser=[1, 2])
-    scores = [2.0, 1.0, 2.0, 1.0, 0.0]
-    assert FUNCTIONS["agreement"](graph, scores) == 0.5
-    assert FUNCTIONS["agreement"](graph, scores, sample_weight=[3, 1, 5]) == 0.75
-    assert FUNCTIONS["agreement"](graph, scores, sample_weight=[3, 3, 1, 1, 5], empty="zero") == pytest.approx(3 / 9)
-    assert FUNCTIONS["agreement"](graph, scores, empty="one") == pytest.approx(2 / 3)
-    assert np.isnan(FUNCTIONS["agreement"](graph, scores, per_query=True)[2])
-    with pytest.raises(ValueError, match="query '3' has no preferences"):
-        FUNCTIONS["agreement"](graph, scores, empty="raise")
-
-
-@pytest.mark.parametrize(
-    ("y_score", "qid", "message"),
-    [
-        ([1.0, 0.0], [1, 2], "qid differs from the query ids of the preferences"),
-        ([1.0, np.nan], None, r"y_score\[1\] is nan"),
-        ([1.0, 0.0, 2.0], None, "y_score has 3 values for the 2 rows of y_true"),
-    ],
-    ids=["ids", "nan", "length"],
-)
-def test_bad_input_with_preferences_is_an_error_that_names_it(y_score, qid, message):
-    graph = PreferenceGraph([1, 1], winner=[0], loser=[1])
-    assert FUNCTIONS["agreement"](graph, [1.0, 0.0], [1, 1]) == 1.0
-    with pytest.raises(ValueError, match=message):
-        FUNCTIONS["agreement"](graph, y_score, qid)

@@ -42,7 +42,7 @@ CALLS = {
 
 
 def test_the_calls_are_complete():
-    names = {"evaluate", "reconcile", "dcg_breakdown", "ndcg_curve", "tie_range", "expected_ndcg", "ndcg_score"}
+    names = {"evaluate", "reconcile", "dcg_breakdown", "ndcg_curve", "expected_ndcg", "ndcg_score"}
     assert names < set(CALLS)
     assert len([name for name in CALLS if name.endswith("Display")]) == 3
 
@@ -59,7 +59,7 @@ def test_missing_query_ids_are_an_error(name):
 
 
 def test_the_error_says_what_got_no_query_ids():
-    for name, subject in (("tie_range", "tie_range"), ("measure-map", "map"), ("measure-of-a-user", "first_score")):
+    for name, subject in (("ndcg_curve", "ndcg_curve"), ("measure-map", "map"), ("measure-of-a-user", "first_score")):
         with pytest.raises(ValueError, match=f"^{subject} got no qid"):
             CALLS[name](LABELS, SCORES, None)
 

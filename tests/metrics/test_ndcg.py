@@ -34,6 +34,23 @@ def test_each_query_equals_the_definition(ragged, k, ties):
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.usefixtures("implementation")
+@for_each("label", [4, 6, 10, 20, 30])
+@for_each("ties", ["average", "stable"])
+def test_values_just_below_1_are_no_1(label, ties):
+    """One document of a small gain is at rank 3, 5 or 9 in place of rank 2, below one of a large gain."""
+    for rank in (3, 5, 9):
+        labels = np.array([label, *[0] * (rank - 2), 1, 0])
+        ideal = 2.0**label - 1 + 1 / np.log2(3)
+        expected = (2.0**label - 1 + 1 / np.log2(rank + 1)) / ideal
+        assert 0.97 < expected < 1.0
+        scores, qid = -np.arange(len(labels)), np.zeros(len(labels))
+        for k in (None, rank):
+            assert br.ndcg_score(labels, scores, qid, k=k, ties=ties) == pytest.approx(expected, rel=0, abs=2e-16)
+        bound = br.get_measure("ndcg", ties=ties).bind(labels, br.Queries.from_sizes([len(labels)]))
+        assert bound.mean(scores.astype(float)) == pytest.approx(expected, rel=0, abs=2e-16)
+
+
 def test_weights_are_of_queries_also_empty_ones():
     y, scores, qid = [0, 0, 1, 0], [0.2, 0.1, 0.2, 0.1], ["a", "a", "b", "b"]
     assert br.ndcg_score(y, scores, qid, sample_weight=[1, 3]) == 0.75

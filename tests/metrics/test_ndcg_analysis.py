@@ -1,16 +1,15 @@
-"""NDCG by cutoff, by rank and by tie rule, and its expectation."""
+"""NDCG by cutoff and by rank, and its expectation."""
 
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 from cases import for_each
 from measure_definitions import FUNCTIONS
 from oracles import normalized_gains
 
 import boostrank as br
-from boostrank.metrics import dcg_breakdown, expected_ndcg, ndcg_curve, tie_range
+from boostrank.metrics import dcg_breakdown, expected_ndcg, ndcg_curve
 
 TIES = ("average", "stable", "best", "worst")
 
@@ -64,21 +63,6 @@ def test_breakdown_adds_up_to_dcg(ties, k, tied):
     assert not table["document"].duplicated().any()
 
 
-def test_weights_of_queries_are_listed_and_give_the_weighted_dcg(tied):
-    labels, scores, qid = tied
-    ids = list(dict.fromkeys(qid))
-    weights = np.random.default_rng(1).integers(0, 5, len(ids))
-    plain, table = (
-        dcg_breakdown(labels, scores, qid, k=3),
-        dcg_breakdown(labels, scores, qid, k=3, sample_weight=weights),
-    )
-    pd.testing.assert_frame_equal(table.drop(columns="weight"), plain)
-    assert table["weight"].tolist() == [weights[ids.index(query)] for query in table["qid"]]
-    last = table.groupby("qid", sort=False).last()
-    expected = FUNCTIONS["dcg"](labels, scores, qid, k=3, ties="stable", sample_weight=weights)
-    assert np.average(last["cumulative"], weights=last["weight"]) == pytest.approx(expected, abs=1e-12)
-
-
 def test_breakdown_by_hand_and_its_averaged_ties():
     table = dcg_breakdown([1, 3, 0], [0.1, 0.2, 0.3], ["a", "a", "a"])
     assert table["qid"].tolist() == ["a", "a", "a"]
@@ -92,21 +76,6 @@ def test_breakdown_by_hand_and_its_averaged_ties():
     expected = (2.0 ** np.array(labels) - 1) * np.take(discounts, orders).mean(axis=0)
     seen = dcg_breakdown(labels, [1, 1, 1], [0, 0, 0], k=2, ties="average")
     np.testing.assert_allclose(seen["contribution"], expected, atol=1e-12)
-
-
-def test_tie_range_is_the_range_over_all_orders(tied):
-    labels, scores, qid = np.array([2, 0, 1, 3, 0]), np.array([1, 1, 1, 0, 0]), np.zeros(5)
-    orders = itertools.permutations(range(5))
-    values = [br.ndcg_score(labels, scores - 0.01 * np.array(order), qid, k=3) for order in orders]
-    seen = tie_range(labels, scores, qid, k=3)
-    np.testing.assert_allclose(seen, (min(values), np.mean(values), max(values)), atol=1e-12)
-    labels, scores, qid = tied
-    for empty in ("zero", "skip"):
-        options = {"k": 4, "gain": "linear", "discount": "zipf", "empty": empty}
-        for per_query in (False, True):
-            for name, value in tie_range(labels, scores, qid, per_query=per_query, **options)._asdict().items():
-                expected = br.ndcg_score(labels, scores, qid, ties=name, per_query=per_query, **options)
-                np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)
 
 
 OUTCOMES, PROBABILITIES = np.array([[2, 0, 1, 3, 0], [0, 1, 0, 1, 2], [0, 0, 3, 0, 1]]), np.array([0.5, 0.3, 0.2])

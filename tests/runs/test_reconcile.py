@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 import boostrank as br
-from boostrank.metrics import tie_range
+from boostrank.metrics import get_measure
 from boostrank.runs import CONVENTIONS
 from boostrank.runs.conventions import KINDS
 
@@ -39,6 +40,73 @@ def test_each_part_is_one_change(ragged):
     assert not table[same].to_numpy().any()
 
 
+@for_each("measure", CONVENTIONS)
+@for_each("settings", [{}, {"k": 2, "empty": "one", "ties": "best"}, {"empty": "skip", "ties": "stable"}])
+def test_parts_sum_to_the_difference(ragged, measure, settings):
+    y, scores, qid = ragged
+    settings = settings if measure == "ndcg" else {**settings, "threshold": 0.5}
+    for largest in (4, 1):
+        labels = np.minimum(y, largest)
+        found = br.reconcile(labels, scores, qid, measure, **settings)
+        parts = found.table[[f"from_{step}" for step in KINDS[measure].steps]]
+        known = found.table["value"].notna()
+        assert found.value == get_measure(measure, **settings)(labels, scores, qid)
+        np.testing.assert_allclose(parts.sum(axis=1)[known], found.table["difference"][known], atol=1e-12)
+        np.testing.assert_allclose((found.table["value"] - found.table["difference"])[known], found.value, atol=1e-12)
+        assert parts[~known].isna().all(axis=None)
+
+
+def test_the_denominator_of_ours_is_replaced(ragged):
+    y, scores, qid = ragged
+    for denominator in ("all", "possible"):
+        found = br.reconcile(np.minimum(y, 1), scores, qid, "map", k=2, denominator=denominator)
+        table = found.table[found.table["k"] == 2]
+        assert ((table["from_denominator"] != 0) == (table["denominator"] != denominator)).all()
+        lightgbm = table[table["library"] == "LightGBM"].iloc[0]
+        assert ("divided by min(R, k) " in lightgbm["because"]) == (denominator != "possible")
+        text = {"all": "divided by R", "possible": "divided by min(R, k)"}
+        assert f"relevant from 1, {text[denominator]}, ties averaged, empty 0" in found.head
+
+
+def test_a_measure_may_be_a_name_or_an_object_with_settings(ragged):
+    expected = br.reconcile(*ragged, "map", k=3, threshold=2)
+    for same in ("AP(rel=2)@3", get_measure("map@3", threshold=2)):
+        assert repr(br.reconcile(*ragged, same)) == repr(expected)
+    assert br.reconcile(*ragged).settings == br.reconcile(*ragged, "ndcg").settings
+
+
+@for_each(("library", "value"), [("XGBoost", 1 / 2), ("ranx", 1 / 3)])
+def test_divisors_worked_by_hand(library, value):
+    table = br.reconcile([1, 0, 1, 1], [0.4, 0.3, 0.2, 0.1], [0] * 4, "map@2").table
+    assert table.loc[table["library"] == library, "value"].iloc[0] == pytest.approx(value, abs=1e-15)
+
+
+def test_names_of_metrics_say_cutoff_and_threshold():
+    def metrics(*args, **settings):
+        return set(br.reconcile([0, 3], [1.0, 0.5], [0, 0], *args, **settings).table["metric"])
+
+    of_map = {"MAP:top=5;border=1.5", "map_cut_5 (relevance_level=2)", "map@5-l2", "AP(rel=2)@5"}
+    assert of_map < metrics("map@5", threshold=2)
+    assert {"MRR:top=-1;border=2.5", "recip_rank (relevance_level=3)", "mrr-l3"} < metrics("mrr", threshold=2.5)
+
+
+@for_each(
+    ("measure", "settings", "message"),
+    [
+        ("dcg", {}, "measure must be one of ndcg, map, mrr, such as 'ndcg@10'"),
+        (lambda y, s, q: 0.0, {}, "measure must be one of ndcg, map, mrr"),
+        ("map", {"k": 0.5}, r"k must be .*got 0\.5"),
+        ("map", {"k": True}, "k must be .*got True"),
+        ("ndcg", {"ties": "names"}, "ties must be .*got 'names'"),
+        ("mrr", {"gain": "linear"}, "'mrr' has no setting 'gain'"),
+        (get_measure("map", judged_only=True), {}, "map with judged_only=True is not defined for arrays"),
+    ],
+)
+def test_bad_settings_are_errors(measure, settings, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        br.reconcile([0, 1], [0.1, 0.2], [0, 0], measure, **settings)
+
+
 def test_without_differences_there_is_nothing_to_explain():
     found = br.reconcile([1, 0, 1], [0.9, 0.5, 0.1], [0, 0, 0], k=2)
     rounded = found.table["decimals"] == 5
@@ -53,11 +121,11 @@ def test_ranx_sorts_up_to_15_documents_by_a_stable_method(ragged):
     y, scores, qid = ragged
     table = br.reconcile(y, scores, qid, k=10).table
     stable = br.ndcg_score(y, scores, qid, k=10, ties="stable", per_query=True)
-    bounds = tie_range(y, scores, qid, k=10, per_query=True)
+    worst, best = (br.ndcg_score(y, scores, qid, k=10, ties=ties, per_query=True) for ties in ("worst", "best"))
     long = pd.Series(qid).value_counts()[pd.unique(qid)].to_numpy() > 15
     row = table.query("library == 'ranx' and gain == 'exp2'").iloc[0]
-    assert row["low"] == pytest.approx(np.where(long, bounds.worst, stable).mean(), abs=1e-12)
-    assert row["high"] == pytest.approx(np.where(long, bounds.best, stable).mean(), abs=1e-12)
+    assert row["low"] == pytest.approx(np.where(long, worst, stable).mean(), abs=1e-12)
+    assert row["high"] == pytest.approx(np.where(long, best, stable).mean(), abs=1e-12)
     assert f"ties: {row['low']:.4f} to {row['high']:.4f}" in row["because"]
     for size, certain in ((15, True), (16, False)):
         table = br.reconcile([1] + [0] * (size - 1), np.zeros(size), np.zeros(size)).table
@@ -139,7 +207,7 @@ def test_a_weighted_mean_above_1_is_an_error_of_xgboost_only():
 
 def test_no_library_is_needed(monkeypatch):
     boosting = ("lightgbm", "xgboost", "catboost")
-    for name in (*boosting, "pytrec_eval", "ranx", "ir_measures", "torchmetrics"):
+    for name in (*boosting, "pytrec_eval", "ranx", "ir_measures"):
         monkeypatch.setitem(sys.modules, name, None)
     for measure, conventions in CONVENTIONS.items():
         assert len(br.reconcile([1, 0], [0, 1], [0, 0], measure).table) == len(conventions)
