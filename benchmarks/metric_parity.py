@@ -4,8 +4,8 @@ python benchmarks/metric_parity.py [--data-sets 50] [--output FOLDER]
 
 Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all different. A fifth of
 the queries has no relevant document. A metric that takes only labels 0 and 1 gets the labels above 0 as 1. Cutoffs are
-1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx in long queries), `br.reconcile` gives bounds, and the difference is how far the library lies outside. A library that is not installed is
-left out.
+1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx in long queries), `br.reconcile` gives bounds, and
+the difference is how far the library lies outside. A library that is not installed is left out.
 """
 
 import importlib.util

@@ -149,7 +149,6 @@ def test_measures_of_runs_are_refused_where_there_are_arrays(measure):
         lambda: br.evaluate(Y, SCORES, QID, ["mrr", get_measure(measure, empty="skip")]),
         lambda: get_measure(measure).bind(Y, Queries.from_sizes([3, 2])),
         lambda: make_scorer(measure),
-        lambda: br.compare({"a": None}, [], measures=[measure]),
     ]
     for call in calls:
         with pytest.raises(ValueError, match=r"(judged@5|map with judged_only=True) .*: it depends on which documents"):

@@ -85,7 +85,6 @@ def test_values_are_those_of_ir_measures():
     names += [
         "nDCG(gains={1:2,2:2,4:9})@10",
         "RBP(rel=1)",
-        "RBP",
         "NumQ",
         "NumRet(rel=2)",
         "R(judged_only=True)@5",
