@@ -36,12 +36,7 @@ def test_solr_gets_a_store_and_classes():
         ("lucene", ["a"], {}, "format must be one of elasticsearch"),
         ("solr", ["a", "b", "a"], {}, r"names must be different names.*\['a'\]"),
         ("vespa", ["max(a,b)"], {}, r"as vespa takes them; got \['max\(a,b\)'\]"),
-        (
-            "elasticsearch",
-            ["title"],
-            {"queries": {"titel": {}}},
-            "'titel', which is not in names .did you mean 'title'",
-        ),
+        ("opensearch", ["title"], {"queries": {"titel": {}}}, "'titel', which is not in names .did you mean 'title'"),
         ("vespa", ["bm25(t)"], {"queries": {"bm25(t)": "1"}}, "not a function of the rank profile"),
         ("vespa", ["price"], {"absent": "missing"}, "absent must be None, or 'missing' for Solr"),
         ("solr", ["price"], {"absent": "zero"}, "got 'zero' for solr"),

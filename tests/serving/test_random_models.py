@@ -52,7 +52,7 @@ def random_model(rng, tmp_path):
     ranker = (br.LightGBMRanker if is_lightgbm else br.XGBoostRanker)()
     if kind > 1:
         values = LIGHTGBM if is_lightgbm else XGBOOST
-        ranker.set_params(**{name: each[rng.integers(len(each))] for name, each in values.items()})
+        ranker.set_params(**{name: choices[rng.integers(len(choices))] for name, choices in values.items()})
         ranker.set_params(n_estimators=rounds, random_state=seed, n_jobs=1)
         if kind == 2:
             ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=seed)
