@@ -155,8 +155,8 @@ def test_bad_input(ranker, data):
 
 
 def test_equal_scores_are_said_to_be_ranked_by_row():
-    X, y, qid = np.array([[0.0], [1.0], [1.0], [0.0]] * 10), np.array([0, 1, 1, 0] * 10), np.repeat(range(10), 4)
+    X, y, qid = np.tile([[0.0], [1.0], [1.0], [0.0]], (10, 1)), np.tile([0, 1, 1, 0], 10), np.repeat(range(10), 4)
     ranker = br.LightGBMRanker(n_estimators=3, min_child_samples=2, min_child_weight=1.0, n_jobs=1).fit(X, y, qid)
     note = "Documents of equal score are ranked in the sequence of their rows."
-    assert br.explain(ranker, X, qid, query=2).head.endswith(f"The difference is +0.00000. {note}")
-    assert note not in br.explain(ranker, X, qid, query=2, ranks=(2, 3)).head
+    assert explain(ranker, X, qid, query=2).head.endswith(f"The difference is +0.00000. {note}")
+    assert note not in explain(ranker, X, qid, query=2, ranks=(2, 3)).head
