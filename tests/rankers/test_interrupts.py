@@ -66,16 +66,14 @@ def in_blocks(monkeypatch):
 
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("act", [interrupt, exit_program])
-@pytest.mark.parametrize("call", range(1, N_PASSES * N_BLOCKS + 1))
+@pytest.mark.parametrize("call", [1, 5, 9, 12])
 @pytest.mark.parametrize("kind", ["sparse", "files", "cache"])
-def test_every_block_that_xgboost_reads_may_raise_an_interrupt(kind, call, act, monkeypatch, tmp_path, path):
+def test_a_block_that_xgboost_reads_in_any_pass_may_raise_an_interrupt(kind, call, act, monkeypatch, tmp_path, path):
     given = csr_array(X) if kind == "sparse" else br.FeatureFiles(path, cache=tmp_path if kind == "cache" else None)
     owner, name = (features, "_dense") if kind == "sparse" else (br.FeatureFiles, "read")
     calls = act_at(monkeypatch, owner, name, call, act)
-    n_expected = (N_PASSES - (kind == "cache")) * N_BLOCKS
-    if call > n_expected:
+    if call > (N_PASSES - (kind == "cache")) * N_BLOCKS:
         br.XGBoostRanker(n_estimators=2).fit(given, y, qid)
-        assert len(calls) == n_expected
         return
     with pytest.raises(KeyboardInterrupt if act is interrupt else SystemExit):
         br.XGBoostRanker(n_estimators=2).fit(given, y, qid)
@@ -85,8 +83,8 @@ def test_every_block_that_xgboost_reads_may_raise_an_interrupt(kind, call, act, 
 
 
 @pytest.mark.usefixtures("in_blocks")
-@pytest.mark.parametrize("call", range(1, 2 * N_BLOCKS + 1))
-def test_every_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch, path):
+@pytest.mark.parametrize("call", [1, N_BLOCKS, 2 * N_BLOCKS])
+def test_a_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch, path):
     given = br.FeatureFiles(path)
     calls = act_at(monkeypatch, type(given._files[0]), "read", call)
     with pytest.raises(KeyboardInterrupt):
@@ -94,14 +92,13 @@ def test_every_block_that_lightgbm_reads_may_be_interrupted(call, monkeypatch, p
     assert len(calls) == call
 
 
-@pytest.mark.parametrize("call", range(1, 2 * N_PASSES + 1))
+@pytest.mark.parametrize("call", [1, 2, N_PASSES + 1, 2 * N_PASSES])
 @pytest.mark.parametrize("given", [X, pd.DataFrame(X, columns=list("abcd")), csr_array(X)])
-@pytest.mark.parametrize("n_estimators", [2, "auto"])
-def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, n_estimators, call, monkeypatch):
+def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, call, monkeypatch):
     # Each pass calls it for the block and at the end of the data.
     calls = act_at(monkeypatch, xgboost.DataIter, "_next_wrapper", call)
     with pytest.raises(KeyboardInterrupt):
-        br.XGBoostRanker(n_estimators=n_estimators).fit(given, y, qid)
+        br.XGBoostRanker(n_estimators=2).fit(given, y, qid)
     # Without blocks that are read here, all passes end before.
     assert len(calls) >= (call if isinstance(given, csr_array) else 2 * N_PASSES)
 
