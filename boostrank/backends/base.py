@@ -185,12 +185,15 @@ class Trained(NamedTuple):
     best_round : int
         The round, counted from 1, whose metrics are those of the model; 0 if it was not trained. `best_iteration` also
         counts rounds of an earlier model, and none in which LightGBM found no split.
+    has_splits : bool
+        Whether scores can depend on the features.
     """
 
     booster: Any
     best_iteration: int
     evals_result: dict[str, dict[str, list[float]]]
     best_round: int = 0
+    has_splits: bool = True
 
 
 class QuerySample:
@@ -426,9 +429,6 @@ class Backend(Protocol):
 
     def n_features(self, booster: Any) -> int:
         """Number of features."""
-
-    def has_splits(self, booster: Any) -> bool:
-        """Whether scores can depend on the features: some tree has a split, or a linear model a coefficient."""
 
     def n_rounds(self, booster: Any) -> int:
         """Number of boosting rounds that the booster holds."""

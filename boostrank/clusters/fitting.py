@@ -157,7 +157,7 @@ def fit_local(
     if refit:
         training = cluster.training.for_refit(cluster.backend, trained.best_round)
         last = train(replace(cluster, training=training), True)
-        trained = trained._replace(booster=last.booster, best_iteration=last.best_iteration)
-    if not cluster.backend.has_splits(trained.booster):
+        trained = last._replace(evals_result=trained.evals_result, best_round=trained.best_round)
+    if not trained.has_splits:
         warn_without_splits(sameness)
     local._set_fitted(trained, features, cluster.training)

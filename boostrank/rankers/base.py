@@ -339,7 +339,7 @@ class BoostedRanker(TrainedModel):
             else:
                 trained = train_on_kept(self._backend, specification, data, kept, settings.values["refit"])
         trained = trained._replace(evals_result={**curves, **trained.evals_result})
-        if not self._backend.has_splits(trained.booster):
+        if not trained.has_splits:
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
         self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), data.labels.fingerprint)

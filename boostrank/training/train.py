@@ -85,4 +85,4 @@ def train_on_kept(
     if not refit:
         return trained
     again = train(backend, specification.for_refit(backend, trained.best_round), data)
-    return trained._replace(booster=again.booster, best_iteration=again.best_iteration)
+    return again._replace(evals_result=trained.evals_result, best_round=trained.best_round)

@@ -26,6 +26,7 @@ from boostrank.backends.lightgbm.parameters import check_categories as check_cat
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
 from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters
 from boostrank.backends.lightgbm.parameters import refused_parameters as refused_parameters
+from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infinity
 from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
 from boostrank.backends.lightgbm.training import train as train
 from boostrank.backends.lightgbm.training import with_named_objective
@@ -83,11 +84,6 @@ def prediction_threads(number: int) -> dict[str, int]:
     return {"num_threads": number}
 
 
-def takes_infinity(model: Any) -> bool:
-    """Whether features may be infinite, as always in LightGBM: infinity is larger than all numbers."""
-    return True
-
-
 def base_score(booster: Any) -> float:
     """The score before the first round: 0, because LightGBM's first tree contains it."""
     return 0.0
@@ -120,11 +116,6 @@ def categories(booster: Any) -> dict[int, list[Any] | None]:
 def n_features(booster: Any) -> int:
     """Number of features."""
     return booster.num_feature()
-
-
-def has_splits(booster: Any) -> bool:
-    """Whether some tree has a split."""
-    return bool(booster.feature_importance(importance_type="split").any())
 
 
 def n_rounds(booster: Any) -> int:

@@ -176,6 +176,11 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
 
 
+def takes_infinity(model: Any) -> bool:
+    """Whether features may be infinite, as always in LightGBM: infinity is larger than all numbers."""
+    return True
+
+
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     """Raise ValueError if features of `categorical_feature` have values that are not integers.
 

@@ -88,7 +88,8 @@ def train(
     best = kept.after_round[best_round - 1]
     text = after_round.best_model if after_round is not None and after_round.best_model else ""
     model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
-    return Trained(model, best, {} if history is None else history.as_dict(), best_round)
+    has_splits = bool(model.feature_importance().any())
+    return Trained(model, best, {} if history is None else history.as_dict(), best_round, has_splits)
 
 
 class KeptRounds:

@@ -100,11 +100,6 @@ def n_features(booster: Any) -> int:
     return booster.num_features()
 
 
-def has_splits(booster: Any) -> bool:
-    """Whether some tree has a split."""
-    return bool(importances(booster, "weight").any())
-
-
 def n_rounds(booster: Any) -> int:
     """Number of boosting rounds that the booster holds."""
     return booster.num_boosted_rounds()

@@ -88,7 +88,8 @@ def train(
     elif callbacks.stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
-    return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier)
+    has_splits = bool(booster.get_score(importance_type="weight"))
+    return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier, has_splits)
 
 
 def _parameters(specification: TrainingSpecification, data: GroupedData) -> dict[str, Any]:
