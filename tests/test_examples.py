@@ -38,7 +38,7 @@ LEARNED = {
     "discount_theory": "Learned: in lists of # documents, NDCG is larger for the better ranker in #% of the lists",
     "from_lgbmranker": "Learned: the move itself changes no score. By a paired permutation test over the test queries",
     "from_xgbranker": "Learned: the move itself changes scores by at most #. By a paired permutation test over",
-    "gallery": "Learned: the losses differ by # in NDCG@# here, the softmax ranker orders #% of the pairs",
+    "gallery": "Learned: the losses differ by # in NDCG@# here, and feature # alone is worth #",
     "grid_search": "Learned: in the search",
     "larger_than_memory": "Learned:",
     "native_lightgbm": "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. NDCG@#",
