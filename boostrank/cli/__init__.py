@@ -25,15 +25,13 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             app()
-    except KeyboardInterrupt:
-        # While typer is imported; afterwards typer ends the command.
-        _stop()
-    except SystemExit as ended:
-        if ended.code == INTERRUPTED:
-            _stop()
+    except (KeyboardInterrupt, SystemExit) as ended:
+        code = getattr(ended, "code", INTERRUPTED)
         if isinstance(ended.__context__, BrokenPipeError):
-            sys.exit(BROKEN_PIPE)
-        raise
+            code = BROKEN_PIPE
+        if code == INTERRUPTED:
+            _print_to_stderr("stopped:", "yellow", "before the command ended")
+        sys.exit(code)
     except Exception as error:
         text, line = _message(error), line_of_user(error)
         if not isinstance(error, EXPLAINED) and not line:
@@ -50,11 +48,6 @@ def line_of_user(error: BaseException) -> str:
     files = {getattr(module, "__file__", "") for name, module in [*sys.modules.items()] if name.startswith(USER_MODULE)}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
-
-
-def _stop() -> None:
-    _print_to_stderr("stopped:", "yellow", "before the command ended")
-    sys.exit(INTERRUPTED)
 
 
 def _message(error: Exception) -> str:

@@ -19,10 +19,14 @@ COMMANDS = {
 }
 
 
+# Plain text, as of most commands: rich's frames leave too little of a line to the descriptions.
+PLAIN: Any = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+
+
 def load(name: str) -> Any:
     """Import the module of a command, and make the command."""
     module = importlib.import_module(f"boostrank.cli.{COMMANDS[name][0]}")
-    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    command = typer.Typer(add_completion=False, **PLAIN)
     command.command(name)(getattr(module, name))
     return typer.main.get_command(command)
 
@@ -36,14 +40,7 @@ class Commands(TyperGroup):
         return name, None if name is None else load(name), others
 
 
-# Plain text, as of most commands: rich's frames leave too little of a line to the descriptions.
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-)
+app = typer.Typer(cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, **PLAIN)
 
 
 def print_versions(wanted: bool) -> None:

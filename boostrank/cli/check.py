@@ -9,11 +9,11 @@ import typer
 from typer import Argument, Option
 
 from boostrank.cli.documents import column_names, read_columns
-from boostrank.cli.options import GainOption, SeedOption, load_object, refuse_unused, set_options
+from boostrank.cli.options import GainOption, KOption, SeedOption, load_object, refuse_unused, set_options
+from boostrank.cli.reports import show_table
 from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.queries.dcg import DCG, NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
-from boostrank.tables.text import text_lines
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
 LAMBDAMART = "lambdarank"
@@ -22,17 +22,13 @@ SURROGATE_HELP = (
     "an instance of your own; the file is executed. /NORMALIZE after it gives it other targets, "
     f"{', '.join(NORMALIZATIONS)} (by default dcg): softmax/softmax is ListNet."
 )
-DISTRIBUTIONS_HELP = (
-    "Number of random label distributions to try, besides those of the paper and neighbours of the worst ones."
-)
+DISTRIBUTIONS_HELP = "Number of random label distributions to try, besides those of the paper."
 
 
 def check(
     surrogate: Annotated[str | None, Argument(metavar="[SURROGATE]", help=SURROGATE_HELP)] = None,
     clicks: Annotated[Path | None, Option(help="Table of a click log, which is checked in place of a loss.")] = None,
-    k: Annotated[
-        int | None, Option("-k", "--k", help="Cutoff of the targets and of NDCG; by default none.", min=1)
-    ] = None,
+    k: KOption = None,
     gain: GainOption = None,
     discount: Annotated[Literal["log2", "zipf"], Option(help="1 / log2(1 + rank) or 1 / rank.")] = "log2",
     distributions: Annotated[int, Option(help=DISTRIBUTIONS_HELP, min=1)] = 1600,
@@ -75,9 +71,9 @@ def _print_diagnosis(path: Path) -> bool:
     log = from_table(frame.drop(columns="row", errors="ignore") if "document" in frame else frame)
     diagnosis = diagnose(log)
     rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in diagnosis.table.to_numpy()]
-    lines = text_lines([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
-    last = f"Use {diagnosis.estimator}: {diagnosis.reason}" if diagnosis.estimator else diagnosis.reason
-    typer.echo("\n".join([repr(log), "", *lines, "", last]))
+    typer.echo(f"{log!r}\n")
+    show_table([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
+    typer.echo(f"\nUse {diagnosis.estimator}: {diagnosis.reason}" if diagnosis.estimator else f"\n{diagnosis.reason}")
     return bool((diagnosis.table["verdict"] != "bad").all())
 
 

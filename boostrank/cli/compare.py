@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import joblib
 import numpy as np
@@ -14,36 +14,29 @@ from boostrank.cli import options, reports
 from boostrank.cli.documents import ColumnOptions, read_documents
 from boostrank.cli.options import refuse_unused, set_options
 from boostrank.comparison import compare as compare_rankers
-from boostrank.datasets import Dataset, Fold, read_letor_folds
+from boostrank.datasets import Dataset, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
-from boostrank.inputs.arrays import Floats, Ints
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.rankers import LightGBMRanker
 from boostrank.training.losses import DEFAULT_LOSS, is_loss_name
 from boostrank.training.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
-SYNTHETIC_OBJECTIVES = (
+OF_SYNTHETIC = (
     "lambdarank,rank:ndcg,ensemble,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
 )
 SYNTHETIC_QUERIES = 600
-DEFAULT_FOLDS = 5
 # Objectives on a user's data: LambdaMART of both libraries, the default loss, and two that look at the list otherwise.
-DATA_OBJECTIVES = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
+OF_DATA = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
 #: Name of the measure that only synthetic data have.
 EXPECTED = "expected ndcg"
 
-PATH = (
-    "Folder of LETOR folds (Fold1/train.txt, vali.txt, test.txt, ...), or a LETOR file or a table, which is divided by "
-    "query; by default synthetic data."
-)
+PATH = "Folder of LETOR folds (Fold1/train.txt, ...), or a file, divided by query; by default synthetic data."
 OBJECTIVES = (
     "Objectives, as of fit, separated by commas; the first one is the baseline. By default "
-    f"{DATA_OBJECTIVES.replace(',', ', ')}; on synthetic data {SYNTHETIC_OBJECTIVES.replace(',', ', ')}."
+    f"{OF_DATA.replace(',', ', ')}; on synthetic data {OF_SYNTHETIC.replace(',', ', ')}."
 )
 RANKER = "Your own estimator, FILE.py:NAME, such as a CatBoostRanker; the file is executed. May be repeated."
-FOLDS = f"Folds of a file or of synthetic data; by default {DEFAULT_FOLDS}."
-JOBS = "Trainings at a time; by default one for each fold, and at most one for each processor."
 RESULTS = "Folder that keeps finished trainings: the same command goes on where it was stopped."
 
 
@@ -54,7 +47,7 @@ def compare(
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
-    backend: options.Backend = "both",
+    backend: Literal["lightgbm", "xgboost", "both"] = "both",
     objectives: Annotated[str | None, Option(help=OBJECTIVES)] = None,
     ranker: Annotated[list[str] | None, Option(help=RANKER)] = None,
     rounds: Annotated[int, Option(help="Maximum number of rounds.", min=1)] = 500,
@@ -65,9 +58,9 @@ def compare(
     gain: options.GainOption = None,
     empty: options.EmptyOption = None,
     k: options.KOption = None,
-    folds: Annotated[int | None, Option(help=FOLDS, min=3)] = None,
+    folds: Annotated[int | None, Option(help="Folds of a file or of synthetic data; by default 5.", min=3)] = None,
     seed: options.SeedOption = 0,
-    jobs: Annotated[int | None, Option(help=JOBS, min=1)] = None,
+    jobs: Annotated[int | None, Option(help="Trainings at a time; by default one for each fold.", min=1)] = None,
     results: Annotated[Path | None, Option("--results", "--resume", help=RESULTS)] = None,
     output: options.OutputOption = None,
     plot: Annotated[Path | None, Option(help="File for an image of the differences in the last measure.")] = None,
@@ -87,29 +80,25 @@ def compare(
     has_expected = path is None and EXPECTED in names
     others = ",".join(name for name in names if not (has_expected and name == EXPECTED))
     measured = options.parse_measures("--measures", others, set_options(gain=gain, empty=empty)) if others else {}
-    settings = {
+    rankers = options.make_rankers(
+        objectives or (OF_DATA if path else OF_SYNTHETIC),
+        backend,
+        leaves,
         **set_options(gain=gain),
-        "k": k,
-        "n_estimators": rounds,
-        "early_stopping_rounds": patience,
-        "learning_rate": learning_rate,
-        "random_state": seed,
-    }
-    objectives = objectives or (DATA_OBJECTIVES if path else SYNTHETIC_OBJECTIVES)
-    rankers = options.make_rankers(objectives, backend, settings, leaves)
+        k=k,
+        n_estimators=rounds,
+        early_stopping_rounds=patience,
+        learning_rate=learning_rate,
+        random_state=seed,
+    )
     for boosted in rankers.values():
         boosted.set_params(**random_trees(boosted))
     rankers |= _load_rankers(ranker or [], rankers)
     parts, of_data = _folds(path, ColumnOptions(qid, label, features, drop, categorical), folds, seed)
-    jobs = min(joblib.cpu_count(), len(parts)) if jobs is None else jobs
+    measured |= of_data if has_expected else {}
+    jobs = jobs or min(joblib.cpu_count(), len(parts))
     comparison = compare_rankers(
-        rankers,
-        folds=parts,
-        measures=measured | (of_data if has_expected else {}),
-        random_state=seed,
-        n_jobs=jobs,
-        results=results,
-        progress=True,
+        rankers, folds=parts, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
     )
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], layout, files)
@@ -138,16 +127,14 @@ def _is_estimator(value: object) -> bool:
     return all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
 
 
-def _folds(
-    path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int
-) -> tuple[list[Fold], dict[str, Any]]:
+def _folds(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> tuple[Any, dict[str, Any]]:
     """The folds of a folder, a file or synthetic data, and measures that only these data have."""
     if path is None or path.is_dir():
         refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
     if path is not None and path.is_dir():
         refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
         return read_letor_folds(path), {}
-    n_folds = DEFAULT_FOLDS if n_folds is None else n_folds
+    n_folds = n_folds or 5
     if path is not None:
         return query_folds(Dataset(*read_documents(path, columns)), n_folds, random_state=seed), {}
     X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
@@ -157,8 +144,7 @@ def _folds(
         f"labels that the documents may have is {optimum:.4f} (--measures 'ndcg@10,{EXPECTED}')."
     )
 
-    def expected(y: Floats, scores: Floats, tested: Ints, *, per_query: bool = True) -> Floats:
-        values: Floats = expected_ndcg(bayes[np.isin(qid, tested)], scores, tested)
-        return values
+    def expected(y: Any, scores: Any, tested: Any, *, per_query: bool = True) -> Any:
+        return expected_ndcg(bayes[np.isin(qid, tested)], scores, tested)
 
     return query_folds(Dataset(X, y, qid), n_folds, random_state=seed), {EXPECTED: expected}

@@ -6,6 +6,7 @@ import contextlib
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +61,10 @@ def column_names(path: Path) -> list[str]:
 def read_columns(path: Path, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
     """Read columns of a table. Those in `texts` are texts if the file does not say which type they have."""
     if path.suffix in PARQUET_SUFFIXES:
-        frame = _read_parquet(path, columns)
+        from pyarrow import parquet
+
+        # The metadata may say that a column is the index.
+        frame = parquet.read_table(path, columns=columns).to_pandas(ignore_metadata=True)
     else:
         with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
             # pandas warns of a column whose blocks of rows have different types: such a column is not numeric.
@@ -83,19 +87,6 @@ def read_columns(path: Path, columns: list[str], texts: Collection[str]) -> pd.D
     return frame[columns]
 
 
-def _read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    table = parquet.read_table(path, columns=columns)
-    for i, field in enumerate(table.schema):
-        if pa.types.is_decimal(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast("double"))
-    # The metadata may say that a column is the index.
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-    return frame
-
-
 def _separator(path: Path) -> str:
     """The tab in files that end in ".tsv" or ".tab"; otherwise the first of , ; and tab that the first line has."""
     if Path(path.name.removesuffix(".gz")).suffix in (".tsv", ".tab"):
@@ -103,13 +94,6 @@ def _separator(path: Path) -> str:
     with open_decompressed(path) as file:
         line = next((line for line in file if line.strip()), b"").decode(errors="replace")
     return next((separator for separator in ",;\t" if separator in line), ",")
-
-
-def read_texts(path: Path, option: str, texts: Sequence[str]) -> pd.DataFrame:
-    """Read the columns of a table that an option names, as texts."""
-    names = split_names(texts)
-    require_columns(f"{option}: {path} has no column", names, column_names(path))
-    return read_columns(path, names, names)
 
 
 @contextlib.contextmanager
@@ -327,7 +311,7 @@ def _features(path: Path, X: pd.DataFrame, categories: Collection[str]) -> pd.Da
             continue
         if name in categories:
             changed[str(name)] = column.astype(str).where(column.notna() & (column != "")).astype("category")
-        elif column.dtype == object and column.isin([True, False]).where(column.notna(), True).all():
+        elif column.dtype == object and column.dropna().map(lambda value: isinstance(value, (bool, Decimal))).all():
             changed[str(name)] = column.astype(np.float64)
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             wrong.append(str(name))

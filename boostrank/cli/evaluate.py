@@ -12,7 +12,8 @@ import pandas as pd
 import typer
 from typer import Argument, Option
 
-from boostrank import displays, runs
+import boostrank.displays
+import boostrank.runs
 from boostrank.cli import options, reports
 from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
 from boostrank.cli.options import refuse_unused, set_options
@@ -25,10 +26,7 @@ from boostrank.queries.queries import Queries
 from boostrank.tables.text import latex_table, markdown_table
 
 DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
-PATHS = (
-    "LETOR file or table of documents, and their scores, one a line, or a table with a column score. With --qrels: "
-    "runs, as those of --run."
-)
+PATHS = "Documents, LETOR file or table, and scores, one a line or in a table's column score; with --qrels: runs."
 MEASURES = f"{options.MEASURES_HELP} By default {DEFAULT}; of runs {RUN_DEFAULT}."
 UNJUDGED = "Documents of runs without judgment have relevance 0 (zero, the default), or are removed."
 QUERIES = "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
@@ -70,16 +68,15 @@ def evaluate(
     paths = [*(run or ()), *(paths or ())]
     if (qrels is None and (run or len(paths) != 2)) or not paths:
         raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
+    compares = qrels is not None and len(paths) > 1
     if qrels is None:
         refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, plot=plot)
     else:
         refuse_unused("DATA and SCORES", qid=qid, label=label)
-    compares = qrels is not None and len(paths) > 1
-    if compares:
-        refuse_unused("DATA and SCORES, or one --run", explain=explain)
-    else:
-        needed = "several runs, as in --qrels Q --run A --run B"
-        refuse_unused(needed, baseline=baseline, plot_queries=plot_queries)
+    if not compares:
+        refuse_unused("--qrels and several runs", baseline=baseline, plot_queries=plot_queries)
+    elif explain:
+        raise ValueError("--explain is for DATA and SCORES, or one run")
     files = {"output": output, "per_query": per_query, "plot": plot, "plot_queries": plot_queries}
     reports.check_files(**files)
     settings = set_options(gain=gain, empty=empty, ties=ties if qrels is None else None)
@@ -98,8 +95,7 @@ def evaluate(
     else:
         compute, explain_measure = _of_run(qrels, paths[0], measured, of_runs, plot)
     means = compute()
-    changed = {} if qrels is None else {"ties": of_runs["ties"]}
-    reports.show_table(_measure_rows(measured, means, changed), last_is_text=True)
+    reports.show_table(_measure_rows(measured, means, {} if qrels is None else of_runs), last_is_text=True)
     rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in means.items())]
     table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
     reports.write_table(output, table, lambda: markdown_table(rows, 1), lambda: latex_table(rows, 1))
@@ -114,32 +110,25 @@ def _of_scores(paths: list[Path], columns: ColumnOptions, measures: dict[str, Me
     """Functions that compute measures of scores, and explain one of them."""
     _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
     scores = read_scores(paths[1], qid)
-    if len(scores) != len(y):
-        raise ValueError(f"{paths[1]} has {len(scores)} scores for the {len(y)} documents of {paths[0]}")
     n_queries = counted(Queries.from_qid(qid).n_queries, "query", "queries")
     typer.echo(f"{n_queries}, {counted(len(scores), 'document')}")
     compute = partial(compute_measures, y, scores, qid, measures)
-    return compute, lambda measure: runs.reconcile(y, scores, qid, measure)
+    return compute, lambda measure: boostrank.runs.reconcile(y, scores, qid, measure)
 
 
 def _of_run(
     qrels: Path, path: Path, measures: dict[str, Measure], settings: dict[str, Any], plot: Path | None
 ) -> _Functions:
     """Functions that compute measures of a run, and explain one of them; an image of the run is written."""
-    judgments, run = runs.read_qrels(qrels), runs.read_run(path)
+    judgments, run = boostrank.runs.read_qrels(qrels), boostrank.runs.read_run(path)
     ids = set(judgments["query_id"])
     if settings["queries"] == "common":
         ids &= set(run["query_id"])
     typer.echo(f"{len(ids)} queries, {run['query_id'].isin(ids).sum()} documents retrieved")
-    # Only the first function that is called warns of queries that the run lacks.
-    later = {**settings, "queries": settings["queries"] or "judged"}
-
-    def compute(*, per_query: bool = False) -> Any:
-        return runs.evaluate_run(judgments, run, measures, **(later if per_query else settings), per_query=per_query)
-
+    compute = partial(boostrank.runs.evaluate_run, judgments, run, measures, **settings)
     named = {run_names([path], [run.attrs["tag"]])[0]: run}
-    reports.write_image(plot, lambda: displays.PrecisionRecallDisplay.from_runs(judgments, named, **later))
-    return compute, lambda measure: runs.reconcile_run(judgments, run, measure, **later)
+    reports.write_image(plot, lambda: boostrank.displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings))
+    return compute, lambda measure: boostrank.runs.reconcile_run(judgments, run, measure, **settings)
 
 
 def _compare_runs(
@@ -149,11 +138,11 @@ def _compare_runs(
     repeated = [path for path in paths if paths.count(path) > 1]
     if repeated:
         raise ValueError(f"--run {repeated[0]} is given twice")
-    judgments, tables = runs.read_qrels(qrels), [runs.read_run(path) for path in paths]
+    judgments, tables = boostrank.runs.read_qrels(qrels), [boostrank.runs.read_run(path) for path in paths]
     names = run_names(paths, [table.attrs["tag"] for table in tables])
     baseline = dict(zip(map(str, paths), names, strict=True)).get(str(baseline), baseline)
     named = dict(zip(names, tables, strict=True))
-    comparison = runs.compare_runs(judgments, named, measures, baseline=baseline, **settings)
+    comparison = boostrank.runs.compare_runs(judgments, named, measures, baseline=baseline, **settings)
     typer.echo(f"{comparison.per_query['query'].nunique()} queries, {len(paths)} runs\n")
     reports.show_comparison(comparison)
     return comparison
@@ -181,25 +170,21 @@ def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: M
         settings = {field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)}
         settings |= {key: value for key, value in changed.items() if key in settings}
         # The cutoff is part of the name. Settings that are off are not shown.
-        hidden = [key for key, value in settings.items() if key == "k" or value is None or value is False]
-        texts = [f"{key} {value}" for key, value in settings.items() if key not in hidden]
+        off = [key for key, value in settings.items() if key == "k" or value is None or value is False]
+        texts = [f"{key} {value}" for key, value in settings.items() if key not in off]
         rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(texts)])
     return rows
 
 
 def _show_reconciliation(reconciliation: Any) -> None:
-    """Print the values of other libraries and why they differ; each part of a difference has its own line."""
+    """Print the values of other libraries and why they differ."""
     head = ["library", "metric", "value", "diff", "because of"]
     typer.echo()
     reports.show_text(reconciliation.head)
-    rows = [[*row[:-1], row[-1].replace("; ", "\n")] for row in reconciliation.rows]
-    reports.show_table([head, *rows], 2, last_is_text=True)
+    reports.show_table([head, *map(list, reconciliation.rows)], 2, last_is_text=True)
     of_run = " Libraries that take arrays get only the retrieved documents of a run."
     reports.show_text(
-        "Each row shows what a library computes for these scores, its difference to the value above, and the parts "
-        "of this difference. For these parts the settings of boostrank are replaced by those of the library, one "
-        "after the other, and each part is the change of the value by one replacement. Where a library has no fixed "
-        "rule for ties, the lowest and the highest possible value are shown."
-        + of_run
-        * (reconciliation.settings.documents is not None)
+        "diff: to the value above; because of: its parts, each the change of the value as one setting of boostrank "
+        "after the other is replaced by that of the library. Two values are the lowest and the highest one, where a "
+        f"library has no fixed rule for ties.{of_run * (reconciliation.settings.documents is not None)}"
     )

@@ -25,14 +25,11 @@ from boostrank.training.losses import DEFAULT_LOSS
 # Value of --rounds that stands for a choice by cross-validation, and rounds without gain on a file of other queries.
 AUTO, DEFAULT_PATIENCE = "auto", 150
 OBJECTIVE = (
-    "ensemble (two consistent losses), a surrogate (softmax), one with other targets (softmax/softmax), a loss of "
-    "edges (edge-logistic), or an objective of the library (lambdarank)."
+    "ensemble, a surrogate (softmax), one with other targets (softmax/softmax), or the library's own (lambdarank)."
 )
 RATE = "Learning rate; by default 0.04, more with few rounds; 0.1 for objectives of the library."
 ROUNDS = "Maximum number of rounds; auto: the best one by cross-validation. By default 375, 100 for the library's own."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
-PATIENCE = f"Stop after so many rounds without gain; by default {DEFAULT_PATIENCE}."
-EVAL_METRIC = "Measure that chooses the rounds, such as map@10; by default NDCG."
 SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
 ENGINE_FEATURES = "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it."
 CHECK = "Documents, as for predict: write nothing if the scores that the engine will compute on them differ."
@@ -49,16 +46,18 @@ def fit(
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
     objective: Annotated[str, Option(help=OBJECTIVE)] = DEFAULT_LOSS,
-    backend: options.Library = "lightgbm",
+    backend: Literal["lightgbm", "xgboost"] = "lightgbm",
     learning_rate: Annotated[float | None, Option(help=RATE, min=1e-6)] = None,
     leaves: options.LeavesOption = None,
     rounds: Annotated[str | None, Option(help=ROUNDS)] = None,
     validation: Annotated[Path | None, Option(help=VALIDATION)] = None,
-    patience: Annotated[int | None, Option(help=PATIENCE, min=1)] = None,
+    patience: Annotated[
+        int | None, Option(help="Stop after so many rounds without gain; by default 150.", min=1)
+    ] = None,
     folds: Annotated[int | None, Option(help="Folds of --rounds auto; by default 5.", min=2)] = None,
     gain: options.GainOption = None,
     k: options.KOption = None,
-    eval_metric: Annotated[str | None, Option(help=EVAL_METRIC)] = None,
+    eval_metric: Annotated[str | None, Option(help="Measure that chooses the rounds, such as map@10.")] = None,
     threads: Annotated[int | None, Option(help="Number of threads; by default all processors.", min=1)] = None,
     seed: options.SeedOption = 0,
 ) -> None:
@@ -74,31 +73,30 @@ def fit(
         refuse_unused("--validation or --rounds auto", patience=patience, eval_metric=eval_metric)
     if rounds != AUTO:
         refuse_unused("--rounds auto", folds=folds)
-    settings = {
+    rankers = options.make_rankers(
+        objective,
+        backend,
+        leaves,
         **set_options(gain=gain, learning_rate=learning_rate),
-        "n_estimators": int(rounds) if rounds and rounds.isdecimal() else rounds,
-        "early_stopping_rounds": (patience or DEFAULT_PATIENCE) if chooses_rounds else None,
-        "cv": folds,
-        "k": k,
-        "n_jobs": threads,
-        "random_state": seed,
-    }
-    rankers = options.make_rankers(objective, backend, settings, leaves)
+        n_estimators=int(rounds) if rounds and rounds.isdecimal() else rounds,
+        early_stopping_rounds=(patience or DEFAULT_PATIENCE) if chooses_rounds else None,
+        cv=folds,
+        k=k,
+        n_jobs=threads,
+        random_state=seed,
+    )
     if len(rankers) != 1:
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
     require_folder_of(model)
     X, y, ids = read_documents(data, ColumnOptions(qid, label, features, drop, categorical))
-    of_file = ColumnOptions(qid, label)
-    eval_set = None if validation is None else [read_documents(validation, of_file, like=X)]
-    if rounds == AUTO:
-        typer.echo("cross-validation over the training queries ...", err=True)
+    eval_set = None if validation is None else [read_documents(validation, ColumnOptions(qid, label), like=X)]
     ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=[*measures.values()] or None, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))
-    size = f"{counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}"
     queries = counted(Queries.from_qid(ids).n_queries, "query", "queries")
+    size = f"{counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}"
     typer.echo(f"{model}: {size}, {counted(len(y), 'document')} of {queries}")
 
 
@@ -119,7 +117,6 @@ def predict(
     qid: options.QidOption = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
-    keep: Annotated[list[str] | None, Option(help="Columns to copy to an output that is a table, such as ids.")] = None,
     output: Annotated[Path | None, Option(help=SCORES)] = None,
 ) -> None:
     """Score documents, and write one score per line, in the sequence of DATA.
@@ -129,22 +126,20 @@ def predict(
     """
     makes_table = output is not None and documents.is_table(output)
     if not makes_table:
-        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid, keep=keep)
+        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
     if output is not None:
         require_folder_of(output)
     ranker = load_ranker(model)
     like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop)
     if isinstance(like, pd.DataFrame):
         refuse_unused("a model without names of features", features=features, drop=drop)
-    roles = ("features", "qid") if makes_table else ("features",)
-    X, _, ids = read_documents(data, columns, like=like, roles=roles)
-    kept: Any = documents.read_texts(data, "--keep", keep) if keep else {}
+    X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * makes_table))
     scores = ranker.predict(X)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:
         sys.stdout.write(lines)
     elif makes_table:
-        table = pd.DataFrame({QID: ids, **kept, SCORE: scores})
+        table = pd.DataFrame({QID: ids, SCORE: scores})
         write_atomically(output, lambda path: documents.write_table(table, path))
     else:
         write_atomically(output, lambda path: Path(path).write_text(lines, encoding="utf-8"))

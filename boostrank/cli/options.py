@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Callable
@@ -18,9 +17,6 @@ from boostrank.inputs.checks import check_choice, did_you_mean
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import base_name
 from boostrank.queries.dcg import NORMALIZATIONS
-
-Library = Literal["lightgbm", "xgboost"]
-Backend = Literal["lightgbm", "xgboost", "both"]
 
 _IDS, _LABELS = (", ".join(names) for names in USUAL_NAMES.values())
 DataPath = Annotated[Path, Argument(metavar="DATA", help="LETOR file, or table: CSV, TSV (also .gz) or Parquet.")]
@@ -97,7 +93,7 @@ def split_outside_brackets(text: str) -> list[str]:
     return [name.strip() for name in re.split(r",(?![^()]*(?:\([^()]*\)[^()]*)*\))", text)]
 
 
-def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], leaves: int | None) -> dict[str, Any]:
+def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: Any) -> dict[str, Any]:
     """Unfitted rankers by name such as "lightgbm softmax": each objective on each backend that can train it.
 
     Parameters
@@ -105,10 +101,10 @@ def make_rankers(objectives: str, backend: Backend, settings: dict[str, Any], le
     objectives : str
         Separated by commas, each as OBJECTIVE or SURROGATE/NORMALIZE.
     backend : {"lightgbm", "xgboost", "both"}
-    settings : dict
-        Parameters that rankers of both backends have.
     leaves : int or None
         Maximum number of leaves of a tree, which the backends call by different names; None means their defaults.
+    **settings
+        Parameters that rankers of both backends have.
 
     Raises
     ------
@@ -173,29 +169,21 @@ def load_object(text: str, kind: str, is_of_kind: Callable[[object], bool]) -> A
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Import a Python file as a module; the file can import other modules in its folder."""
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {str(path)!r}")
+    """Execute a Python file as a module; the file can import other modules in its folder."""
     # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
-    name = f"{USER_MODULE}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    module = ModuleType(f"{USER_MODULE}{path.stem}")
+    code, module.__file__ = path.read_bytes(), str(path)
+    sys.modules[module.__name__] = module
     sys.path.insert(0, str(path.absolute().parent))
     try:
-        spec.loader.exec_module(module)
+        exec(compile(code, path, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         raise ValueError(f"{line_of_user(error) or f'{path}: '}{type(error).__name__}: {error}") from error
-    _pickle_by_value(module)
-    return module
-
-
-def _pickle_by_value(module: ModuleType) -> None:
-    """Let joblib send the classes and functions of a module to other processes, which cannot import it by its name."""
     try:
         # joblib has a copy of cloudpickle up to version 1.5, and needs the package itself since 1.6.
         from joblib.externals import cloudpickle
     except ImportError:
         import cloudpickle
+    # Other processes cannot import the module by its name.
     cloudpickle.register_pickle_by_value(module)
+    return module

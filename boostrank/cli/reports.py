@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -21,28 +20,17 @@ from boostrank.tables.text import text_lines
 
 # Endings of files of tables and images, and of the files of each option.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-IMAGES = (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
-ENDINGS: Mapping[str, tuple[str, ...]] = {
-    "output": (*SEPARATORS, ".json", ".md", ".tex"),
-    "per_query": (*SEPARATORS,),
-    "plot": IMAGES,
-    "plot_queries": IMAGES,
-    "html": (".html",),
-}
+TABLES, IMAGES = (*SEPARATORS, ".json", ".md", ".tex"), (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
+ENDINGS = {"output": TABLES, "per_query": (*SEPARATORS,), "html": (".html",), "plot": IMAGES, "plot_queries": IMAGES}
+
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
 
 
 def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
-    """Print a table in the style of all commands; see :func:`boostrank.tables.text.text_lines`.
-
-    On a terminal long texts continue on the next line. Elsewhere each row is one line, however long, so that other
-    programs can read it.
-    """
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    if width is None:
-        rows = [[cell.replace("\n", "; ") for cell in row] for row in rows]
-    typer.echo("\n".join(text_lines(rows, n_texts, width, last_is_text=last_is_text)))
+    """Print a table in the style of all commands, a row a line; see :func:`boostrank.tables.text.text_lines`."""
+    rows = [[cell.replace("\n", "; ") for cell in row] for row in rows]
+    typer.echo("\n".join(text_lines(rows, n_texts, last_is_text=last_is_text)))
 
 
 def show_text(text: str) -> None:
@@ -64,13 +52,8 @@ def counted(count: int, name: str, plural: str | None = None) -> str:
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the tables of a comparison, each with the measure above it and a conclusion in words below it."""
-    for title, rows, n_texts, conclusion in comparison.text_tables():
-        typer.echo(title)
-        show_table(rows, n_texts)
-        if conclusion:
-            show_text(conclusion)
-        typer.echo()
+    """Print the tables of a comparison, and what their columns mean."""
+    typer.echo(f"{comparison!r}\n")
     show_text(
         "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method; "
         "significant below 0.05. w/t/l: queries won, tied, lost."

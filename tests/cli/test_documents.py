@@ -153,17 +153,16 @@ def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path)
     expected = [float(line) for line in run("predict", tmp_path / "m", files / "t.csv").splitlines()]
     outs = []
     for name in ("s.csv", "s.tsv", "s.parquet", "s.txt"):
-        keep = [] if name == "s.txt" else ["--keep", "title match,age"]
-        assert run("predict", tmp_path / "m", files / "t.csv", "--output", tmp_path / name, *keep) == ""
+        assert run("predict", tmp_path / "m", files / "t.csv", "--output", tmp_path / name) == ""
         outs.append(run("evaluate", files / "t.csv", tmp_path / name))
     scores = pd.read_csv(tmp_path / "s.csv")
-    assert list(scores.columns) == ["qid", "title match", "age", "score"]
+    assert list(scores.columns) == ["qid", "score"]
     assert scores["qid"].tolist() == table["query"].tolist()
     assert scores["score"].tolist() == expected
     value = br.ndcg_score(table["grade"], expected, table["query"], k=5)
     assert all(f"{value:.6f}" in out for out in outs)
-    error = run("predict", tmp_path / "m", files / "t.csv", "--keep", "age", code=2)
-    assert "--keep needs --output with a name that ends in .csv" in error
+    error = run("predict", tmp_path / "m", files / "t.csv", "--qid", "query", code=2)
+    assert "--qid needs --output with a name that ends in .csv" in error
     path = written(tmp_path / "two.csv", "qid,score\n7,0.5\n8,0.25\n")
     assert read_scores(path, np.array([7, 8])).tolist() == [0.5, 0.25]
     with pytest.raises(ValueError, match="row 2 has the query id '8', and this document '9'"):

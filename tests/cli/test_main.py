@@ -72,7 +72,7 @@ def test_help_has_all_options_on_a_screen(run, command):
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate DATA TMP/scores", "line 2"),
         ("evaluate d[x][red]y[/].txt TMP/scores", "error: d[x][red]y[/].txt: No such file or directory"),
-        ("evaluate DATA TMP/one_score", "one_score has 1 scores for the"),
+        ("evaluate DATA TMP/one_score", "y_score has 1"),
         ("check TMP/absent.py", "or FILE.py:NAME for your own"),
     ],
 )

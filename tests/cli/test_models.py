@@ -50,7 +50,6 @@ def test_fit_chooses_the_rounds_by_cross_validation(run, folder, tmp_path, monke
     path, model = folder / "all.txt", tmp_path / "m"
     options = ["--rounds", "auto", "--patience", 3, "--leaves", 7, "--folds", 2, "--eval-metric", "mrr"]
     err = run("fit", path, model, *options, errors=True, width=100)
-    assert err.startswith("cross-validation over the training queries ...\n")
     assert "rounds " in err
     settings = {"n_estimators": "auto", "early_stopping_rounds": 3, "num_leaves": 7, "cv": 2, "random_state": 0}
     data = br.read_letor(path)
