@@ -1,6 +1,5 @@
 """Reads from matplotlib's axes what is drawn on them."""
 
-from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 
@@ -8,16 +7,6 @@ def legend_texts(ax):
     """Texts of the legend; none without a legend."""
     legend = ax.get_legend()
     return [text.get_text() for text in legend.get_texts()] if legend else []
-
-
-def all_legend_texts(ax):
-    """Texts of each legend of the axes, from the top to the bottom."""
-    legends = [child for child in ax.get_children() if isinstance(child, Legend)]
-    if len(legends) > 1:
-        # Drawing places them.
-        ax.figure.draw_without_rendering()
-        legends.sort(key=lambda legend: -legend.get_window_extent().y1)
-    return [[text.get_text() for text in legend.get_texts()] for legend in legends]
 
 
 def line(ax, label):
@@ -40,29 +29,27 @@ def tick_texts(axis):
 def overlapping_texts(figure):
     """Pairs of visible texts of a figure that overlap, and texts that end outside of it."""
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
-    found = []
-    hidden = _hidden_tick_labels(figure)
+    hidden, overlaps = _hidden_tick_labels(figure), []
     shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and text not in hidden]
-    boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
+    boxes = [(text.get_text(), text.get_window_extent(figure.canvas.get_renderer())) for text in shown]
     for i, (name, box) in enumerate(boxes):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
-            found.append((name, "outside of the figure"))
+            overlaps.append((name, "outside of the figure"))
         for other, second in boxes[:i]:
-            width = min(box.x1, second.x1) - max(box.x0, second.x0)
-            height = min(box.y1, second.y1) - max(box.y0, second.y0)
-            if width > 1 and height > 1:
-                found.append((other, name))
-    return found
+            width, height = (
+                min(box.x1, second.x1) - max(box.x0, second.x0),
+                min(box.y1, second.y1) - max(box.y0, second.y0),
+            )
+            overlaps += [(other, name)] if width > 1 and height > 1 else []
+    return overlaps
 
 
 def _hidden_tick_labels(figure):
     """Labels of ticks beyond the limits of their axis, which are not drawn."""
     hidden = set()
-    for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
-                    hidden |= {tick.label1, tick.label2}
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                hidden |= {tick.label1, tick.label2}
     return hidden

@@ -24,17 +24,9 @@ from boostrank import cli  # noqa: F401
 from boostrank.datasets import letor_parser, letor_reader, letor_writer  # noqa: F401
 from boostrank.queries import compiled
 
-settings.register_profile(
-    "boostrank",
-    derandomize=True,
-    deadline=None,
-    max_examples=15,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+quick = {"derandomize": True, "deadline": None, "max_examples": 15, "database": None}
+settings.register_profile("boostrank", **quick, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("boostrank")
-
-
 #: The tests that take longest begin first, so that no process waits for one of them at the end.
 LONGEST = (
     "test_nothing_is_cut_and_search_finds",
@@ -53,20 +45,14 @@ def shared_data():
     """Folder of real data sets beside the repository; BOOSTRANK_REQUIRE_DATA makes its absence a failure."""
     path = Path(__file__).parents[2] / "shared" / "data"
     if not path.is_dir():
-        if os.environ.get("BOOSTRANK_REQUIRE_DATA"):
-            pytest.fail("real data are required, but there are none beside the repository")
-        pytest.skip("no real data beside the repository")
+        stop = pytest.fail if os.environ.get("BOOSTRANK_REQUIRE_DATA") else pytest.skip
+        stop("there are no real data beside the repository")
     return path
 
 
 @pytest.fixture(scope="session")
 def mq2008_folds(shared_data):
     return br.read_letor_folds(shared_data / "MQ2008")
-
-
-@pytest.fixture(scope="session")
-def clueweb09_folds(shared_data):
-    return br.read_letor_folds(shared_data / "ClueWeb09")
 
 
 # With this scope the fixture ends with each test, and Hypothesis takes it.
@@ -102,30 +88,21 @@ def pytest_collection():
         gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    """Shorten the traceback of a failure that is expected for any error, because its source takes long to print."""
-    mark = item.get_closest_marker("xfail")
-    if call.excinfo is not None and mark is not None and set(mark.kwargs) == {"reason"} and not mark.args:
-        call.excinfo.traceback = call.excinfo.traceback[-1:]
-    return (yield)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With several processes, all tests on Dask run in one of them, so that one cluster is enough; so do those on Ray
-    and on Spark.
+    """With several processes, all tests on Dask run in one of them, so that one cluster is enough; so do those on Ray,
+    on Spark, and of ranx, whose import takes seconds.
 
-    Tests of ranx run in one process too, because each process takes seconds to import it. The marker `xdist_group` is
-    not used: with pytest 9.2, xdist 3.8 ignores it.
+    The marker `xdist_group` is not used: with pytest 9.2, xdist 3.8 ignores it.
     """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            for engine in ("dask", "ray", "spark"):
-                if nodeid.startswith(f"tests/{engine}/"):
-                    return engine
-            return "ranx" if "ranx" in nodeid else nodeid.partition("[")[0]
+            name = nodeid.partition("[")[0]
+            return next(
+                (part for part in ("clusters/dask/", "clusters/ray/", "clusters/spark/", "ranx") if part in nodeid),
+                name,
+            )
 
     return Scheduler(config, log)

@@ -1,12 +1,8 @@
 """Arrays of a device that NumPy cannot read, as a stand-in for those of CuPy.
 
-As with CuPy, NumPy's functions call the functions of the device for them (NEP 13 and NEP 18), and arrays of the host
-are refused. Unlike CuPy, a device has only the functions of the array API standard: array-api-strict computes them, on
-one of its fake devices, and raises an error if arrays of different devices meet. Types of results are those of NumPy,
-as with CuPy.
-
-It shows that formulas stay on the device, and that they need only functions that the standard has. It does not show
-that the kernels of CuPy compute them correctly.
+NumPy's functions call those of the device for them (NEP 13 and NEP 18). It has only the functions of the array API
+standard: array-api-strict computes them, on a fake device, and raises an error if arrays of different devices meet. So
+formulas stay on the device, and need only functions of the standard; whether CuPy computes them correctly is not shown.
 """
 
 import threading
@@ -20,19 +16,8 @@ DEVICE = xp.Device("device1")
 #: Functions of the standard, by the names that they have in NumPy, where these differ.
 STANDARD_NAMES = {"absolute": "abs", "power": "pow"}
 #: NumPy's functions that are no ufuncs, and may be called with arrays of the device. CuPy has all of them.
-FUNCTIONS = (
-    "all",
-    "argmin",
-    "clip",
-    "diff",
-    "empty_like",
-    "full_like",
-    "max",
-    "ones_like",
-    "shape",
-    "where",
-    "zeros_like",
-)
+FUNCTIONS = {"all", "argmin", "clip", "diff", "empty_like", "full_like", "max"}
+FUNCTIONS |= {"ones_like", "shape", "where", "zeros_like"}
 #: Numbers of values that were copied to the device, one for each array, and from it.
 copies_to_device, copies_to_host = [], []
 
@@ -105,7 +90,6 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 assert where is None
                 return DeviceArray(result)
             (target,) = out
-            assert np.can_cast(types[-1], target.dtype, "same_kind")
             result = xp.astype(result, target.array.dtype)
         target.array[...] = result if where is None else xp.where(where.array, result, target.array)
         return target
@@ -117,13 +101,10 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             return self.shape
         if name == "argmin":
             return DeviceArray(xp.argmin(xp.astype(args[0].array, xp.int8)))  # The standard has no argmin of bool.
-        if name == "where":
-            condition, *values = args
-            kind = _result_type(values)
-            return DeviceArray(xp.where(condition.array, *(_array(x, kind) for x in values)))
-        if name == "clip":
-            kind = _result_type(args)
-            return DeviceArray(xp.clip(*(_array(x, kind) for x in args)))
+        if name in ("where", "clip"):
+            condition, values = ((args[0].array,), args[1:]) if name == "where" else ((), args)
+            kind = np.result_type(*(x if type(x) in (int, float) else _type(x) for x in values))
+            return DeviceArray(_function(name)(*condition, *(_array(x, kind) for x in values)))
         if name == "empty_like":
             args, kwargs = args[:1], {"dtype": args[1]} if len(args) > 1 else kwargs
         kind = kwargs.pop("dtype", None)
@@ -140,6 +121,10 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, key, value):
         self.array[_key(key)] = _array(value, self.dtype)
 
+    def _item(self):
+        assert self.size == 1
+        return to_host(self).item()
+
     def __bool__(self):
         return bool(self._item())
 
@@ -148,10 +133,6 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __int__(self):
         return int(self._item())
-
-    def _item(self):
-        assert self.size == 1
-        return to_host(self).item()
 
     def astype(self, dtype, copy=True):
         return DeviceArray(xp.astype(self.array, _standard(dtype), copy=copy))
@@ -174,31 +155,27 @@ def _standard(dtype):
     return getattr(xp, np.dtype(dtype).name)
 
 
-def _type(x):
-    """The type of an argument as `np.ufunc.resolve_dtypes` takes it."""
-    if type(x) in (int, float):
-        return type(x)
+def _refuse_host(x):
     if isinstance(x, np.ndarray):
         raise TypeError("an array of the device meets an array of NumPy")
-    return x.dtype
 
 
-def _result_type(values):
-    return np.result_type(*(x if type(x) in (int, float) else _type(x) for x in values))
+def _type(x):
+    """The type of an argument as `np.ufunc.resolve_dtypes` takes it."""
+    _refuse_host(x)
+    return type(x) if type(x) in (int, float) else x.dtype
 
 
 def _array(x, dtype):
     """A scalar, or an array of the device, as an array of array-api-strict of this type."""
     if isinstance(x, DeviceArray):
         return xp.astype(x.array, _standard(dtype), copy=False)
-    if isinstance(x, np.ndarray):
-        raise TypeError("an array of the device meets an array of NumPy")
+    _refuse_host(x)
     return xp.asarray(np.asarray(x).astype(dtype)[()].item(), dtype=_standard(dtype), device=DEVICE)
 
 
 def _key(key):
-    if isinstance(key, np.ndarray):
-        raise TypeError("an array of the device is indexed with an array of NumPy")
+    _refuse_host(key)
     return key.array if isinstance(key, DeviceArray) else key
 
 
