@@ -32,22 +32,21 @@ def test_the_error_is_that_of_the_first_failure_and_names_all_failed_cases(ids, 
     assert raised.value.__notes__ == [f"Failed cases (2 of 4): {names}"]
 
 
-def test_calls_of_fail_count_and_a_case_may_not_skip():
-    for outcome, message in ((pytest.fail, "reason"), (pytest.skip, "may not skip: reason")):
+@pytest.mark.parametrize(("stop", "message"), [(pytest.fail, "reason"), (pytest.skip, "may not skip: reason")])
+def test_calls_of_fail_count_and_a_case_may_not_skip(stop, message):
+    @for_each("number", range(MAX_NAMED + 5))
+    def check(number):
+        stop("reason")
 
-        @for_each("number", range(MAX_NAMED + 5))
-        def check(number, outcome=outcome):
-            outcome("reason")
-
-        with pytest.raises((pytest.fail.Exception, AssertionError), match=message) as raised:
-            check()
-        assert raised.value.__notes__[0].endswith(f"'{MAX_NAMED - 1}'] and 5 more")
+    with pytest.raises((pytest.fail.Exception, AssertionError), match=message) as raised:
+        check()
+    assert raised.value.__notes__[0].endswith(f"'{MAX_NAMED - 1}'] and 5 more")
 
 
-def test_what_parametrize_alone_can_do_is_an_error():
-    with pytest.raises(ValueError, match="no cases"):
-        for_each("a", [])
-    with pytest.raises(ValueError, match="no marks"):
-        for_each("a", [pytest.param(1, marks=pytest.mark.slow)])
-    with pytest.raises(TypeError, match="does not take"):
-        for_each("b", [1])(lambda a: None)
+@pytest.mark.parametrize(
+    ("names", "values", "message"),
+    [("a", [], "no cases"), ("a", [pytest.param(1, marks=pytest.mark.slow)], "no marks"), ("b", [1], "does not take")],
+)
+def test_what_parametrize_alone_can_do_is_an_error(names, values, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        for_each(names, values)(lambda a: None)

@@ -27,7 +27,7 @@ linear: float = br.get_measure("ndcg@10", gain="linear")(y[test], scores, qid[te
 rounds: int = br.XGBoostRanker().fit(X, y, group=np.bincount(qid)).load_model("model.json").best_iteration_
 mean = br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.make_scorer("map"))["test_score"].mean()
 best: dict[str, object] = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=br.QueryKFold(3)).best_params_
-rankers = {"one": ranker, "bag": br.BaggedRanker(br.LightGBMRanker("auto"), random_state=0)}
+rankers = {"one": ranker, "bag": br.BaggedRanker(br.LightGBMRanker(), random_state=0)}
 comparison = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@10"])
 comparison.save_html("report.html")
 means: pd.Series[float] = br.compare(rankers, br.query_folds(br.Dataset(X, y, qid), 3)).table["mean"]
