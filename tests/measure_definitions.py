@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import run_definitions
 from oracles import orders_by
 
 from boostrank.metrics import MEASURES, get_measure
@@ -52,10 +53,6 @@ def reciprocal_rank(shown, depth, threshold):
     return next((1 / r for r, label in enumerate(shown[:depth], 1) if label >= threshold), 0.0)
 
 
-def success(shown, depth, threshold):
-    return float(any(label >= threshold for label in shown[:depth]))
-
-
 def err(shown, depth, largest):
     total, reading = 0.0, 1.0
     for r, label in enumerate(shown[:depth], 1):
@@ -65,6 +62,11 @@ def err(shown, depth, largest):
     return total
 
 
+def of_judged_run(definition, shown, *settings):
+    """A definition for runs of documents that all were judged, by the numbers of their ranks."""
+    return definition(dict(enumerate(shown)), range(len(shown)), *settings)
+
+
 DEFINITIONS = {
     "precision": precision,
     "recall": recall,
@@ -72,31 +74,13 @@ DEFINITIONS = {
     "rbp": rbp,
     "map": average_precision,
     "mrr": reciprocal_rank,
-    "success": success,
+    "success": lambda shown, depth, threshold: of_judged_run(run_definitions.success, shown, threshold, depth),
     "err": err,
 }
 SETTINGS = {"rbp": {"p": P}}
 RANKED = list(DEFINITIONS)
-
-
-# Without a cutoff: each takes the labels of the ranked documents and the threshold.
-def rprec(shown, threshold):
-    n_relevant = sum(label >= threshold for label in shown)
-    return precision(shown, n_relevant, threshold)
-
-
-def bpref(shown, threshold):
-    relevant = [label >= threshold for label in shown]
-    n_relevant, total = sum(relevant), 0.0
-    most = min(n_relevant, len(shown) - n_relevant)
-    for position in range(len(shown)):
-        if relevant[position]:
-            above = min(position - sum(relevant[:position]), n_relevant)
-            total += 1 - above / most if above else 1
-    return total / n_relevant
-
-
-WITHOUT_CUTOFF = {"rprec": rprec, "bpref": bpref}
+#: Without a cutoff: each takes the labels of the ranked documents and the threshold.
+WITHOUT_CUTOFF = {name: partial(of_judged_run, getattr(run_definitions, name)) for name in ("rprec", "bpref")}
 CHOOSE = {"average": np.mean, "best": max, "worst": min, "stable": lambda values: values[0]}
 
 

@@ -34,7 +34,7 @@ def one_query(rows):
 
 
 def per_query(function, values, sizes):
-    """A function of one query's values, applied to one query after the other."""
+    """A function of the values of each query."""
     return np.array([function(values[part]) for part in slices(sizes)])
 
 
@@ -90,12 +90,16 @@ def numeric_hessians(surrogate, scores, targets, queries, step=1e-5):
     """The Hessian matrix of each query, by central differences of the gradient."""
     matrices = []
     for part in slices(queries.sizes.tolist()):
-        one, u = Queries.from_sizes([part.stop - part.start]), targets[part]
-        fixed, columns = surrogate.at(scores[part], one), []
-        for bump in step * np.eye(part.stop - part.start):
-            above = fixed.gradient_hessian(scores[part] + bump, u, one)[0]
-            below = fixed.gradient_hessian(scores[part] - bump, u, one)[0]
-            columns.append((above - below) / (2 * step))
-        matrix = np.array(columns)
+        query, s, bumps = (
+            Queries.from_sizes([part.stop - part.start]),
+            scores[part],
+            step * np.eye(part.stop - part.start),
+        )
+        fixed = surrogate.at(s, query)
+        above, below = (
+            np.array([fixed.gradient_hessian(s + sign * bump, targets[part], query)[0] for bump in bumps])
+            for sign in (1, -1)
+        )
+        matrix = (above - below) / (2 * step)
         matrices.append((matrix + matrix.T) / 2)
     return matrices

@@ -40,27 +40,21 @@ def exact_log(scale=1):
 
 def counts_of(log):
     """Clicks and impressions by row and position: {row: {position: (clicks, impressions)}}."""
-    found = {}
+    counts = {}
     for row, position, clicks, impressions in zip(log.row, log.position, log.clicks, log.impressions, strict=True):
-        c, n = found.setdefault(int(row), {}).get(int(position), (0, 0))
-        found[int(row)][int(position)] = (c + int(clicks), n + int(impressions))
-    return found
-
-
-def with_clicks(log, entry, change):
-    """The log of counts with more clicks, or fewer, at one entry."""
-    clicks = log.clicks.copy()
-    clicks[entry] += change
-    return ClickLog(log.qid, log.row, log.position, clicks, log.impressions)
+        c, n = counts.setdefault(int(row), {}).get(int(position), (0, 0))
+        counts[int(row)][int(position)] = (c + int(clicks), n + int(impressions))
+    return counts
 
 
 def influences(estimate, log):
     """Derivatives of the logarithms of propensities by the clicks of each entry, by differences."""
-    more, fewer = (
-        np.array([np.log(estimate(with_clicks(log, i, change)).values) for i in range(log.n_entries)])
-        for change in (1, -1)
-    )
-    return (more - fewer) / 2
+
+    def logarithms(clicks):
+        return np.log(estimate(ClickLog(log.qid, log.row, log.position, clicks, log.impressions)).values)
+
+    steps = np.eye(log.n_entries, dtype=log.clicks.dtype)
+    return np.array([(logarithms(log.clicks + step) - logarithms(log.clicks - step)) / 2 for step in steps])
 
 
 def jackknife_errors(estimate, log):

@@ -12,19 +12,15 @@ def random_tables(seed, lowest=0, highest=4, tied=True, n_ids=40, n_judged=20, n
     random = np.random.default_rng(seed)
 
     def documents(values, most):
-        chosen = random.choice(n_ids, random.integers(1, most), replace=False)
-        return {f"d{i:02}": value for i, value in zip(chosen, values(len(chosen)), strict=True)}
+        numbers = random.choice(n_ids, random.integers(1, most), replace=False)
+        return {f"d{i:02}": value for i, value in zip(numbers, values(len(numbers)).tolist(), strict=True)}
 
     def scores(n):
-        return (np.round(random.normal(size=n), 1) if tied else random.permutation(n) / 8.0).tolist()
-
-    def relevances(n):
-        return random.integers(lowest, highest + 1, n).tolist()
+        return np.round(random.normal(size=n), 1) if tied else random.permutation(n) / 8.0
 
     n_queries = int(random.integers(2, 7))
-    qrels = {f"q{i}": documents(relevances, n_judged) for i in range(n_queries)}
-    run = {f"q{i}": documents(scores, n_found) for i in range(1, n_queries + 1)}
-    return qrels, run
+    qrels = {f"q{i}": documents(lambda n: random.integers(lowest, highest + 1, n), n_judged) for i in range(n_queries)}
+    return qrels, {f"q{i}": documents(scores, n_found) for i in range(1, n_queries + 1)}
 
 
 def many_random_tables(n_tables, **settings):
@@ -63,12 +59,9 @@ def success(judged, documents, rel, k=5):
 
 
 def iprec(judged, documents, rel, recall=0.3):
-    n_relevant = sum(grade >= rel for grade in judged.values())
-    precision = [
-        (sum(judged.get(document, 0) >= rel for document in documents[:rank]), rank)
-        for rank in range(1, len(documents) + 1)
-    ]
-    return max([found / rank for found, rank in precision if found >= math.floor(recall * n_relevant + 0.9)], default=0)
+    needed = math.floor(recall * sum(grade >= rel for grade in judged.values()) + 0.9)
+    relevant = np.cumsum([judged.get(document, 0) >= rel for document in documents])
+    return max((n / rank for rank, n in enumerate(relevant, 1) if n >= needed), default=0)
 
 
 def judged_share(judged, documents, rel, k=5):
@@ -80,28 +73,19 @@ def counts(judged, documents, rel):
     return both, len(documents), sum(grade >= rel for grade in judged.values())
 
 
-def set_precision(judged, documents, rel):
-    both, retrieved, _ = counts(judged, documents, rel)
-    return both / retrieved if retrieved else 0.0
-
-
 def set_relative_precision(judged, documents, rel):
     both, retrieved, relevant = counts(judged, documents, rel)
     return both / min(retrieved, relevant) if retrieved and relevant else 0.0
 
 
-def set_recall(judged, documents, rel):
-    both, _, relevant = counts(judged, documents, rel)
-    return both / relevant if relevant else 0.0
+def set_precision_recall(judged, documents, rel):
+    both, retrieved, relevant = counts(judged, documents, rel)
+    return both / retrieved if retrieved else 0.0, both / relevant if relevant else 0.0
 
 
 def set_f(judged, documents, rel, beta=2):
-    precision, recall = set_precision(judged, documents, rel), set_recall(judged, documents, rel)
+    precision, recall = set_precision_recall(judged, documents, rel)
     return (1 + beta**2) * precision * recall / (beta**2 * precision + recall) if precision else 0.0
-
-
-def set_average_precision(judged, documents, rel):
-    return set_precision(judged, documents, rel) * set_recall(judged, documents, rel)
 
 
 #: Each takes the judgments of a query, its documents in the sequence of their ranks, and the smallest relevance of
@@ -112,9 +96,9 @@ DEFINITIONS = {
     "success@5": success,
     "iprec@0.3": iprec,
     "judged@5": judged_share,
-    "setp": set_precision,
-    "setr": set_recall,
-    "setap": set_average_precision,
+    "setp": lambda *query: set_precision_recall(*query)[0],
+    "setr": lambda *query: set_precision_recall(*query)[1],
+    "setap": lambda *query: math.prod(set_precision_recall(*query)),
     "numq": lambda judged, documents, rel: 1,
     "numrel": lambda judged, documents, rel: counts(judged, documents, rel)[2],
 }

@@ -47,13 +47,10 @@ def with_few_rounds(fit):
 
     @wraps(fit)
     def short_fit(self, *arguments, **settings):
-        asked = self.n_estimators
         # None is the default of a library or of a loss, which may be hundreds.
-        self.n_estimators = asked if asked == "auto" else min(asked or MAX_ROUNDS, MAX_ROUNDS)
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self, "n_estimators", min(self.n_estimators or MAX_ROUNDS, MAX_ROUNDS))
             return fit(self, *arguments, **settings)
-        finally:
-            self.n_estimators = asked
 
     return short_fit
 
@@ -61,12 +58,8 @@ def with_few_rounds(fit):
 @pytest.fixture
 def _less_work(monkeypatch):
     """Examples get fewer queries and rounds than they ask for, searches are short, workers are threads."""
-    make_ranking = br.make_ranking
-
-    def make_small_ranking(n_queries, **settings):
-        return make_ranking(min(n_queries, MAX_QUERIES), **settings)
-
-    monkeypatch.setattr(br, "make_ranking", make_small_ranking)
+    make = br.make_ranking
+    monkeypatch.setattr(br, "make_ranking", lambda n_queries, **settings: make(min(n_queries, MAX_QUERIES), **settings))
     for ranker in (br.LightGBMRanker, br.XGBoostRanker, lightgbm.LGBMRanker, xgboost.XGBRanker):
         monkeypatch.setattr(ranker, "fit", with_few_rounds(ranker.fit))
     monkeypatch.setattr("boostrank.theory.search.N_CLIMBS", 0)
@@ -94,9 +87,8 @@ def run_example(path, arguments, monkeypatch, capsys):
     "path", [pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem) for p in EXAMPLES]
 )
 def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys, tmp_path):
-    if path.stem == "tracking":  # Its packages have too many dependencies for the tests.
-        pytest.importorskip("mlflow")
-        pytest.importorskip("skops")
+    for name in ("mlflow", "skops") if path.stem == "tracking" else ():
+        pytest.importorskip(name)  # They have too many dependencies for the tests.
     monkeypatch.chdir(tmp_path)
     text = run_example(path, ARGUMENTS.get(path.stem, []), monkeypatch, capsys).rstrip()
     lines = text.splitlines()
