@@ -17,47 +17,38 @@ def for_each(names, values, ids=None):
     `parametrize`, and so does a test that skips some cases or marks them.
     """
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    cases = named_cases(names, list(values), ids)
+    values = list(values)
+    if not values:
+        raise ValueError(f"there are no cases of {names}")
+    cases = [dict(zip(names, value if len(names) > 1 else [value], strict=True)) for value in values]
+    labels = list(map(ids, values) if callable(ids) else ids or [""] * len(cases))
+    labels = [
+        label or "-".join(getattr(value, "__name__", str(value)) for value in case.values())
+        for label, case in zip(labels, cases, strict=True)
+    ]
 
     def decorate(test):
         signature = inspect.signature(test)
-        others = [parameter for name, parameter in signature.parameters.items() if name not in names]
-        if len(others) + len(names) != len(signature.parameters):
+        fixtures = [parameter for name, parameter in signature.parameters.items() if name not in names]
+        if len(fixtures) + len(names) != len(signature.parameters):
             raise TypeError(f"{test.__name__} does not take {names}")
 
         @functools.wraps(test)
         def check_all(*args, **fixtures):
-            failures = {}
-            for name, case in cases.items():
+            failed, errors = [], []
+            for label, case in zip(labels, cases, strict=True):
                 try:
                     test(*args, **case, **fixtures)
                 except pytest.skip.Exception as skipped:
-                    failures[name] = AssertionError(f"a case may not skip: {skipped}")
+                    raise AssertionError(f"a case may not skip: {skipped}") from None
                 except (Exception, pytest.fail.Exception) as error:
-                    failures[name] = error
-            if failures:
-                first = next(iter(failures.values()))
-                more = f" and {len(failures) - MAX_NAMED} more" if len(failures) > MAX_NAMED else ""
-                first.add_note(f"Failed cases ({len(failures)} of {len(cases)}): {[*failures][:MAX_NAMED]}{more}")
-                raise first
+                    failed.append(label)
+                    errors.append(error)
+            if errors:
+                errors[0].add_note(f"Failed cases ({len(failed)} of {len(cases)}): {failed[:MAX_NAMED]}")
+                raise errors[0]
 
-        check_all.__signature__ = signature.replace(parameters=others)
+        check_all.__signature__ = signature.replace(parameters=fixtures)
         return check_all
 
     return decorate
-
-
-def named_cases(names, values, ids):
-    """The arguments of each case by the name of the case."""
-    if not values:
-        raise ValueError(f"there are no cases of {names}")
-    ids = [ids(value) for value in values] if callable(ids) else list(ids) if ids is not None else [None] * len(values)
-    cases = {}
-    for given, value in zip(ids, values, strict=True):
-        is_set = hasattr(value, "marks")  # of pytest.param
-        if is_set and value.marks:
-            raise ValueError("cases of one test have no marks of their own")
-        parts = value.values if is_set else (value,) if len(names) == 1 else value
-        name = given or (is_set and value.id) or "-".join(getattr(part, "__name__", str(part)) for part in parts)
-        cases[name if name not in cases else f"{name} ({len(cases)})"] = dict(zip(names, parts, strict=True))
-    return cases
