@@ -167,6 +167,11 @@ class CustomObjective(CustomFunction):
     def __repr__(self) -> str:
         return f"objective={self._name}"
 
+    def bind(self, labels: Labels, queries: Queries, weights: Floats | None = None) -> Self:
+        """Bind the function to grouped labels; raises ValueError if these are no relevance."""
+        labels.require_relevance(self)
+        return super().bind(labels, queries, weights)
+
     def boosting_function(self, has_one_model: bool) -> BoostingFunction:
         """The method :meth:`gradient_hessian`."""
         return self.gradient_hessian
