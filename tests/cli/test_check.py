@@ -15,12 +15,6 @@ def test_the_exit_code_says_whether_a_loss_is_consistent(run):
     assert out == f"{report!r}\n"
 
 
-def test_lambdamart_is_not_consistent(run):
-    out = run("check", "lambdarank", "--distributions", 5, code=1)
-    assert out.startswith("LambdaMART(truncation=30, divide_by_distance=True, normalize=True)")
-    assert "not consistent with NDCG: regret" in out
-
-
 def test_a_click_log_is_examined(run, tmp_path):
     data, path = ([1, 0, 0] * 30, np.arange(90), np.repeat(np.arange(30), 3)), tmp_path / "log.csv"
     log = br.simulate_clicks(*data, random_state=0, noise=0.1).log

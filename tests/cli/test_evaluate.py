@@ -101,26 +101,16 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     pd.testing.assert_frame_equal(written, values, check_index_type=False, check_column_type=False)
     assert [row[0] for row in table_rows(run(*common, width=120))] == ["nDCG@10", "AP", "RR"]
     options = {"ties": "worst", "unjudged": "remove", "queries": "common"}
-    flags = [text for name, value in options.items() for text in (f"--{name}", value)]
+    flags = [text for name, value in options.items() for text in (f"--{name}", value)] + ["--explain"]
+    flags += ["--plot", tmp_path / "p.svg"]
     out = run(*common, "--measures", "ndcg@5", "--gain", "linear", "--empty", "one", *flags)
+    assert "BM25" in (tmp_path / "p.svg").read_text()
+    shown = br.reconcile_run(qrels, bm25, "ndcg@5", gain="linear", empty="one", **options)
+    assert shown.head in " ".join(out.split())
+    assert "Libraries that take arrays get only the retrieved documents" in " ".join(out.split())
     measure = br.get_measure("ndcg@5", gain="linear", empty="one")
     assert table_rows(out)[0][1] == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg(gain=linear)@5']:.6f}"
     assert table_rows(out)[0][2] == "empty one, gain linear, discount log2, ties worst"
-
-
-def test_groups_of_trec_eval_and_the_picture_of_one_run(run, trec, tmp_path):
-    pytest.importorskip("matplotlib")
-    given = ["evaluate", "--qrels", trec / "qrels.txt", "--run", trec / "bm25.run"]
-    lines = run(*given, "--measures", "official,nDCG@3", "--plot", tmp_path / "p.svg").splitlines()
-    tables = br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "bm25.run")
-    expected = br.evaluate_run(*tables, ["official", "nDCG@3"])
-    found = {line.split()[0]: line for line in lines}
-    assert len(expected) == 30
-    for name, value in expected.items():
-        assert f"  {value:.6f}" in found[name]
-    picture = (tmp_path / "p.svg").read_text()
-    assert "interpolated precision" in picture
-    assert "BM25" in picture
 
 
 def test_several_runs_are_compared(run, trec, tmp_path):
@@ -160,16 +150,6 @@ def test_runs_that_miss_queries(run, trec):
     assert run(*several, "--queries", "common").startswith("15 queries, 2 runs")
 
 
-def test_runs_of_one_tag_have_the_names_of_their_files(run, trec, tmp_path):
-    other = tmp_path / "bm25.run"
-    other.write_bytes((trec / "bm25.run").read_bytes())
-    common = ["evaluate", "--qrels", trec / "qrels.txt", "--measures", "RR", "--queries", "judged"]
-    out = run(*common, "--run", trec / "few", "--run", trec / "bm25.run")
-    assert "RR, compared with few\n" in out
-    out = run(*common, "--run", other, "--run", trec / "bm25.run", "--run", trec / "few", width=300)
-    assert f"RR, compared with {other}\n" in out
-
-
 def test_names_of_ir_measures_keep_their_conventions():
     given = {"empty": "one", "ties": "worst"}
     measures = parse_measures("--measures", "nDCG@10,ERR@5,RBP(p=0.5,rel=2),map@03", given, measures_of_runs)
@@ -182,24 +162,6 @@ def test_names_of_ir_measures_keep_their_conventions():
 
 
 RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
-
-
-@pytest.mark.parametrize(
-    "settings", [{"queries": "judged"}, {"ties": "average", "unjudged": "remove", "queries": "common"}]
-)
-def test_other_libraries_are_explained_for_a_run(run, trec, settings):
-    options = [f"--{name}={value}" for name, value in settings.items()]
-    paths = ["--qrels", trec / "qrels.txt", "--run", trec / "few"]
-    lines = run("evaluate", *paths, "--measures", "AP,nDCG@3", "--explain", *options).splitlines()
-    found = br.reconcile_run(br.read_qrels(trec / "qrels.txt"), br.read_run(trec / "few"), "nDCG@3", **settings)
-    assert any(line.startswith(f"nDCG@3 (linear gain)  {found.value:.6f}") for line in lines)
-    assert found.head in " ".join(" ".join(lines).split())
-    for library, metric, value, difference, because in found.rows:
-        start = [*library.split(), *metric.split(), value, difference]
-        (line,) = (line for line in lines if line.split()[: len(start)] == start)
-        assert line.endswith(because)
-    assert found.table["from_documents"].abs().max() > 0.001
-    assert "Libraries that take arrays get only the retrieved documents" in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize(

@@ -43,14 +43,3 @@ def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     assert (document["name"], document["store"]) == ("first", "shoes")
     found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))
     np.testing.assert_allclose(found, ranker.predict(data[0]) + 0.5, atol=1e-5)
-
-
-def test_bad_input_writes_nothing(run, data, tmp_path):
-    br.LightGBMRanker(**SETTINGS).fit(*data).save_model(tmp_path / "model")
-    for options, message in [
-        ([], "features must be 10 different names in the engine"),
-        (["--features", ",".join(NAMES), "--shift", "low"], "shift, if it is not 'min', must be"),
-    ]:
-        error = run("export", tmp_path / "model", "--format", "solr", "--output", tmp_path / "m.json", *options, code=2)
-        assert message in " ".join(error.split())
-        assert not (tmp_path / "m.json").exists()

@@ -1,8 +1,6 @@
 """The commands `fit`, `predict` and `evaluate`, one after the other."""
 
-import os
 import re
-import threading
 
 import lightgbm as lgb
 import numpy as np
@@ -59,30 +57,3 @@ def test_fit_chooses_the_rounds_by_cross_validation(run, folder, tmp_path, monke
     assert line.startswith(f"validation: mrr {mean:.4f} with {ranker.best_iteration_} rounds, the best of ")
     assert line.endswith(", mean over folds")
     np.testing.assert_array_equal(br.LightGBMRanker().load_model(model).predict(data.X), ranker.predict(data.X))
-
-
-@pytest.mark.filterwarnings("always:no tree has a split")
-def test_labels_that_are_all_0_are_a_warning(run, tmp_path):
-    (tmp_path / "t.csv").write_text("qid,label,a\n1,0,1\n1,0,2\n")
-    err = run("fit", tmp_path / "t.csv", tmp_path / "m", "--threads", 1, errors=True, width=300)
-    cause = "The cause is that all labels are 0; give labels that differ within queries"
-    assert err == f"warning: no tree has a split, so every document gets the same score. {cause}\n"
-
-
-def test_a_pipe_gets_scores_models_tables_and_plots(run, folder, tmp_path):
-    def received(name, *arguments):
-        path, content = tmp_path / name, []
-        os.mkfifo(path)
-        reader = threading.Thread(target=lambda: content.append(path.read_bytes()))
-        reader.start()
-        run(*arguments, path) if arguments[0] != "fit" else run(*arguments[:2], path, *arguments[2:])
-        reader.join(20)
-        assert path.is_fifo()
-        return content[0]
-
-    data, model = folder / "all.txt", tmp_path / "model"
-    model.write_bytes(received("m", "fit", data, "--rounds", 2))
-    assert received("scores", "predict", model, data, "--output").decode() == run("predict", model, data)
-    compare = ["compare", data, "--rounds", 1, "--folds", 3, "--objectives", "softmax", "--backend", "lightgbm"]
-    assert received("t.csv", *compare, "--output").startswith(b"ranker,metric")
-    assert received("plot.png", *compare, "--plot").startswith(b"\x89PNG")

@@ -20,8 +20,6 @@ from file_beside import LENGTH
 
 @dataclass(frozen=True)
 class Hyperbola(Separable):
-    """Potential sqrt(length^2 + s^2) - length."""
-
     length: float = LENGTH
     target_bounds = (-1.0, 1.0)
 
@@ -58,14 +56,10 @@ def path(tmp_path_factory):
     return folder / "own.py"
 
 
-def test_a_class_is_instantiated_and_an_instance_is_taken_as_it_is(path):
-    assert repr(load_surrogate(path, "Hyperbola")) == "Hyperbola(length=1.0)"
-    assert repr(load_surrogate(path, "wide")) == "Hyperbola(length=2.0)"
-
-
 def test_check_of_a_file(run, path):
     out = run("check", f"{path}:Hyperbola", "--distributions", 40)
     assert out.startswith("Hyperbola(length=1.0) with targets 'dcg'\nno counterexample")
+    assert repr(load_surrogate(path, "wide")) == "Hyperbola(length=2.0)"
     assert "not consistent" in run("check", f"{path}:Cosine/none", "--distributions", 40, code=1)
 
 
@@ -88,8 +82,6 @@ class Loss(Separable):
     [
         ("-scores", "could be minimized: the loss may be unbounded below"),
         ("{} + 1", "broken.py, line 8: TypeError: unsupported operand"),
-        ("float('a')", "broken.py, line 8: ValueError: could not convert string to float: 'a'"),
-        ("[][0]", "broken.py, line 8: IndexError: list index out of range"),
         ("exec('raise NotImplementedError')", "broken.py, line 8: NotImplementedError: NotImplementedError"),
     ],
 )
@@ -119,7 +111,6 @@ def test_what_is_no_surrogate_is_named(path, name, message):
     [
         ("x = 1\ny = x / 0\n", r"bad\.py, line 2: ZeroDivisionError: division by zero"),
         ("x = (\n", r"bad\.py: SyntaxError: .*line 1"),
-        ("raise SystemExit(1)", r"bad\.py, line 1: SystemExit: 1"),
         ("x = 1\n", "has no 'Mine'; it has nothing that may be"),
     ],
 )
