@@ -29,10 +29,9 @@ def with_value(value, dtype=None):
 
 def with_unsorted_duplicates():
     """A sparse matrix whose stored values must be added up, in no sequence."""
-    rows, columns = np.nonzero(X)
-    values, permutation = X[rows, columns] / 2, np.random.default_rng(0).permutation(2 * len(rows))
-    entries = (np.tile(values, 2)[permutation], (np.tile(rows, 2)[permutation], np.tile(columns, 2)[permutation]))
-    return sparse.coo_matrix(entries, shape=X.shape)
+    columns = [2, 0, 1, 2, 0, 1]
+    starts = np.arange(0, N_ROWS * len(columns) + 1, len(columns))
+    return sparse.csr_matrix(((X / 2)[:, columns].ravel(), np.tile(columns, N_ROWS), starts), X.shape)
 
 
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -47,7 +46,7 @@ VALID = {
     "none-among-objects": (with_value(None), with_value(NAN, float)),
     "csr": (sparse.csr_matrix(X), X),
     "coo": (sparse.coo_array(X), X),
-    "coo-with-unsorted-duplicates": (with_unsorted_duplicates(), X),
+    "csr-with-unsorted-duplicates": (with_unsorted_duplicates(), X),
     "csr-with-missing": (sparse.csr_matrix(MISSING), MISSING),
     "frame-with-reversed-index": (FRAME.set_index(np.arange(N_ROWS)[::-1]), X),
     "frame-of-nullable-numbers": (FRAME.astype("Float64"), X),
