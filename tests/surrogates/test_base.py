@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pytest
 from cases import for_each
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from oracles import Arc, numeric_hessians, slices
+from oracles import Arc, slices
 from surrogate_samples import ALL, SIZES, assert_finite, least_eigenvalue, ragged
 
 from boostrank.queries.queries import Queries
@@ -24,17 +22,6 @@ from boostrank.surrogates import (
 from boostrank.surrogates.base import closed_form
 
 every = for_each("surrogate", ALL, ids=repr)
-
-
-@pytest.mark.parametrize("surrogate", [s for s in ALL if s.hessian == "majorant" or s.separable], ids=repr)
-@settings(max_examples=12)
-@given(
-    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
-    seed=st.integers(0, 10**6),
-    scale=st.sampled_from([1e-3, 0.3, 1.0, 3.0, 10.0]),
-)
-def test_a_majorant_dominates_the_hessian(surrogate, sizes, seed, scale):
-    assert least_eigenvalue(surrogate, ragged(sizes, seed, scale)) >= -2e-6
 
 
 @pytest.mark.parametrize(
@@ -63,14 +50,6 @@ def test_shift_invariance_is_as_declared(surrogate):
     shifted = scores + queries.repeat(np.array([0.7, -3.0, 2.0, 1.0, 5.0]))
     before, after = surrogate.loss(scores, targets, queries), surrogate.loss(shifted, targets, queries)
     assert np.allclose(before, after, atol=1e-9) == surrogate.shift_invariant
-
-
-@pytest.mark.parametrize("surrogate", [surrogate for surrogate in ALL if not surrogate.convex], ids=repr)
-def test_surrogates_that_do_not_declare_convexity_are_not_convex(surrogate):
-    # For surrogates that do, `check` searches for a negative eigenvalue.
-    samples = [ragged(seed=seed, scale=2.0) for seed in range(5)]
-    matrices = [matrix for sample in samples for matrix in numeric_hessians(surrogate, *sample)]
-    assert min(np.linalg.eigvalsh(matrix)[0] for matrix in matrices) < -1e-6
 
 
 @every

@@ -9,7 +9,7 @@ from oracles import slices
 from surrogate_samples import SIZES, assert_finite, assert_same, least_eigenvalue, ragged
 
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import Cosine, NormalizedPNorm, PNorm, Squared
+from boostrank.surrogates import Cosine, NormalizedPNorm, PNorm
 
 
 def at_worst_angle(length):
@@ -37,10 +37,6 @@ def test_large_exponents_start_finite(surrogate):
 def test_cosine_is_the_normalized_2_norm_up_to_a_sharper_majorant(epsilon):
     factor = 2 / math.sqrt(3) / 4
     assert_same(Cosine(epsilon), NormalizedPNorm(q=2, epsilon=epsilon), ragged(), factor)
-
-
-def test_the_p_norm_at_2_is_squared():
-    assert_same(PNorm(q=2), Squared(), ragged())
 
 
 def test_the_exponent_grows_with_the_logarithm_of_the_query():

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
-    GainWeightedPairs,
     PairwiseLogistic,
     PairwiseSquared,
     PairwiseSquaredHinge,
 )
-from boostrank.surrogates.convex_functions import get_margin
+from boostrank.surrogates.convex_functions import MARGINS, get_margin
 
 PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge()]
 every = pytest.mark.parametrize("surrogate", PAIRS, ids=repr)
@@ -84,9 +83,15 @@ def test_the_minimizer_of_squared_pairs_is_the_stated_one():
         assert (np.argsort(scores) == np.argsort(expected)).all()
 
 
-def test_bases_are_abstract_but_for_the_margin():
-    class Cubic(GainWeightedPairs):
-        margin = "cubic"
-
-    with pytest.raises(ValueError, match="margin must be one of"):
-        Cubic().loss(np.zeros(2), np.ones(2), Queries.from_sizes([2]))
+@pytest.mark.parametrize("margin", MARGINS)
+def test_margins_are_convex_and_their_derivatives_right(margin):
+    d = np.linspace(-4, 4, 41) + 0.01
+    phi, step = get_margin(margin), 1e-4
+    slope, curvature = phi.slope_curvature(d)
+    np.testing.assert_allclose(slope, (phi.value(d + step) - phi.value(d - step)) / (2 * step), rtol=1e-5, atol=1e-6)
+    second = (phi.value(d + step) - 2 * phi.value(d) + phi.value(d - step)) / step**2
+    assert (second > -1e-5).all()
+    if margin != "hinge":
+        np.testing.assert_allclose(curvature, second, rtol=1e-4, atol=1e-5)
+    far = np.array([-1e6, -800.0, 800.0, 1e6])
+    assert all(np.isfinite(part).all() for part in (phi.value(far), *phi.slope_curvature(far)))

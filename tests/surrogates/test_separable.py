@@ -1,16 +1,19 @@
-"""Separable surrogates: intercepts, inverse slopes, and Poisson beyond the range of its exponential."""
+"""Separable surrogates and their profiled forms: intercepts, inverse slopes, and Poisson beyond its exponential."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import Arc
+from scipy.special import xlogy
 from surrogate_samples import ragged
 
+import boostrank as br
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import SURROGATES, Logistic, Poisson, Separable, Squared
+from boostrank.surrogates import SURROGATES, Logistic, Poisson, Power, Profiled, Separable, Squared
 from boostrank.surrogates.convex_functions import MAX_EXPONENT
 
 NAMED = [surrogate for surrogate in SURROGATES.values() if isinstance(surrogate, Separable)]
@@ -67,3 +70,88 @@ def test_the_loss_is_bounded_below_up_to_the_upper_bound_of_the_targets_and_not_
     slopes = [surrogate.gradient_hessian(np.array([1e6]), np.array([target]), one)[0][0] for target in targets]
     bounded = [True, True, np.isinf(high)]
     assert [slope >= -1e-6 for slope in slopes] == bounded, slopes
+
+
+@pytest.mark.parametrize("largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"])
+def test_softmax_is_profiled_poisson(largest):
+    scores, targets, queries = ragged(scale=3.0)
+    targets = targets * largest
+    softmax, profiled = Power(0), Profiled(Poisson())
+    derivatives = (each.gradient_hessian(scores, targets, queries) for each in (softmax, profiled))
+    for one, other in zip(*derivatives, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * largest)
+    # The losses differ by a term that depends on the targets only.
+    total = queries.sum(targets)
+    term = xlogy(total, total) - queries.sum(xlogy(targets, targets))
+    difference = softmax.loss(scores, targets, queries) - profiled.loss(scores, targets, queries)
+    np.testing.assert_allclose(difference, term, atol=1e-8 * largest)
+
+
+@dataclass(frozen=True)
+class Hyperbola(Separable):
+    """Its slopes are between -1 and 1, and the inverse of the slope is infinite at these bounds."""
+
+    target_bounds = (-1.0, 1.0)
+
+    def potential(self, scores):
+        return np.hypot(1.0, scores)
+
+    def slope_curvature(self, scores):
+        return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
+
+    def inverse_slope(self, slopes):
+        return slopes / np.sqrt(1.0 - slopes**2)
+
+
+@dataclass(frozen=True)
+class Exponential(Separable):
+    """The inverse of its slope is minus infinity at 0."""
+
+    def potential(self, scores):
+        return np.exp(scores)
+
+    def slope_curvature(self, scores):
+        return np.exp(scores), np.exp(scores)
+
+    def inverse_slope(self, slopes):
+        return np.log(slopes)
+
+
+@pytest.mark.parametrize(
+    ("potential", "bounds"),
+    [(Hyperbola(), (-1.0, 1.0)), (Exponential(), (0.0,)), (Poisson(), (0.0,)), (Logistic(), (0.0, 1.0))],
+    ids=lambda value: "" if isinstance(value, tuple) else repr(value),
+)
+def test_profiling_is_finite_where_the_inverse_slope_is_infinite(potential, bounds):
+    queries, scores = Queries.from_sizes([1, 3, 2]), np.array([0.3, 0.0, 1.0, -2.0, 0.1, 0.2])
+    for bound in bounds:
+        targets = np.array([bound] * 4 + [0.5, 0.25])
+        gradient, hessian = Profiled(potential).gradient_hessian(scores, targets, queries)
+        assert np.isfinite(gradient).all()
+        assert np.isfinite(hessian).all()
+        assert np.isfinite(Profiled(potential).loss(scores, targets, queries)).all()
+        np.testing.assert_allclose(gradient[:4], 0.0, atol=1e-6)
+        assert gradient[4:].sum() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_profiling_does_not_overflow_between_distant_scores():
+    queries, scores, targets = Queries.from_sizes([2]), np.array([0.0, 2000.0]), np.array([0.5, 0.25])
+    gradient, hessian = Profiled(Exponential()).gradient_hessian(scores, targets, queries)
+    np.testing.assert_allclose(gradient, [-0.5, 0.5], atol=1e-6)
+    np.testing.assert_allclose(hessian, [0.0, 0.75], atol=1e-6)
+
+
+def test_the_intercept_of_poisson_is_finite_for_an_empty_query_beside_a_huge_one():
+    queries, targets = Queries.from_sizes([2, 2]), np.array([0.0, 0.0, 1e30, 1.0])
+    gradient, _ = Profiled(Poisson()).gradient_hessian(np.array([0.0, 1.0, 0.0, 1.0]), targets, queries)
+    assert gradient[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("surrogate", [Logistic(), Profiled(Hyperbola())], ids=repr)
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_targets_beyond_the_bounds_of_the_potential_are_errors(ranker_class, surrogate):
+    X, y, qid = br.make_ranking(n_queries=10, random_state=0)
+    ranker = ranker_class(surrogate, normalize="none", n_estimators=2)
+    with pytest.raises(ValueError, match=r"needs targets in \[-?[01], 1\], but with normalize='none'"):
+        ranker.fit(X, y, qid)

@@ -58,12 +58,6 @@ def test_no_order_beats_the_optimal_ranking(discount, k, gain):
             assert distribution.ndcg_regret(scores, dcg) == pytest.approx(best - value, abs=1e-12)
 
 
-def test_with_a_cutoff_scores_need_not_sort_like_the_bayes_scores():
-    dcg, distribution = DCG(k=1), LabelDistribution([[3, 2, 1]], [1.0])
-    assert distribution.ndcg_regret([3.0, 1.0, 2.0], dcg) == 0.0
-    assert distribution.ndcg_regret([3.0, 1.0, 2.0]) > 0.0
-
-
 def test_infinite_scores_rank_and_an_outcome_without_gain_adds_nothing():
     distribution = LabelDistribution([[1, 0], [0, 0]], [0.25, 0.75])
     assert distribution.bayes_scores().tolist() == [0.25, 0.0]

@@ -62,13 +62,6 @@ def test_invalid_curves_are_refused():
         theory.estimate_curve([1, 1], [0.1, 0.2], [0, 0])
     with pytest.raises(ValueError, match="3 values for the 2 rows"):
         theory.estimate_curve([0, 1], [0.1, 0.2, 0.3], [0] * 3)
-
-
-def test_estimates_without_query_ids_are_errors():
-    y, scores = [0, 1], [0.1, 0.2]
-    for estimate in (
-        lambda: theory.estimate_curve(y, scores),
-        lambda: theory.RankedData(y, scores, scores),
-    ):
+    for estimate in (theory.estimate_curve, lambda y, scores: theory.RankedData(y, scores, scores)):
         with pytest.raises(ValueError, match="got no qid"):
-            estimate()
+            estimate([0, 1], [0.1, 0.2])
