@@ -22,6 +22,10 @@ class Queries(Segments):
     to each other. :meth:`group` permutes values of rows so that they are grouped, and keeps the sequence of the
     documents of a query. :meth:`ungroup` reverses it.
 
+    Inside of the package, values of documents are grouped. Only :meth:`group`, :meth:`original_rows_of`, :attr:`qid`
+    and arguments of users have the sequence of the original rows; a function that takes both kinds has a parameter
+    `grouped`.
+
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_queries + 1,)
