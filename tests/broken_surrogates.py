@@ -20,7 +20,7 @@ def changed(base, loss=nothing, gradient=nothing, diagonal=nothing, **members):
             unchanged = super().gradient_hessian(*sample)
             return unchanged[0] + gradient(*sample), unchanged[1] + diagonal(*sample)
 
-    return type("Changed", (Changed,), members)()
+    return variant(Changed, **members)
 
 
 def variant(base, **members):

@@ -25,7 +25,7 @@ def oracle_line(line, qids_so_far):
     for word in words[2 if qid else 1 :]:
         match = FEATURE.fullmatch(word)
         assert match
-        assert 1 <= int(match[1]) < 2**31
+        assert int(match[1]) in range(1, 2**31)
         assert int(match[1]) not in features
         features[int(match[1])] = float(match[2])
     return float(words[0]), qid and qid[1], features

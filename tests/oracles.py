@@ -90,16 +90,10 @@ def numeric_hessians(surrogate, scores, targets, queries, step=1e-5):
     """The Hessian matrix of each query, by central differences of the gradient."""
     matrices = []
     for part in slices(queries.sizes.tolist()):
-        query, s, bumps = (
-            Queries.from_sizes([part.stop - part.start]),
-            scores[part],
-            step * np.eye(part.stop - part.start),
-        )
-        fixed = surrogate.at(s, query)
-        above, below = (
-            np.array([fixed.gradient_hessian(s + sign * bump, targets[part], query)[0] for bump in bumps])
-            for sign in (1, -1)
-        )
-        matrix = (above - below) / (2 * step)
-        matrices.append((matrix + matrix.T) / 2)
+        size, u = part.stop - part.start, targets[part]
+        query = Queries.from_sizes([size])
+        fixed, bumped = surrogate.at(scores[part], query), scores[part] + step * np.eye(size)
+        above = np.array([fixed.gradient_hessian(row, u, query)[0] for row in bumped])
+        below = np.array([fixed.gradient_hessian(row, u, query)[0] for row in 2 * scores[part] - bumped])
+        matrices.append((above - below + (above - below).T) / (4 * step))
     return matrices

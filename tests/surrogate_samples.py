@@ -13,8 +13,7 @@ OTHER_SETTINGS = [
     PNorm(q=3.5),
     NormalizedPNorm(q=2.5),
     Cosine(epsilon=0.3),
-    *(Power(exponent) for exponent in (-0.75, -0.25, 0.5, 2)),
-    *(Power(exponent) for exponent in (0, 0.25)),
+    *(Power(exponent) for exponent in (-0.75, -0.25, 0.5, 2, 0, 0.25)),
     Power(0.1, max_step=0.5),
 ]
 ALL = [*SURROGATES.values(), *OTHER_SETTINGS, *OWN]
@@ -42,9 +41,8 @@ def assert_finite(surrogate, scores, targets, sizes):
     """Loss, gradient and Hessian are finite, and a majorant is not negative."""
     queries = Queries.from_sizes(sizes)
     gradient, hessian = surrogate.gradient_hessian(np.array(scores), np.array(targets), queries)
-    assert np.isfinite(gradient).all()
-    assert np.isfinite(hessian).all()
-    assert np.isfinite(surrogate.loss(np.array(scores), np.array(targets), queries)).all()
+    loss = surrogate.loss(np.array(scores), np.array(targets), queries)
+    assert np.isfinite([*gradient, *hessian, *loss]).all()
     assert surrogate.hessian == "exact" or (hessian >= 0).all()
 
 
