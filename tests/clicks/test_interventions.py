@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers
+from clicks.propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers
 from scipy import optimize
 from scipy.stats import binom
 

@@ -9,12 +9,25 @@ from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from measure_definitions import FUNCTIONS
-from preference_graphs import edges, random_graph
 from sklearn.utils import _safe_indexing
 
 from boostrank.preferences import PreferenceGraph, from_pairs
 
 QID = ["b", "a", "b", "a", "b", "c"]
+
+
+def random_graph(seed, weighted=True):
+    """A graph of several queries; edges may repeat and contradict each other."""
+    random = np.random.default_rng(seed)
+    qid = random.permutation(np.repeat(np.arange(6), random.integers(2, 7, 6)))
+    winner = random.integers(0, len(qid), 60)
+    loser = np.array([random.choice([row for row in np.flatnonzero(qid == qid[w]) if row != w]) for w in winner])
+    return PreferenceGraph(qid, winner, loser, random.random(60) if weighted else None)
+
+
+def edges(graph):
+    """Winner, loser and weight of each edge, sorted."""
+    return sorted(zip(graph.winner.tolist(), graph.loser.tolist(), graph.weights.tolist(), strict=True))
 
 
 def disagreement_by_definition(graph, scores, tie):
