@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from boostrank.backends.lightgbm.aliases import canonical_names
+from boostrank.backends.lightgbm.names import canonical_names
 from boostrank.backends.lightgbm.parameters import samples_queries
 from boostrank.metrics import Measure
 from boostrank.queries.dcg import DCG, Discount, Gain, Normalize

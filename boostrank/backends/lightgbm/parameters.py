@@ -9,6 +9,7 @@ import numpy as np
 
 from boostrank.backends import features
 from boostrank.backends.base import KnownParameters
+from boostrank.backends.lightgbm.names import canonical_names
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 from boostrank.queries.dcg import DCG
@@ -150,9 +151,6 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
 
 def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
     """All parameters of LightGBM by name; `refused` are those of :func:`refused_parameters`."""
-    # Imported on use: it trains a model.
-    from boostrank.backends.lightgbm.aliases import canonical_names
-
     return KnownParameters(LIBRARY, canonical_names(), EXPLICIT, refused, _NEUTRAL)
 
 
