@@ -26,7 +26,6 @@ def run(monkeypatch, capsys):
 
     def run_command(*arguments, code=0, width=80, errors=False):
         monkeypatch.setattr(sys, "argv", ["boostrank", *map(str, arguments)])
-        # As for the command: with `python -m pytest`, Click would take the name "python -m boostrank".
         monkeypatch.setattr(sys.modules["__main__"], "__package__", None)
         monkeypatch.setenv("COLUMNS", str(width))
         with pytest.raises(SystemExit) as stopped:
