@@ -145,28 +145,26 @@ class LightGBMRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective = objective
-        self.gain = gain
-        self.discount = discount
-        self.k = k
-        self.normalize = normalize
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_samples = min_child_samples
-        self.min_child_weight = min_child_weight
-        self.subsample = subsample
-        self.subsample_queries = subsample_queries
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bynode = colsample_bynode
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.early_stopping_rounds = early_stopping_rounds
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.cv = cv
-        self.importance_type = importance_type
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        self.objective, self.gain, self.discount, self.k, self.normalize = objective, gain, discount, k, normalize
+        self.n_estimators, self.learning_rate, self.num_leaves, self.max_depth = (
+            n_estimators,
+            learning_rate,
+            num_leaves,
+            max_depth,
+        )
+        self.min_child_samples, self.min_child_weight, self.subsample, self.subsample_queries = (
+            min_child_samples,
+            min_child_weight,
+            subsample,
+            subsample_queries,
+        )
+        self.colsample_bytree, self.colsample_bynode, self.reg_alpha, self.reg_lambda = (
+            colsample_bytree,
+            colsample_bynode,
+            reg_alpha,
+            reg_lambda,
+        )
+        self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
+        self.refit, self.cv, self.importance_type = refit, cv, importance_type
+        self.random_state, self.n_jobs = random_state, n_jobs
         self._set_native(native)

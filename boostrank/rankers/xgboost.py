@@ -173,33 +173,28 @@ class XGBoostRanker(BoostedRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective = objective
-        self.gain = gain
-        self.discount = discount
-        self.k = k
-        self.normalize = normalize
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.grow_policy = grow_policy
-        self.min_child_weight = min_child_weight
-        self.gamma = gamma
-        self.subsample = subsample
-        self.subsample_queries = subsample_queries
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bynode = colsample_bynode
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.tree_method = tree_method
-        self.max_bin = max_bin
-        self.early_stopping_rounds = early_stopping_rounds
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.cv = cv
-        self.importance_type = importance_type
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        self.objective, self.gain, self.discount, self.k, self.normalize = objective, gain, discount, k, normalize
+        self.n_estimators, self.learning_rate, self.max_depth, self.max_leaves = (
+            n_estimators,
+            learning_rate,
+            max_depth,
+            max_leaves,
+        )
+        self.grow_policy, self.min_child_weight, self.gamma, self.subsample = (
+            grow_policy,
+            min_child_weight,
+            gamma,
+            subsample,
+        )
+        self.subsample_queries, self.colsample_bytree, self.colsample_bynode = (
+            subsample_queries,
+            colsample_bytree,
+            colsample_bynode,
+        )
+        self.reg_alpha, self.reg_lambda, self.tree_method, self.max_bin = reg_alpha, reg_lambda, tree_method, max_bin
+        self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
+        self.refit, self.cv, self.importance_type = refit, cv, importance_type
+        self.random_state, self.n_jobs = random_state, n_jobs
         self._set_native(native)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
