@@ -146,25 +146,11 @@ class LightGBMRanker(BoostedRanker):
         **native: Any,
     ) -> None:
         self.objective, self.gain, self.discount, self.k, self.normalize = objective, gain, discount, k, normalize
-        self.n_estimators, self.learning_rate, self.num_leaves, self.max_depth = (
-            n_estimators,
-            learning_rate,
-            num_leaves,
-            max_depth,
-        )
-        self.min_child_samples, self.min_child_weight, self.subsample, self.subsample_queries = (
-            min_child_samples,
-            min_child_weight,
-            subsample,
-            subsample_queries,
-        )
-        self.colsample_bytree, self.colsample_bynode, self.reg_alpha, self.reg_lambda = (
-            colsample_bytree,
-            colsample_bynode,
-            reg_alpha,
-            reg_lambda,
-        )
+        self.n_estimators, self.learning_rate, self.num_leaves = n_estimators, learning_rate, num_leaves
+        self.max_depth, self.min_child_samples, self.min_child_weight = max_depth, min_child_samples, min_child_weight
+        self.subsample, self.subsample_queries, self.colsample_bytree = subsample, subsample_queries, colsample_bytree
+        self.colsample_bynode, self.reg_alpha, self.reg_lambda = colsample_bynode, reg_alpha, reg_lambda
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
-        self.refit, self.cv, self.importance_type = refit, cv, importance_type
-        self.random_state, self.n_jobs = random_state, n_jobs
+        self.refit, self.cv, self.importance_type, self.random_state = refit, cv, importance_type, random_state
+        self.n_jobs = n_jobs
         self._set_native(native)

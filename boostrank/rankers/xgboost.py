@@ -174,27 +174,14 @@ class XGBoostRanker(BoostedRanker):
         **native: Any,
     ) -> None:
         self.objective, self.gain, self.discount, self.k, self.normalize = objective, gain, discount, k, normalize
-        self.n_estimators, self.learning_rate, self.max_depth, self.max_leaves = (
-            n_estimators,
-            learning_rate,
-            max_depth,
-            max_leaves,
-        )
-        self.grow_policy, self.min_child_weight, self.gamma, self.subsample = (
-            grow_policy,
-            min_child_weight,
-            gamma,
-            subsample,
-        )
-        self.subsample_queries, self.colsample_bytree, self.colsample_bynode = (
-            subsample_queries,
-            colsample_bytree,
-            colsample_bynode,
-        )
-        self.reg_alpha, self.reg_lambda, self.tree_method, self.max_bin = reg_alpha, reg_lambda, tree_method, max_bin
+        self.n_estimators, self.learning_rate, self.max_depth = n_estimators, learning_rate, max_depth
+        self.max_leaves, self.grow_policy, self.min_child_weight = max_leaves, grow_policy, min_child_weight
+        self.gamma, self.subsample, self.subsample_queries = gamma, subsample, subsample_queries
+        self.colsample_bytree, self.colsample_bynode, self.reg_alpha = colsample_bytree, colsample_bynode, reg_alpha
+        self.reg_lambda, self.tree_method, self.max_bin = reg_lambda, tree_method, max_bin
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
-        self.refit, self.cv, self.importance_type = refit, cv, importance_type
-        self.random_state, self.n_jobs = random_state, n_jobs
+        self.refit, self.cv, self.importance_type, self.random_state = refit, cv, importance_type, random_state
+        self.n_jobs = n_jobs
         self._set_native(native)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
