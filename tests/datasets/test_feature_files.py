@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 from boostrank import FeatureFiles
 from boostrank.inputs import streams
@@ -111,57 +112,53 @@ def test_parquet_files_in_row_groups(frame, tmp_path):
     assert list(files.without_rows().columns) == columns
 
 
-def test_columns_of_parquet_files(frame, tmp_path):
-    path = tmp_path / "a.parquet"
-    frame.to_parquet(path)
-    with pytest.raises(ValueError, match=r"give columns=.*'qid', 'label'"):
-        FeatureFiles(path)
-    with pytest.raises(ValueError, match="must have one column 'x'"):
-        FeatureFiles(path, columns=["a", "x"])
-    with pytest.raises(ValueError, match=r"must have one column 'text', of numbers; it has 1 \['(large_)?string'\]"):
-        FeatureFiles(path, columns=["text"])
-    with pytest.raises(ValueError, match="at least one feature"):
-        FeatureFiles(path, columns=[])
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ValueError, match=r"a.parquet' is no complete Parquet file"):
-        FeatureFiles(path, columns=["a"])
+CONTENTS = {"empty": b"", "text": b"no features", "cut": b"\x93NUMPY\x01\x00", "cut-parquet": b"PAR1"}
+ARRAYS = {
+    "vector": np.zeros(3),
+    "no-features": np.zeros((3, 0)),
+    "wide": np.zeros((3, 5)),
+    "narrow": np.zeros((3, 4)),
+    "complex": np.zeros((2, 2), complex),
+    "dates": np.zeros((2, 2), "M8[s]"),
+    "texts": np.zeros((2, 2), "U3"),
+}
+ONE_DIMENSION, NO_NUMBERS = "must have two dimensions", "must contain numbers of at most 64 bits"
 
 
-def test_files_must_have_the_same_features(paths, tmp_path):
-    np.save(tmp_path / "wide.npy", np.zeros((3, 5)))
-    with pytest.raises(ValueError, match=r"has 4 features, and the file .*wide.npy' has 5 features"):
-        FeatureFiles([*paths, tmp_path / "wide.npy"])
-    with pytest.raises(ValueError, match="columns are the names of columns of Parquet files"):
-        FeatureFiles(paths, columns=["a"])
-
-
-@pytest.mark.parametrize("content", [b"", b"no features", b"\x93NUMPY\x01\x00", b"PAR1"])
-def test_a_file_that_is_none_of_features_is_an_error(content, tmp_path):
-    path = tmp_path / "x.npy"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"x.npy' is no "):
-        FeatureFiles(path, columns=["a"])
-
-
-@pytest.mark.parametrize(
-    "array",
-    [np.zeros(3), np.zeros((3, 0)), np.zeros((2, 2), complex), np.zeros((2, 2), "M8[s]"), np.zeros((2, 2), "U3")],
+@for_each(
+    ("names", "settings", "message"),
+    [
+        *(([name], {"columns": ["a"]}, rf"{name}' is no ") for name in CONTENTS),
+        *(([name], {}, ONE_DIMENSION) for name in ("vector", "no-features")),
+        *(([name], {}, NO_NUMBERS) for name in ("complex", "dates", "texts")),
+        (["narrow", "wide"], {}, r"has 4 features, and the file .*wide' has 5 features"),
+        (["narrow"], {"columns": ["a"]}, "columns are the names of columns of Parquet files"),
+        (["narrow"], {"cache": "none"}, "cache must be a folder"),
+        ([], {}, r"number of files must be .* got 0"),
+        (["frame"], {}, r"give columns=.*'qid', 'label'"),
+        (["frame"], {"columns": ["a", "x"]}, "must have one column 'x'"),
+        (["frame"], {"columns": ["text"]}, r"must have one column 'text', of numbers; it has 1 \['(large_)?string'\]"),
+        (["frame"], {"columns": []}, "at least one feature"),
+        (["cut-frame"], {"columns": ["a"]}, "cut-frame' is no complete Parquet file"),
+    ],
 )
-def test_an_array_of_another_shape_or_type_is_an_error(array, tmp_path):
-    np.save(tmp_path / "x.npy", array)
-    with pytest.raises(ValueError, match=r"must have two dimensions|must contain numbers of at most 64 bits"):
-        FeatureFiles(tmp_path / "x.npy")
+def test_wrong_files_and_settings_are_errors(frame, tmp_path, names, settings, message):
+    for name, content in CONTENTS.items():
+        (tmp_path / name).write_bytes(content)
+    for name, array in ARRAYS.items():
+        with open(tmp_path / name, "wb") as file:
+            np.save(file, array)
+    frame.to_parquet(tmp_path / "frame")
+    (tmp_path / "cut-frame").write_bytes((tmp_path / "frame").read_bytes()[:-10])
+    with pytest.raises(ValueError, match=message):
+        FeatureFiles([tmp_path / name for name in names], **settings)
 
 
-def test_other_wrong_arguments(paths, tmp_path):
-    with pytest.raises(ValueError, match=r"number of files must be .* got 0"):
-        FeatureFiles([])
+def test_what_is_no_file_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         FeatureFiles(tmp_path / "none.npy")
     with pytest.raises(TypeError, match=r"takes paths of .npy and Parquet files; got ndarray"):
         FeatureFiles(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="cache must be a folder"):
-        FeatureFiles(paths, cache=tmp_path / "none")
 
 
 def test_infinity_is_an_error_with_its_place(X, tmp_path):
