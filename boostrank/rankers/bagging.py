@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import GroupedData, Trained
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
-from boostrank.inputs.frames import index_of
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import as_labels
@@ -195,7 +194,7 @@ class BaggedRanker(TrainedModel):
         self.estimators_samples_ = [np.flatnonzero(has_kept)[sample.drawn] for sample in samples]
         self.oob_scores_ = _with_nan(per_query, has_kept)
         self.oob_prediction_ = queries.ungroup(_with_nan(scores, is_kept))
-        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), data.labels.fingerprint)
+        self._trained_on = TrainingQueries.of(X, y, queries)
         return self
 
     @property

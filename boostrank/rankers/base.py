@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.models import warn_without_splits
-from boostrank.inputs.frames import index_of
 from boostrank.queries.threads import use_threads
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
@@ -342,7 +341,7 @@ class BoostedRanker(TrainedModel):
         if not trained.has_splits:
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
-        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), data.labels.fingerprint)
+        self._trained_on = TrainingQueries.of(X, y, queries)
         return self
 
     @property

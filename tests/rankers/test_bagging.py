@@ -1,7 +1,6 @@
 """`BaggedRanker` against a loop over the drawn queries, and as an estimator of scikit-learn."""
 
 import pickle
-from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 import boostrank as br
-from boostrank.rankers import automatic, bagging, settings
+from boostrank.rankers.bagging import threads_per_member
 
 N_MEMBERS = 3
 
@@ -69,16 +68,10 @@ def scores_by_hand(model, data, weights=None, **fit):
     return np.mean(seen, axis=0), mean
 
 
-def out_of_bag_ndcg(mean, data, **settings):
-    """NDCG of each query at the out-of-bag scores, by one call for each query."""
-    _, y, qid = data
-    parts = [np.flatnonzero(qid == name) for name in names_of_queries(qid)]
-    return np.array(
-        [
-            np.nan if np.isnan(mean[rows[0]]) else br.ndcg_score(y[rows], mean[rows], qid[rows], **settings)
-            for rows in parts
-        ]
-    )
+def out_of_bag_values(mean, qid, measure):
+    """The value ``measure(rows)`` of each query with out-of-bag scores, and NaN for the others."""
+    rows_of = [np.flatnonzero(qid == name) for name in names_of_queries(qid)]
+    return np.array([np.nan if np.isnan(mean[rows[0]]) else measure(rows) for rows in rows_of])
 
 
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
@@ -108,74 +101,30 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settin
     expected, out_of_bag = scores_by_hand(model, shuffled)
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
-    values = out_of_bag_ndcg(out_of_bag, shuffled, k=settings.get("k"), gain=settings.get("gain", "exp2"))
+    dcg = {"k": settings.get("k"), "gain": settings.get("gain", "exp2")}
+    values = out_of_bag_values(out_of_bag, qid, lambda rows: br.ndcg_score(y[rows], out_of_bag[rows], qid[rows], **dcg))
     np.testing.assert_allclose(model.oob_scores_, values, rtol=1e-12)
     known = values[~np.isnan(values)]
     assert 0 < len(known) < 30
     assert model.oob_score_ == pytest.approx(known.mean())
-    assert model.score(X, y, qid=qid) == pytest.approx(
-        br.ndcg_score(y, expected, qid, k=settings.get("k"), gain=settings.get("gain", "exp2"))
-    )
+    assert model.score(X, y, qid=qid) == pytest.approx(br.ndcg_score(y, expected, qid, **dcg))
     assert model.best_iteration_ == sum(member.best_iteration_ for member in model.estimators_)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("given", "native"),
-    [
-        ({}, False),
-        ({"learning_rate": 0.3, "cv": 2}, True),
-        ({"n_estimators": "auto"}, True),
-        ({"n_estimators": "auto", "early_stopping_rounds": 4}, False),
-    ],
-    ids=str,
-)
-def test_the_objective_is_chosen_once_for_all_members(ranker_class, shuffled, monkeypatch, given, native):
-    choose, choices = bagging.choose, []
-
-    def choose_and_count(candidates, data, *others):
-        assert data.queries.n_queries == 30
-        choices.append(choose(candidates, data, *others))
-        return choices[-1]
-
-    monkeypatch.setattr(bagging, "choose", choose_and_count)
-    # The members are trained as the candidate was on the folds, also where the default depends on "auto".
-    monkeypatch.setattr(settings, "DEFAULT_PATIENCE", 4)
-    monkeypatch.setattr(automatic, "ERRORS_TO_REPLACE", -1e9)
-    monkeypatch.setattr(automatic, "ERRORS_TO_DROP", 1e9)
-    parameters = ranker_class._candidates[-1] if native else {"objective": "softmax", "reg_lambda": 1.0}
-    monkeypatch.setattr(ranker_class, "_candidates", ({}, parameters))
-    model = bagged(ranker_class, "auto", **given).fit(*shuffled)
-    assert len(choices) == 1
-    assert model.cv_results_ is choices[0].cv_results
-    assert parameters.items() <= model.best_params_.items()
-    assert {member.objective for member in model.estimators_} == {parameters["objective"]}
-    rounds, chosen = int(model.cv_results_["n_rounds"][1]), dict(model.best_params_)
-    if "n_estimators" in given:
-        chosen |= {"n_estimators": rounds, "learning_rate": settings.LOSS_LEARNING_RATE}
-        assert [member.best_iteration_ for member in model.estimators_] == [rounds] * N_MEMBERS
-    rest = {name: value for name, value in given.items() if name == "learning_rate"}
-    by_hand = SimpleNamespace(**vars(model) | {"ranker": small(ranker_class, **chosen, **rest)})
-    expected, out_of_bag = scores_by_hand(by_hand, shuffled)
-    np.testing.assert_allclose(model.predict(shuffled[0]), expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
 
 
 def test_weights_are_those_of_the_queries_that_were_drawn(ranker_class, shuffled):
     X, y, qid = shuffled
-    model = bagged(ranker_class)
-    names = names_of_queries(qid)
-    by_query = np.random.default_rng(0).uniform(0.5, 3, len(names))
-    weights = np.array([by_query[names.index(name)] for name in qid])
+    model, random = bagged(ranker_class), np.random.default_rng(0)
     unweighted = model.fit(X, y, qid).predict(X)
-    scores = model.fit(X, y, qid, sample_weight=by_query).predict(X)
-    assert not np.allclose(scores, unweighted)
-    expected, out_of_bag = scores_by_hand(model, shuffled, weights)
-    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
-    per_document = np.random.default_rng(0).uniform(0.5, 3, len(y))
-    scores = model.fit(X, y, qid, sample_weight=per_document).predict(X)
-    np.testing.assert_allclose(scores, scores_by_hand(model, shuffled, per_document)[0], rtol=1e-5, atol=1e-6)
+    by_query = random.uniform(0.5, 3, 30)
+    names = names_of_queries(qid)
+    of_rows = np.array([by_query[names.index(name)] for name in qid])
+    documents = random.uniform(0.5, 3, len(y))
+    for given, by_row in ((by_query, of_rows), (documents, documents)):
+        scores = model.fit(X, y, qid, sample_weight=given).predict(X)
+        assert not np.allclose(scores, unweighted)
+        expected, out_of_bag = scores_by_hand(model, shuffled, by_row)
+        np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -194,25 +143,21 @@ def test_random_state_decides_and_n_jobs_does_not(ranker_class, data):
     assert not np.allclose(fit(random_state=None)[0], first[0])
 
 
-@pytest.mark.slow
 def test_processors_are_divided_among_the_members(ranker_class, data, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
     monkeypatch.setattr("boostrank.queries.threads._n_processors", lambda: 8)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    X, y, qid = data
-
-    def threads(workers, **parameters):
-        model = bagged(ranker_class, bagging={"n_jobs": workers}, **parameters).fit(X, y, qid)
-        return [member.n_jobs for member in model.estimators_]
-
-    assert threads(None, n_jobs=None) == [None] * 3
-    assert threads(2, n_jobs=None) == [4] * 3
-    # Three members need three workers only.
-    assert threads(20, n_jobs=None) == [2] * 3
-    assert threads(2, n_jobs=5) == [5] * 3
-    for n_jobs, limit, expected in ((100, "", 1), (2, "3,1", 3), (2, "5", 4), (2, "false", 4), (1, "3", None)):
-        monkeypatch.setenv("OMP_NUM_THREADS", limit)
-        assert bagging.threads_per_member(n_jobs, 100) == expected
+    for workers, limit, expected in (
+        # Three members need three workers only.
+        (2, None, 4), (3, None, 2), (100, "", 1), (2, "3,1", 3), (2, "5", 4), (2, "false", 4), (1, "3", None),
+    ):  # fmt: skip
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        if limit is not None:
+            monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        assert threads_per_member(workers, 3 if workers < 100 else 100) == expected
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    for n_jobs, expected in ((None, 4), (5, 5)):
+        model = bagged(ranker_class, bagging={"n_jobs": 2}, n_jobs=n_jobs).fit(*data)
+        assert [member.n_jobs for member in model.estimators_] == [expected] * N_MEMBERS
 
 
 def test_sparse_features_missing_values_and_categories(ranker_class, data):
@@ -240,14 +185,10 @@ def test_preferences(ranker_class, shuffled):
     expected.fit(X, y, qid, eval_metric="agreement")
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-5, atol=1e-6)
     assert list(model.estimators_[0].evals_result_["valid_0"]) == ["agreement"]
-    names, scores = names_of_queries(qid), model.oob_prediction_
-    is_known = ~np.isnan(scores)
-    values = [
-        br.get_measure("agreement")(graph[rows], scores[rows], per_query=True)[0] if is_known[rows].all() else np.nan
-        for rows in (np.flatnonzero(qid == name) for name in names)
-    ]
+    agreement, scores = br.get_measure("agreement"), model.oob_prediction_
+    values = out_of_bag_values(scores, qid, lambda rows: agreement(graph[rows], scores[rows]))
     np.testing.assert_allclose(model.oob_scores_, values)
-    assert model.score(X, graph) == br.get_measure("agreement")(graph, model.predict(X))
+    assert model.score(X, graph) == agreement(graph, model.predict(X))
 
 
 def test_positions_are_those_of_the_documents(data):
@@ -275,9 +216,6 @@ def test_the_file_is_read_by_the_ranker_and_by_a_bag(ranker_class, frame, data, 
         assert loaded.score(frame, *data[1:]) == model.score(frame, *data[1:])
         assert not hasattr(loaded, "estimators_")
         assert not hasattr(loaded, "oob_score_")
-    contributions = model.predict(frame, pred_contrib=True)
-    np.testing.assert_allclose(contributions.sum(axis=1), model.predict(frame), atol=1e-5)
-    np.testing.assert_allclose(list(model.staged_predict(frame))[-1], model.predict(frame), atol=1e-6)
 
 
 def test_metrics_of_the_out_of_bag_queries_stop_the_members(ranker_class, shuffled):
@@ -363,15 +301,6 @@ def test_parameters_of_the_ranker_are_searched(ranker_class, data):
     with sklearn.config_context(enable_metadata_routing=True):
         routed = GridSearchCV(model, grid, cv=br.QueryKFold(2), scoring=br.make_scorer("ndcg@10")).fit(X, y, qid=qid)
         np.testing.assert_allclose(routed.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
-
-
-def test_scores_of_queries_that_were_cut_apart_are_warned_of(ranker_class, data):
-    X, y, qid = data
-    rows = np.arange(len(y)) % 5 > 0
-    model = bagged(ranker_class).fit(X[rows], y[rows], qid[rows])
-    for score in (model.score, lambda *test: br.make_scorer("ndcg@10")(model, *test)):
-        with pytest.warns(UserWarning, match="trained on other documents of 30 of the 30 scored queries"):
-            score(X[~rows], y[~rows], qid[~rows])
 
 
 def test_a_bag_is_the_model_whose_training_goes_on(ranker_class, data):

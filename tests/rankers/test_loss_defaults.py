@@ -8,9 +8,16 @@ import pytest
 import boostrank as br
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
-from boostrank.rankers import settings
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.settings import LOSS_LEARNING_RATE, LOSS_ROUNDS, MIN_NODE_FEATURES, NODE_SHARE, TREE_SHARE
+from boostrank.training.settings import (
+    LOSS_LEARNING_RATE,
+    LOSS_ROUNDS,
+    MAX_LEARNING_RATE,
+    MIN_NODE_FEATURES,
+    NODE_SHARE,
+    QUERY_SHARE,
+    TREE_SHARE,
+)
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
 NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
@@ -49,7 +56,7 @@ def specified(ranker_class):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
         own = ranker_class(*objective, **parameters)._settings().for_features(features)
-        return own.specification(own.random_state(), settings.FitOptions())
+        return own.specification(own.random_state())
 
     return specify
 
@@ -65,9 +72,9 @@ def test_rounds_and_learning_rate(ranker_class, specified):
         assert chosen(*objective) == chosen(*objective, n_estimators=None) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
     # Rounds times rate stay the same, as far as the rate is at most 0.1.
     total = LOSS_ROUNDS * LOSS_LEARNING_RATE
-    for n_rounds in (1, 20, 100, 150, 200, 450, 2000):
+    for n_rounds in (1, 150, 151, 2000):
         n, found = chosen(n_estimators=n_rounds)
-        assert (n, found) == (n_rounds, pytest.approx(min(settings.MAX_LEARNING_RATE, total / n_rounds)))
+        assert (n, found) == (n_rounds, pytest.approx(min(MAX_LEARNING_RATE, total / n_rounds)))
     # Where the rounds are found in the training, they do not decide.
     assert chosen(early_stopping_rounds=3) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
     assert chosen(early_stopping_rounds=3, n_estimators=20) == (20, LOSS_LEARNING_RATE)
@@ -82,7 +89,7 @@ def test_rounds_and_learning_rate(ranker_class, specified):
 
 def test_shares_of_queries_and_of_features(ranker_class, specified):
     names = [ranker_class._backend.PARAMETERS[name] for name in ("colsample_bytree", "colsample_bynode")]
-    assert specified().query_share == specified("edge-logistic", n_features=3).query_share == settings.QUERY_SHARE
+    assert specified().query_share == specified("edge-logistic", n_features=3).query_share == QUERY_SHARE
     for objective in (*NATIVE[ranker_class], squares):
         specification = specified(objective)
         assert specification.query_share == 1
@@ -97,9 +104,9 @@ def test_shares_of_features(ranker_class, specified):
         found = specified(n_features=n_features, **parameters).parameters
         return [found[name] for name in names]
 
-    for n_features in (20, 50, 1000):
+    for n_features in (20, 1000):
         assert shares(n_features) == pytest.approx([TREE_SHARE, NODE_SHARE])
-    for n_features in (1, 2, 7, 8, 9, 10, 13, 16, 17, 19):
+    for n_features in (1, 7, 8, 9, 16, 17, 19):
         by_tree, by_node = shares(n_features)
         # At least eight features at a node, and twice as many for a tree, as far as there are as many.
         assert by_tree * by_node * n_features == pytest.approx(min(MIN_NODE_FEATURES, n_features))
@@ -178,13 +185,9 @@ def trained(ranker_class, data):
     return of
 
 
-@pytest.mark.parametrize("objective", [(), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)], ids=str)
-def test_losses_of_boostrank_have_its_defaults(ranker_class, trained, objective):
-    assert trained(*objective) == OURS[ranker_class]
-    assert trained(*objective, reg_lambda=None, min_child_weight=None) == OURS[ranker_class]
-
-
-def test_objectives_of_the_library_and_functions_have_those_of_the_library(ranker_class, trained):
+def test_penalties_are_ours_for_our_losses_and_those_of_the_library_for_others(ranker_class, trained):
+    for objective in ((), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)):
+        assert trained(*objective) == OURS[ranker_class]
     for objective in (*NATIVE[ranker_class], squares):
         assert trained(objective) == THEIRS[ranker_class]
         assert trained(objective, reg_lambda=None, min_child_weight=None) == THEIRS[ranker_class]
