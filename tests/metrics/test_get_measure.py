@@ -54,13 +54,11 @@ def test_repr_makes_the_same_measure(measure, text):
     assert eval(repr(measure)) == measure
 
 
-@pytest.mark.parametrize("name", ["ndcg", "dcg", "rbp"])
-def test_tables_of_gains_are_settings_like_others(name):
-    measure = get_measure(name, gain=np.arange(3.0))
-    assert measure == get_measure(name, gain=[0.0, 1.0, 2.0]) != get_measure(name, gain=[0.0, 1.0, 3.0])
-    assert hash(measure) == hash(get_measure(name, gain=[0.0, 1.0, 2.0]))
-    assert repr(measure) == f"get_measure({name!r}, gain=(0.0, 1.0, 2.0))"
-    assert str(measure) == f"{name}(gain=(0.0,1.0,2.0))"
+def test_tables_of_gains_are_settings_like_others():
+    measure = get_measure("rbp", gain=np.arange(3.0))
+    assert measure == get_measure("rbp", gain=[0.0, 1.0, 2.0]) != get_measure("rbp", gain=[0.0, 1.0, 3.0])
+    assert hash(measure) == hash(get_measure("rbp", gain=[0.0, 1.0, 2.0]))
+    assert str(measure) == "rbp(gain=(0.0,1.0,2.0))"
     assert get_measure(str(measure)) == measure
 
 
@@ -72,13 +70,6 @@ def test_names_may_have_settings_and_say_gains_other_than_the_default():
     assert str(get_measure("rbp", gain="exp2")) == "rbp(gain=exp2)"
     assert get_measure("err(max_grade=4, empty=skip)@5") == get_measure("err", k=5, max_grade=4, empty="skip")
     assert list(br.evaluate(Y, SCORES, QID, ["ndcg@10", "ndcg(gain=linear)@10"])) == ["ndcg@10", str(linear)]
-
-
-def test_settings_can_be_replaced():
-    measure = get_measure("ndcg@10", gain="linear")
-    assert get_measure(measure, k=5) == get_measure("ndcg@5", gain="linear")
-    with pytest.raises(AttributeError):
-        measure.k = 3
 
 
 @pytest.mark.parametrize(
@@ -206,15 +197,6 @@ def test_functions_of_users_are_measures():
         make_scorer(share_at_the_top, k=5)
     with pytest.raises(TypeError, match=r"\(y_true, y_score, qid, .*; <lambda>\(y, s\): too many positional arguments"):
         get_measure(lambda y, s: 0.0)
-
-
-def test_callable_objects_of_users_go_by_their_class():
-    class Highest:
-        def __call__(self, y_true, y_score, qid):
-            return max(y_score)
-
-    assert str(get_measure(Highest())) == "Highest"
-    assert br.evaluate(Y, SCORES, QID, Highest()) == {"Highest": 0.3}
 
 
 @pytest.mark.parametrize(

@@ -51,23 +51,6 @@ def test_values_just_below_1_are_no_1(label, ties):
         assert bound.mean(scores.astype(float)) == pytest.approx(expected, rel=0, abs=2e-16)
 
 
-def test_weights_are_of_queries_also_empty_ones():
-    y, scores, qid = [0, 0, 1, 0], [0.2, 0.1, 0.2, 0.1], ["a", "a", "b", "b"]
-    assert br.ndcg_score(y, scores, qid, sample_weight=[1, 3]) == 0.75
-    assert br.ndcg_score(y, scores, qid, sample_weight=[1, 3], empty="skip") == 1.0
-    assert br.ndcg_score(y, scores, ["a", "b", "b", "a"], sample_weight=[1, 3, 3, 1]) == pytest.approx(0.75)
-    with pytest.raises(ValueError, match="differs within query"):
-        br.ndcg_score(y, scores, qid, sample_weight=[1, 2, 3, 4])
-
-
-def test_kinds_of_scores_keep_their_order():
-    y, qid = [0, 1, 2, 3], [7, 7, 7, 7]
-    assert br.ndcg_score(y, np.array([2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3]), qid) == 1.0
-    assert br.ndcg_score([1, 0], [2**60, 2**60 + 1], [7, 7], k=1) == 0.0
-    assert br.ndcg_score([1, 0], [0.0, -0.0], [7, 7], k=1) == 0.5
-    assert br.ndcg_score([2], [0.3], [7]) == 1.0
-
-
 def test_a_gain_may_be_a_function_without_a_hash():
     square = np.polynomial.Polynomial([0, 0, 1])
     settings = {"square": ("ndcg", square), "square@1": ("ndcg@1", square), "linear": ("ndcg", "linear")}

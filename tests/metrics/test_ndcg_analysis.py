@@ -29,13 +29,6 @@ def test_curve_is_ndcg_score_at_every_cutoff(ties, empty, tied):
     np.testing.assert_allclose(seen, np.transpose(expected), rtol=0, atol=1e-12)
 
 
-def test_a_curve_over_many_blocks():
-    random = np.random.default_rng(1)
-    labels, scores, qid = random.integers(0, 5, 70_000), random.integers(0, 30, 70_000), np.arange(70_000) // 100
-    for k, value in zip((1, 10, 100), ndcg_curve(labels, scores, qid, ks=(1, 10, 100)), strict=True):
-        assert value == pytest.approx(br.ndcg_score(labels, scores, qid, k=k), abs=1e-12)
-
-
 def test_bad_settings_of_a_curve_are_errors():
     for ks in ([], [0], 3):
         with pytest.raises(ValueError, match="ks must be"):

@@ -8,7 +8,6 @@ from scipy import stats
 import boostrank as br
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.queries.queries import Queries
-from boostrank.queries.weights import weighted_means
 
 MEASURES = ["ndcg@3", "map", "kendall_tau"]
 
@@ -72,16 +71,6 @@ def test_intervals_are_those_of_student(data, by):
             continue
         expected = stats.t.interval(0.95, len(of_group) - 1, of_group.mean(), stats.sem(of_group))
         np.testing.assert_allclose([row.low, row.high], expected, rtol=0, atol=1e-12)
-
-
-def test_the_standard_error_of_a_weighted_mean():
-    values, weights = np.array([0.5, 0.2, 0.9, np.nan, 7.0]), np.array([1.0, 3.0, 2.0, 5.0, 0.0])
-    found = weighted_means(values, weights)
-    mean = (0.5 + 0.6 + 1.8) / 6
-    squares = (0.5 - mean) ** 2 + 9 * (0.2 - mean) ** 2 + 4 * (0.9 - mean) ** 2
-    assert found.n_values.tolist() == [3]
-    assert found.mean[0] == pytest.approx(mean)
-    assert found.standard_error[0] == pytest.approx(np.sqrt(1.5 * squares) / 6)
 
 
 def test_all_forms_of_groups_are_the_same(data, by):

@@ -8,7 +8,7 @@ import pytest
 from boostrank.metrics.query_groups import query_groups
 from boostrank.queries.by_id import align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
-from boostrank.queries.weights import document_weights, query_weights, unit_mean
+from boostrank.queries.weights import document_weights, query_weights, unit_mean, weighted_means
 
 QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 
@@ -139,3 +139,13 @@ def test_missing_and_unknown_queries_are_named():
     with pytest.raises(ValueError, match=r"also has 'b', 'c' \(2 of 3\)"):
         refuse_unknown(series, np.array(["a", "x"], dtype=object), "by")
     refuse_unknown(series, np.array(["c", "b", "a", "x"], dtype=object), "by")
+
+
+def test_the_standard_error_of_a_weighted_mean():
+    values, weights = np.array([0.5, 0.2, 0.9, np.nan, 7.0]), np.array([1.0, 3.0, 2.0, 5.0, 0.0])
+    found = weighted_means(values, weights)
+    mean = (0.5 + 0.6 + 1.8) / 6
+    squares = (0.5 - mean) ** 2 + 9 * (0.2 - mean) ** 2 + 4 * (0.9 - mean) ** 2
+    assert found.n_values.tolist() == [3]
+    assert found.mean[0] == pytest.approx(mean)
+    assert found.standard_error[0] == pytest.approx(np.sqrt(1.5 * squares) / 6)

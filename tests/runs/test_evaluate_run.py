@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from run_definitions import many_random_tables
 
-from boostrank import evaluate_run, get_measure, ndcg_score
+from boostrank import evaluate_run, get_measure
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
@@ -96,35 +96,6 @@ def test_ids_of_all_types_of_texts_are_compared_by_value(kind, of_judgments):
     values = evaluate_run(qrels.astype({"doc_id": of_judgments}), run.astype({"doc_id": kind}), ["AP", "R@2"])
     assert values == {"AP": pytest.approx((1 / 2 + 2 / 3) / 3, abs=1e-15), "R@2": pytest.approx(1 / 3, abs=1e-15)}
     assert evaluate_run({7: {12: 1}}, run.astype({"doc_id": kind}), "RR") == {"RR": 1 / 4}
-
-
-def test_documents_that_were_not_retrieved_count_in_the_ideal_only():
-    values = evaluate_run(QRELS, RUN, ["nDCG", "AP", "R@10", "P@10"])
-    ideal = 2 / np.log2(2) + 1 / np.log2(3) + 1 / np.log2(4)
-    assert values["nDCG"] == pytest.approx(2 / np.log2(3) / ideal, abs=1e-15)
-    assert values["AP"] == pytest.approx(1 / 2 / 3, abs=1e-15)
-    assert values["R@10"] == pytest.approx(1 / 3, abs=1e-15)
-    assert values["P@10"] == pytest.approx(1 / 10, abs=1e-15)
-
-
-def test_a_complete_run_has_the_measures_of_arrays():
-    random = np.random.default_rng(0)
-    table = pd.DataFrame({"query_id": np.repeat(np.arange(20), 15), "doc_id": np.tile(np.arange(15), 20)})
-    table = table.assign(relevance=random.integers(0, 4, 300), score=random.integers(0, 9, 300) / 8.0)
-    expected = ndcg_score(table["relevance"], table["score"], table["query_id"], k=5)
-    assert evaluate_run(table.drop(columns="score"), table, "ndcg@5", ties="average")["ndcg@5"] == pytest.approx(
-        expected
-    )
-
-
-def test_unjudged_documents_are_kept_or_removed():
-    run = {"q": {"x": 3.0, "a": 2.0, "y": 1.0, "b": 0.5}}
-    qrels = {"q": {"a": 0, "b": 1}}
-    assert evaluate_run(qrels, run, "RR") == {"RR": 0.25}
-    assert evaluate_run(qrels, run, "RR", unjudged="remove") == {"RR": 0.5}
-    values = evaluate_run(qrels, run, ["RR", "RR(judged_only=True)", "AP", "P(judged_only=True)@2"])
-    assert values == {"RR": 0.25, "RR(judged_only=True)": 0.5, "AP": 0.25, "P(judged_only=True)@2": 0.5}
-    assert evaluate_run({"q": {"c": 1}}, run, ["RR", "nDCG@3"], unjudged="remove") == {"RR": 0.0, "nDCG@3": 0.0}
 
 
 def test_queries_without_relevant_documents_follow_the_measure():

@@ -12,7 +12,6 @@ import pytest
 from interpreted_ranx import interpreted_ranx
 
 import boostrank as br
-from boostrank.metrics import get_measure
 from boostrank.runs import CONVENTIONS
 
 spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[2] / "benchmarks" / "libraries.py")
@@ -188,27 +187,6 @@ def test_lightgbm_refuses_long_queries():
         libraries.lightgbm("ndcg@10", y, scores, qid)
     (row,) = rows_of("LightGBM", y[1:], scores[1:], qid[1:], k=None).itertuples()
     assert row.value == pytest.approx(libraries.lightgbm(row.metric, y[1:], scores[1:], qid[1:]), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("library", "metric", "name", "settings"),
-    [
-        ("CatBoost", "RecallAt:top=15", "recall", {"k": 15, "empty": "one"}),
-        ("CatBoost", "QueryAUC", "auc", {"empty": "zero"}),
-        ("CatBoost", "DCG:top=4", "dcg", {"k": 4, "gain": "linear"}),
-        ("CatBoost", "DCG:top=4;type=Exp", "dcg", {"k": 4}),
-        ("ranx", "recall@3", "recall", {"k": 3}),
-        ("ranx", "dcg@4", "dcg", {"k": 4, "gain": "linear"}),
-        ("ranx", "dcg_burges@4", "dcg", {"k": 4}),
-    ],
-)
-def test_other_measures_of_the_libraries_equal_ours_without_ties(library, metric, name, settings):
-    need(library)
-    y, _, qid = ragged(15)
-    scores = np.random.default_rng(9).permutation(len(y)) / 8.0
-    labels = (y > 0).astype(int) if metric == "QueryAUC" else y
-    theirs = libraries.CALLS[library](metric, labels, scores, qid)
-    assert get_measure(name, **settings)(y, scores, qid) == pytest.approx(theirs, abs=1e-6)
 
 
 def judgments_and_run():

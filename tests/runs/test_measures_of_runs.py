@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import run_definitions
 from run_definitions import DEFINITIONS, many_random_tables, ranked
 from scipy.special import stdtrit
 
@@ -127,23 +126,6 @@ def test_values_with_negative_relevance_are_those_of_the_definition(rel):
 
 def fields_of(name):
     return {field.name for field in dataclasses.fields(MEASURES[name.partition("@")[0]])}
-
-
-def test_settings_follow_the_definition():
-    definitions = {
-        get_measure("setp", relative=True): run_definitions.set_relative_precision,
-        get_measure("setf", beta=2): run_definitions.set_f,
-        get_measure("numret"): lambda *query: run_definitions.counts(*query)[1],
-        get_measure("numret", threshold=1): lambda *query: run_definitions.counts(*query)[0],
-        get_measure("judged"): lambda *query: run_definitions.judged_share(*query, k=10**6),
-    }
-    measures = {repr(measure): measure for measure in definitions}
-    qrels, run = many_random_tables(40, lowest=-2)
-    found = evaluate_run(qrels, run, measures, queries="judged", per_query=True)
-    assert len(found) == len(qrels)
-    for measure, definition in definitions.items():
-        expected = [definition(qrels[query], ranked(run.get(query, {})), 1) for query in found.index]
-        np.testing.assert_allclose(found[repr(measure)], np.nan_to_num(expected), rtol=0, atol=1e-12)
 
 
 def test_official_measures_are_those_of_trec_eval():

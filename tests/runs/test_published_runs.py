@@ -45,20 +45,6 @@ IR_RUN = {
 IR_RUN_2 = {"0": IR_RUN["0"], "1": {"D1": 0.8, "D4": 0.7, "D3": 0.3, "D2": 0.4}}
 IR_QRELS = {"0": {"D0": 0, "D1": 1, "D2": 1, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D5": 2}}
 IR_INFAP = {"0": {"D0": 1, "D1": -1, "D2": 0, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D4": -1, "D5": 0}}
-# ir_measures 0.4, test/cwl.qrels and test/cwl.run.
-CWL_QRELS = {
-    "T1": {"D1": 1, "D2": 0, "D3": 1, "D4": 1, "D7": 1, "D8": 0, "D9": 1, "D10": 0},
-    "T2": {"D1": 1, "D2": 1, "D5": 1, "D6": 0, "D7": 1, "D8": 1, "D9": 1, "D10": 0},
-    "T3": {"D4": 0, "D5": 0, "D6": 1, "D7": 1, "D8": 1, "D9": 0, "D10": 1},
-}
-CWL_RUN = {topic: ranked([f"D{i}" for i in range(1, 11)]) for topic in CWL_QRELS}
-CWL_VALUES = {
-    "AP": (0.7087, 0.7438, 0.3068),
-    "P@1": (1.0000, 1.0000, 0.0000),
-    "P@20": (0.2500, 0.3000, 0.2000),
-    "RBP(p=0.9, rel=1)": (0.3501, 0.3996, 0.1988),
-    "RR": (1.0000, 1.0000, 0.1667),
-}
 RBP_DOCUMENTS = [f"d{i}" for i in range(1, 21)]
 
 RUNS = [
@@ -96,13 +82,6 @@ RUNS = [
         IR_INFAP,
         IR_RUN_2,
         {"0": {"AP": 0.8333, "AP(rel=2)": 0.33333}, "1": {"AP": 0.125, "AP(rel=2)": 0.25}, "all": {"AP": 0.479167}},
-        5e-5,
-    ),
-    Run(
-        "cwl_eval, in ir_measures test_cwl_eval.py",
-        CWL_QRELS,
-        CWL_RUN,
-        {topic: {name: values[i] for name, values in CWL_VALUES.items()} for i, topic in enumerate(("T1", "T2", "T3"))},
         5e-5,
     ),
 ]

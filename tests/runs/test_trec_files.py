@@ -146,13 +146,6 @@ def test_byte_order_mark_is_no_part_of_the_first_id(file):
     assert rows(read_qrels(file(gzip.compress("\ufeffq 0 d 2\n".encode())))) == [["q", "d", "0", 2]]
 
 
-def test_lines_of_a_query_need_not_follow_each_other(file):
-    content = b"".join(b"q%d Q0 d%d 1 2 t\n" % (i % 3, i) for i in range(3000))
-    assert rows(read_run(file(content)))[2998:] == [["q1", "d2998", 2.0], ["q2", "d2999", 2.0]]
-    with pytest.raises(ValueError, match="line 3001: the document 'd1' occurs a second time for the query 'q1'"):
-        read_run(file(content + b"q1 Q0 d1 1 2 t\n"))
-
-
 @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
 def test_written_run_is_read_again(tmp_path, name):
     random = np.random.default_rng(0)
@@ -183,7 +176,6 @@ def test_run_that_cannot_be_written_leaves_the_old_file(file, run, tag, fault):
 
 
 # Records as those of ir_measures.
-Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
 ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
 FRAME = pd.DataFrame({"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 3.0]})
 
@@ -214,11 +206,6 @@ def test_objects_of_ranx_are_taken():
     with interpreted_ranx() as ranx:
         assert rows(as_run(ranx.Run(dicts))) == rows(as_run(dicts))
         assert rows(as_qrels(ranx.Qrels(dicts))) == rows(as_qrels(dicts))
-
-
-def test_subtopics_of_named_tuples_are_kept():
-    table = as_qrels([Qrel("q", "a", 1, "2"), Qrel("q", "a", 0, "1")])
-    assert rows(table) == [["q", "a", "2", 1.0], ["q", "a", "1", 0.0]]
 
 
 @for_each(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostrank import evaluate_run, get_measure
+from boostrank import evaluate_run
 from boostrank.metrics.query_groups import ALL_QUERIES
 
 MEASURES = ["nDCG@10", "AP", "P(rel=2)@5"]
@@ -24,23 +24,6 @@ def tables():
 @pytest.fixture(scope="module")
 def by(tables):
     return {query: f"group {int(query) % 3}" for query in tables[0]}
-
-
-def test_groups_are_those_of_their_queries_alone(tables, by):
-    qrels, run = tables
-    table = evaluate_run(qrels, run, MEASURES, by=by).set_index(["group", "metric"])
-    for group in sorted(set(by.values())):
-        part = [{query: given[query] for query in given if by[query] == group} for given in tables]
-        expected = evaluate_run(*part, MEASURES)
-        np.testing.assert_allclose(
-            table.loc[group, "mean"][MEASURES], [expected[name] for name in MEASURES], atol=1e-14
-        )
-        assert table.loc[group, "queries"].tolist() == [10] * 3
-    whole = evaluate_run(qrels, run, MEASURES)
-    np.testing.assert_allclose(table.loc[ALL_QUERIES, "mean"], list(whole.values()), rtol=0, atol=1e-14)
-    values = evaluate_run(qrels, run, MEASURES, by=by, per_query=True)
-    assert values["group"].to_dict() == by
-    assert values.index.name == "query_id"
 
 
 def test_weights_are_those_of_queries_that_occur_several_times(tables, by):
@@ -66,12 +49,6 @@ def test_weights_are_those_of_queries_that_occur_several_times(tables, by):
     np.testing.assert_allclose(table["mean"], copied["mean"], rtol=0, atol=1e-14)
     n_weighted = {group: sum(weights[query] > 0 for query in by if by[query] == group) for group in set(by.values())}
     assert table["queries"].tolist() == [*(n_weighted[group] for group in sorted(n_weighted)), sum(n_weighted.values())]
-
-
-def test_skipped_queries_do_not_count(tables, by):
-    measure = {"AP": get_measure("AP", empty="skip")}
-    table = evaluate_run(*tables, measure, by=by)
-    assert table["queries"].tolist() == [9, 10, 9, 28]
 
 
 def test_only_evaluated_queries_need_a_value():
