@@ -277,7 +277,7 @@ class RankedDocuments(NamedTuple):
     ----------
     segments : slice or ndarray of int64
         Selects the queries of the block from an array of shape (n_queries,).
-    part : Segments
+    queries : Segments
         The ranked documents of each query of the block.
     quality : ndarray, shape (n_ranked,)
         Quality of each document: a larger quality at a rank gives a larger value of the measure.
@@ -289,7 +289,7 @@ class RankedDocuments(NamedTuple):
     """
 
     segments: slice | Ints
-    part: Segments
+    queries: Segments
     quality: Floats
     tied: Segments
     counts: Bools
@@ -297,7 +297,7 @@ class RankedDocuments(NamedTuple):
     @property
     def ranks(self) -> Ints:
         """Rank of each document in its query; the first rank is 1."""
-        return self.part.positions + 1
+        return self.queries.positions + 1
 
 
 def ranked_documents(
@@ -347,15 +347,15 @@ def sum_over_ranks(
 
     def with_numpy(ranked: RankedBlock) -> Floats:
         documents = ranked_documents(ranked, quality, cutoffs, ties, sorts_ties=sorts_ties)
-        return documents.part.sum(at_ranks(documents))
+        return documents.queries.sum(at_ranks(documents))
 
     return with_numpy
 
 
 def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments) -> list[Floats]:
     """Value of each query by each of several measures, at finite grouped `scores`; documents are sorted once."""
-    values = [np.empty(0) if isinstance(each, PreparedRanks) else each.values(scores) for each in measures]
-    ranked = {i: each for i, each in enumerate(measures) if isinstance(each, PreparedRanks)}
+    values = [np.empty(0) if isinstance(measure, PreparedRanks) else measure.values(scores) for measure in measures]
+    ranked = {i: measure for i, measure in enumerate(measures) if isinstance(measure, PreparedRanks)}
     if not ranked:
         return values
     for i in ranked:
@@ -363,11 +363,11 @@ def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Flo
 
     def add_block(block: RankedBlock) -> None:
         with np.errstate(invalid="ignore"):  # 0/0 for queries where a measure is undefined
-            for i, each in ranked.items():
-                values[i][block.segments] = each.per_block(block)
+            for i, measure in ranked.items():
+                values[i][block.segments] = measure.per_block(block)
 
-    cutoffs = np.maximum.reduce([each.cutoffs for each in ranked.values()])
-    for_each_ranked(queries, scores, cutoffs, add_block, stable=any(each.stable for each in ranked.values()))
+    cutoffs = np.maximum.reduce([measure.cutoffs for measure in ranked.values()])
+    for_each_ranked(queries, scores, cutoffs, add_block, stable=any(measure.stable for measure in ranked.values()))
     return values
 
 
@@ -435,15 +435,15 @@ class QueryMeasure(Measure):
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 
     def arguments(self) -> str:
-        given = [
+        settings = [
             f"{field.name}={getattr(self, field.name)!r}"
             for field in fields(self)
             if field.name != self.at and getattr(self, field.name) != field.default
         ]
-        return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *given])
+        return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings])
 
     def __str__(self) -> str:
-        default, gain = (getattr(each, "gain", None) for each in (type(self), self))
+        default, gain = (getattr(owner, "gain", None) for owner in (type(self), self))
         return measure_name(self.name, {} if gain == default else {"gain": gain}, getattr(self, self.at, None))
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
@@ -509,9 +509,9 @@ def evaluate_together(
     """
     check_flag("per_query", per_query)
     grouped = GroupedLabels(labels, queries)
-    bound = [BoundQueryMeasure(each, queries, each.prepare(grouped), weights) for each in measures]
-    values = values_of_measures([each.prepared for each in bound], scores, queries)
-    return [each.fill(v) if per_query else each.mean_of(v) for each, v in zip(bound, values, strict=True)]
+    bound = [BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights) for measure in measures]
+    values = values_of_measures([measure.prepared for measure in bound], scores, queries)
+    return [measure.fill(v) if per_query else measure.mean_of(v) for measure, v in zip(bound, values, strict=True)]
 
 
 def as_value(setting: Any) -> Any:

@@ -100,9 +100,9 @@ class Precision(BinaryMeasure):
     needs_cutoff: ClassVar[bool] = True
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        found = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
+        n_relevant = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
         divisors = _depths(self.k, queries)
-        return lambda ranked: found(ranked) / divisors[ranked.segments]
+        return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
 
 
 def _depths(k: int | float | None, queries: Segments) -> Floats:
@@ -144,10 +144,10 @@ class FMeasure(BinaryMeasure):
     beta: float = setting(1.0, check_number, smallest=0)
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        found = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
+        n_relevant = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
         square = float(self.beta) ** 2
         divisors = (square * relevant + _depths(self.k, queries)) / (1.0 + square)
-        return lambda ranked: found(ranked) / divisors[ranked.segments]
+        return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
 
 
 class Recall(BinaryMeasure):
@@ -176,8 +176,8 @@ class Recall(BinaryMeasure):
     name: ClassVar[str] = "recall"
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        found = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
-        return lambda ranked: found(ranked) / relevant[ranked.segments]
+        n_relevant = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
+        return lambda ranked: n_relevant(ranked) / relevant[ranked.segments]
 
 
 class Success(BinaryMeasure):
@@ -216,8 +216,8 @@ class Success(BinaryMeasure):
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, gains, cutoffs, ties)
-            found = documents.part.sum(np.where(documents.counts, first_relevant(documents), 0.0))
-            return np.minimum(found, 1.0)
+            probability = documents.queries.sum(np.where(documents.counts, first_relevant(documents), 0.0))
+            return np.minimum(probability, 1.0)
 
         return per_block
 
@@ -268,7 +268,7 @@ def first_relevant(ranking: RankedDocuments) -> Floats:
     before it in the run are not, times the probability that these are not.
     """
     tied, gains = ranking.tied, ranking.quality
-    none_before = ranking.part.sum_before(gains)[tied.starts] == 0
+    none_before = ranking.queries.sum_before(gains)[tied.starts] == 0
     left = tied.repeat(tied.sizes) - tied.positions
     # If the remaining positions are as many as the relevant documents, the factor is 1, and so the product is 0 after
     # it. Later factors would be larger than 1, and their product could overflow.
@@ -339,10 +339,10 @@ def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
     """
     tied, gains = ranking.tied, ranking.quality
     size, relevant = tied.sizes, tied.sum(gains)
-    before = ranking.part.sum_before(gains)[tied.starts]
+    before = ranking.queries.sum_before(gains)[tied.starts]
     others = (relevant - 1.0) / np.maximum(size - 1, 1)
-    found = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
-    return np.where(ranking.counts, tied.repeat(relevant / size) * found / ranking.ranks, 0.0)
+    n_relevant = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
+    return np.where(ranking.counts, tied.repeat(relevant / size) * n_relevant / ranking.ranks, 0.0)
 
 
 class RPrecision(RelevantDocuments):
@@ -376,10 +376,10 @@ class RPrecision(RelevantDocuments):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
         cutoffs = np.maximum(relevant, 1).astype(np.int64)  # A cutoff is at least 1.
-        found = DCG(discount=np.ones_like).per_block(gains, labels.queries, self.ties, cutoffs)
+        n_relevant = DCG(discount=np.ones_like).per_block(gains, labels.queries, self.ties, cutoffs)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            return found(ranked) / relevant[ranked.segments]
+            return n_relevant(ranked) / relevant[ranked.segments]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
@@ -438,11 +438,11 @@ class InterpolatedPrecision(RelevantDocuments):
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, gains, cutoffs, self.ties)
-            found = documents.part.sum_before(documents.quality) + documents.quality
-            precision, total = found / documents.ranks, np.zeros(documents.part.n_segments)
+            n_relevant = documents.queries.sum_before(documents.quality) + documents.quality
+            precision, total = n_relevant / documents.ranks, np.zeros(documents.queries.n_segments)
             for number in wanted:
-                reached = found >= documents.part.repeat(number[ranked.segments])
-                total += documents.part.max(np.where(reached, precision, 0.0))
+                reached = n_relevant >= documents.queries.repeat(number[ranked.segments])
+                total += documents.queries.max(np.where(reached, precision, 0.0))
             return total / len(wanted)
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, stable=True)
@@ -488,10 +488,10 @@ class BinaryPreference(RelevantDocuments):
         most = np.maximum(np.minimum(relevant, labels.queries.sum(irrelevant)), 1.0)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            documents, chosen = ranked_documents(ranked, quality, cutoffs, self.ties), ranked.segments
-            above = _irrelevant_above(documents, documents.part.repeat(relevant[chosen]))
-            preferred = (documents.quality > 0.0) * (1.0 - above / documents.part.repeat(most[chosen]))
-            return documents.part.sum(preferred) / relevant[chosen]
+            documents, numbers = ranked_documents(ranked, quality, cutoffs, self.ties), ranked.segments
+            above = _irrelevant_above(documents, documents.queries.repeat(relevant[numbers]))
+            preferred = (documents.quality > 0.0) * (1.0 - above / documents.queries.repeat(most[numbers]))
+            return documents.queries.sum(preferred) / relevant[numbers]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
@@ -510,7 +510,7 @@ def _irrelevant_above(documents: RankedDocuments, relevant: Floats) -> Floats:
         ``R``, for each document.
     """
     tied, irrelevant = documents.tied, (documents.quality < 0.0).astype(np.float64)
-    before = tied.repeat(documents.part.sum_before(irrelevant)[tied.starts])
+    before = tied.repeat(documents.queries.sum_before(irrelevant)[tied.starts])
     among = tied.repeat(tied.sum(irrelevant)) + 1.0
     # The numbers below R are the first `below` ones of before, before + 1, ...; the others count as R.
     below = np.clip(relevant - before, 0.0, among)

@@ -27,12 +27,12 @@ def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
     codes = np.empty(queries.n_rows, dtype=np.int64)
     same_label = np.empty(queries.n_segments, dtype=np.int64)
     for block in queries.blocks():
-        part, values = block.part, labels[block.rows]
-        by_label = part.sort(values)
-        label_runs = part.runs(values[by_label])
+        block_queries, values = block.part, labels[block.rows]
+        by_label = block_queries.sort(values)
+        label_runs = block_queries.runs(values[by_label])
         distinct = label_runs.repeat(np.arange(label_runs.n_segments))
-        codes[block.rows][by_label] = distinct - part.repeat(distinct[part.starts])
-        same_label[block.segments] = count_tied_pairs(label_runs, part)
+        codes[block.rows][by_label] = distinct - block_queries.repeat(distinct[block_queries.starts])
+        same_label[block.segments] = count_tied_pairs(label_runs, block_queries)
     return codes, same_label
 
 
@@ -45,9 +45,9 @@ def count_reversed_pairs(codes: Ints, scores: Floats, queries: Segments, ties: T
     rules: tuple[Ties, ...] = ("best", "worst") if ties == "average" else (ties,)
     result = np.empty(queries.n_segments)
     for block in queries.blocks():
-        part, values, by = block.part, codes[block.rows], scores[block.rows]
-        permutations = [part.sort(by, tiebreak(-values, rule)) for rule in rules]
-        counts = [count_inversions(values[permutation], part) for permutation in permutations]
+        block_queries, values, by = block.part, codes[block.rows], scores[block.rows]
+        permutations = [block_queries.sort(by, tiebreak(-values, rule)) for rule in rules]
+        counts = [count_inversions(values[permutation], block_queries) for permutation in permutations]
         result[block.segments] = np.mean(counts, axis=0)
     return result
 

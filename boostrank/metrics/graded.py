@@ -78,7 +78,7 @@ def _stops(ranking: RankedDocuments) -> Floats:
     For a run of tied documents that differ, the first rank has the sum over the run, and its other ranks have 0.
     """
     satisfied, tied = ranking.quality, ranking.tied
-    reading = ranking.part.product_before(1.0 - satisfied)
+    reading = ranking.queries.product_before(1.0 - satisfied)
     stops = np.where(ranking.counts, reading * satisfied / ranking.ranks, 0.0)
     # Permutations of equal documents change nothing, and ranks beyond the cutoff do not count. `satisfied` increases
     # within a run, so the documents of a run differ if the first and the last of them do.

@@ -122,8 +122,8 @@ class GroupedLabels:
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The value that was computed for this key, or is computed now."""
         # Keys are not hashed: a gain may be a function without a hash, such as a polynomial of NumPy.
-        for known, value in self._computed:
-            if known == key:
+        for computed_key, value in self._computed:
+            if computed_key == key:
                 return value
         value = compute()
         self._computed.append((key, value))

@@ -150,8 +150,8 @@ def similar_name(text: Any) -> str:
     questions = (entry.load().similar_name(str(text)) for entry in entry_points(group=OTHER_NAMES))
     name, _, cutoff = str(text).partition("@")
     end = f"@{cutoff}" if cutoff.isdecimal() else ""
-    own = did_you_mean(name, MEASURES, {measure: measure + end for measure in MEASURES})
-    return next(filter(None, questions), own)
+    similar_measure = did_you_mean(name, MEASURES, {measure: measure + end for measure in MEASURES})
+    return next(filter(None, questions), similar_measure)
 
 
 def printed_name(text: str) -> str:

@@ -68,11 +68,11 @@ def ndcg_curve(
 
 def check_ks(ks: Iterable[int]) -> Ints:
     """Return cutoffs as an array; raise ValueError if there is none, or one is not an integer of at least 1."""
-    given = list(ks) if isinstance(ks, Iterable) else []
-    valid = [is_count(k) and k >= 1 for k in given]
-    if not given or not all(valid):
+    cutoffs = list(ks) if isinstance(ks, Iterable) else []
+    valid = [is_count(k) and k >= 1 for k in cutoffs]
+    if not cutoffs or not all(valid):
         raise ValueError(f"ks must be one or more cutoffs, integers of at least 1; got {ks!r}")
-    return np.array([min(int(k), np.iinfo(np.int64).max) for k in given], dtype=np.int64)
+    return np.array([min(int(k), np.iinfo(np.int64).max) for k in cutoffs], dtype=np.int64)
 
 
 def dcg_breakdown(

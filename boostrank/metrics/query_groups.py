@@ -51,8 +51,8 @@ class QueryGroups(NamedTuple):
             values = values.cat.remove_unused_categories()
             codes, names = values.cat.codes.to_numpy(), values.cat.categories.to_numpy(dtype=object)
         else:
-            codes, found = pd.factorize(values.to_numpy(dtype=object))
-            names = pd.Index(found, dtype=object).to_numpy()
+            codes, categories = pd.factorize(values.to_numpy(dtype=object))
+            names = pd.Index(categories, dtype=object).to_numpy()
             with suppress(TypeError):  # Texts and numbers, for example, stay in the sequence in which they appear.
                 names, places = np.unique(names, return_inverse=True)
                 codes = places[codes]
@@ -137,8 +137,8 @@ def group_means(
         of_measure, summary = values[measure].to_numpy(), summaries.get(str(measure), "mean")
         if summary == "geometric mean":
             of_measure = np.log(np.maximum(of_measure, MIN_GEOMETRIC))
-        found = [weighted_means(of_measure, weights, groups.codes, n_groups), weighted_means(of_measure, weights)]
-        n, mean, error = (np.concatenate(each) for each in zip(*found, strict=True))
+        statistics = [weighted_means(of_measure, weights, groups.codes, n_groups), weighted_means(of_measure, weights)]
+        n, mean, error = (np.concatenate(statistic) for statistic in zip(*statistics, strict=True))
         margin = mean_margin(n, error)
         if summary == "sum":
             added = np.bincount(groups.codes, weights * of_measure, minlength=n_groups)
@@ -146,8 +146,8 @@ def group_means(
         ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
         if summary == "geometric mean":
             ends = {name: np.exp(end) for name, end in ends.items()}
-        part = {"queries": n, **ends}
-        parts.append(pd.DataFrame({GROUP: [*groups.names, ALL_QUERIES], "metric": measure, **part}))
+        columns = {"queries": n, **ends}
+        parts.append(pd.DataFrame({GROUP: [*groups.names, ALL_QUERIES], "metric": measure, **columns}))
     table = pd.concat(parts)
     # The index of each part numbers the groups.
     return table.sort_index(kind="stable").reset_index(drop=True)
@@ -180,7 +180,7 @@ def _refuse_differences(values: pd.Series, queries: Queries) -> None:
     if (lowest != highest).any():
         at = int(np.argmax(lowest != highest))
         of_query = values.iloc[queries.indptr[at] : queries.indptr[at + 1]]
-        found = ", ".join(map(repr, of_query.drop_duplicates()[:3].tolist()))
+        examples = ", ".join(map(repr, of_query.drop_duplicates()[:3].tolist()))
         raise ValueError(
-            f"by differs within query {str(queries.ids[at])!r}, where it is {found}: give one group per query"
+            f"by differs within query {str(queries.ids[at])!r}, where it is {examples}: give one group per query"
         )

@@ -380,10 +380,10 @@ def _changed(measure: Measure, settings: Mapping[str, Any]) -> Measure:
 
 def _check_names(measure: Any, settings: Mapping[str, Any]) -> None:
     """Raise TypeError for a setting that the measure does not have."""
-    known = [setting.name for setting in fields(measure)]
+    names = [setting.name for setting in fields(measure)]
     for name in settings:
-        if name not in known:
+        if name not in names:
             raise TypeError(
-                f"the measure {measure.name!r} has no setting {name!r}{did_you_mean(name, known)}; its settings are "
-                f"{', '.join(known)}"
+                f"the measure {measure.name!r} has no setting {name!r}{did_you_mean(name, names)}; its settings are "
+                f"{', '.join(names)}"
             )

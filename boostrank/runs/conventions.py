@@ -84,7 +84,7 @@ class Kind:
         Name in reports.
     measure : type
         The class of the measure.
-    own : tuple of str
+    settings : tuple of str
         The settings that this measure has, but not every measure.
     shown : tuple of str
         Those of them that reports name.
@@ -92,14 +92,14 @@ class Kind:
 
     title: str
     measure: type[QueryMeasure]
-    own: tuple[str, ...]
+    settings: tuple[str, ...]
     shown: tuple[str, ...]
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The settings by which values of libraries can differ, in the sequence of :class:`Settings`."""
         common = ("empty", "labels", "k", "scores", "ties", "weights")
-        return tuple(field.name for field in fields(Settings) if field.name in (*common, *self.own))
+        return tuple(field.name for field in fields(Settings) if field.name in (*common, *self.settings))
 
 
 #: Kinds of measures by the names of :func:`boostrank.get_measure`.

@@ -314,42 +314,43 @@ def join(
         _refuse_several_judgments(judgments, pairs[:n_judgments])
     relevance = np.full(len(first_rows), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
-    n_rows, n_found = (np.bincount(each, minlength=n_queries) for each in (query, query[n_judgments:]))
+    n_rows, n_found = (np.bincount(numbers, minlength=n_queries) for numbers in (query, query[n_judgments:]))
     of_run = by_query[(by_query >= n_judgments) & np.repeat(is_evaluated, n_rows)]
-    found, score, n_found = pairs[of_run], retrieved[SCORE].to_numpy()[of_run - n_judgments], n_found[is_evaluated]
+    score = retrieved[SCORE].to_numpy()[of_run - n_judgments]
+    retrieved_pairs, n_found = pairs[of_run], n_found[is_evaluated]
     if trec_ties:
         with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
-    part = Segments.from_sizes(n_found[n_found > 0])
+    ranked_queries = Segments.from_sizes(n_found[n_found > 0])
     follows = score[1:] <= score[:-1]
-    follows[part.starts[1:] - 1] = True
+    follows[ranked_queries.starts[1:] - 1] = True
     if not follows.all():  # Runs are mostly sorted.
-        ranked = part.sort(score)
-        found, score = found[ranked], score[ranked]
+        ranked = ranked_queries.sort(score)
+        retrieved_pairs, score = retrieved_pairs[ranked], score[ranked]
     if trec_ties:
-        _sort_ties(found, part.runs(score), texts, first_rows)
+        _sort_ties(retrieved_pairs, ranked_queries.runs(score), texts, first_rows)
     grouped = Queries.from_sizes(n_pairs[is_evaluated], numbered.ids[is_evaluated])
     # The documents of a query are sorted by rank, and those that were not retrieved come last.
     was_retrieved = grouped.positions < grouped.repeat(n_found)
     others = np.repeat(is_evaluated, n_pairs)
-    others[found] = False
-    own = np.empty(grouped.n_rows, dtype=np.int64)
-    own[was_retrieved], own[~was_retrieved] = found, np.flatnonzero(others)
+    others[retrieved_pairs] = False
+    pair_of_row = np.empty(grouped.n_rows, dtype=np.int64)
+    pair_of_row[was_retrieved], pair_of_row[~was_retrieved] = retrieved_pairs, np.flatnonzero(others)
     ranks = -grouped.positions.astype(np.float64)
     if not trec_ties:
         ranks[was_retrieved] = score
     ranking = ranking_of(was_retrieved, ranks, grouped)
-    return JudgedRun(grouped, relevance[own], ranking, texts, first_rows[own])
+    return JudgedRun(grouped, relevance[pair_of_row], ranking, texts, first_rows[pair_of_row])
 
 
-def _sort_ties(found: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
+def _sort_ties(pairs: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
     """Sort tied pairs by decreasing id of their document, in place; only their ids are compared as texts."""
     is_tied = tied.repeat(tied.sizes > 1)
     if not is_tied.any():
         return
-    rows, runs = found[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
+    rows, runs = pairs[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
     codes, different = pd.factorize(texts.take(first_rows[rows]))
-    found[is_tied] = rows[np.argsort(runs * len(different) - _places(different)[codes])]
+    pairs[is_tied] = rows[np.argsort(runs * len(different) - _places(different)[codes])]
 
 
 def _places(ids: Any) -> Ints:
@@ -362,10 +363,10 @@ def _places(ids: Any) -> Ints:
 def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedBlock | None:
     """The ranking of the documents that were retrieved, from documents that are sorted by score in each query."""
     n_retrieved = queries.sum(was_retrieved.astype(np.int64))
-    rows, found = np.flatnonzero(was_retrieved), n_retrieved[n_retrieved > 0]
-    if len(found) == 0:
+    rows, sizes = np.flatnonzero(was_retrieved), n_retrieved[n_retrieved > 0]
+    if len(sizes) == 0:
         return None
-    return RankedBlock(np.flatnonzero(n_retrieved > 0), found, Segments.from_sizes(found), rows, score[rows])
+    return RankedBlock(np.flatnonzero(n_retrieved > 0), sizes, Segments.from_sizes(sizes), rows, score[rows])
 
 
 def _refuse_several_judgments(judgments: pd.DataFrame, pairs: Ints) -> None:
@@ -452,6 +453,6 @@ def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> QueryGrou
     """
     groups = by_id(by, "by", ids_are_text=True)
     if not groups.index.isin(ids).all():
-        known = [np.asarray(table[QUERY].unique(), dtype=object) for table in tables]
-        refuse_unknown(groups, np.concatenate(known), "by")
+        ids_of_tables = [np.asarray(table[QUERY].unique(), dtype=object) for table in tables]
+        refuse_unknown(groups, np.concatenate(ids_of_tables), "by")
     return QueryGroups.from_values(align(groups, ids, "by"))

@@ -190,9 +190,9 @@ def fusion_weights(
 
     n = x.shape[1]
     settings: dict[str, Any] = {"bounds": [(0.0, None)] * n, "options": {"maxiter": _MAX_ITERATIONS}}
-    found = minimize(value_and_gradient, np.ones(n), jac=True, **settings).x / sizes
+    solution = minimize(value_and_gradient, np.ones(n), jac=True, **settings).x / sizes
     # If no run helps, they have equal weights.
-    weights = found / found.sum() if found.sum() > 0.0 else np.full(n, 1.0 / n)
+    weights = solution / solution.sum() if solution.sum() > 0.0 else np.full(n, 1.0 / n)
     return dict(zip(parts.columns.tolist(), weights.tolist(), strict=True))
 
 
@@ -247,5 +247,5 @@ def _relevance(qrels: Any, pool: _Pool) -> Floats:
     """The relevance of each document of the pool, 0 without a judgment; the largest of several subtopics."""
     judgments = as_qrels(qrels)
     by_pair = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
-    found = by_pair.reindex(pd.MultiIndex.from_arrays([pool.query, pool.document])).to_numpy()
-    return np.fmax(found, 0.0)
+    relevance = by_pair.reindex(pd.MultiIndex.from_arrays([pool.query, pool.document])).to_numpy()
+    return np.fmax(relevance, 0.0)

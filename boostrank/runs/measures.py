@@ -220,11 +220,11 @@ class Judged(QueryMeasure):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
-        found = dcg.per_block((~np.isnan(labels.judgments)).astype(np.float64), queries, self.ties)
+        n_judged = dcg.per_block((~np.isnan(labels.judgments)).astype(np.float64), queries, self.ties)
         cutoffs = dcg.cutoffs(queries)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            return found(ranked) / np.minimum(cutoffs[ranked.segments], ranked.part.sizes)
+            return n_judged(ranked) / np.minimum(cutoffs[ranked.segments], ranked.part.sizes)
 
         return PreparedRanks(_never(queries), cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
 

@@ -105,8 +105,8 @@ class Reconciliation:
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Library, metric, value, difference and reasons of each row of the printed table, as text."""
-        known, forms = self.table["value"].notna(), {"value": "{:.4f}", "difference": "{:+.4f}"}
-        numbers = [self.table[name].map(form.format).where(known, "-") for name, form in forms.items()]
+        has_value, forms = self.table["value"].notna(), {"value": "{:.4f}", "difference": "{:+.4f}"}
+        numbers = [self.table[name].map(form.format).where(has_value, "-") for name, form in forms.items()]
         columns = (self.table["library"], self.table["metric"], *numbers, self.table["because"])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -203,13 +203,13 @@ def reconcile(
     ir_measures  RR          0.2500  -0.1250  ties by name -0.1250
     ir_measures  RR@3        0.5000  +0.1250  ties by name a-z +0.1250
     """
-    chosen = get_measure(measure, **settings)
-    kind = _kind_of(chosen, measure)
-    assert isinstance(chosen, QueryMeasure)
-    chosen.check_domain("arrays")
+    our_measure = get_measure(measure, **settings)
+    kind = _kind_of(our_measure, measure)
+    assert isinstance(our_measure, QueryMeasure)
+    our_measure.check_domain("arrays")
     data = ReconciledValues(kind, y_true, y_score, qid, documents)
     weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
-    return _reconciliation(data, _settings_of(chosen, kind, data), weights)
+    return _reconciliation(data, _settings_of(our_measure, kind, data), weights)
 
 
 def reconcile_run(
@@ -261,9 +261,9 @@ def reconcile_run(
     scikit-learn  0.8155  retrieved documents only +0.1139
     """
     ((name, named),) = measures_of_runs([measure]).items()
-    chosen = for_runs(name, get_measure(named, **settings), ties, unjudged)
-    kind = _kind_of(chosen, measure)
-    kind = replace(kind, own=(*kind.own, "queries", "documents"))
+    our_measure = for_runs(name, get_measure(named, **settings), ties, unjudged)
+    kind = _kind_of(our_measure, measure)
+    kind = replace(kind, settings=(*kind.settings, "queries", "documents"))
     # ir_measures and ranx count the queries that are not in the run.
     judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries="judged" if queries == "common" else queries)
     assert judged.ranking is not None
@@ -271,19 +271,20 @@ def reconcile_run(
     scores[judged.ranking.rows] = judged.ranking.scores
     names = judged.texts.take(judged.row)
     data = ReconciledValues(kind, judged.labels, scores, judged.queries.qid, names, judged)
-    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "judged" if chosen.judged_only else "all"}
+    documents = "judged" if our_measure.judged_only else "all"
+    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": documents}
     if ties == TREC_EVAL:
         of_run |= {"ties": "names", "scores": "float32"}
-    return _reconciliation(data, replace(_settings_of(chosen, kind, data), **of_run), None)
+    return _reconciliation(data, replace(_settings_of(our_measure, kind, data), **of_run), None)
 
 
-def _kind_of(chosen: Measure, given: object) -> Kind:
+def _kind_of(our_measure: Measure, argument: object) -> Kind:
     """The kind of a measure; raise ValueError if it is not known, or if its cutoff is a fraction."""
-    kind = KINDS.get(getattr(chosen, "name", ""))
-    if kind is None or type(chosen) is not kind.measure:
-        known = ", ".join(KINDS)
-        raise ValueError(f"measure must be one of {known}, such as 'ndcg@10' or 'map'; got {given!r}")
-    check_count("k", getattr(chosen, "k", None), optional=True)  # Other libraries have no other cutoffs.
+    kind = KINDS.get(getattr(our_measure, "name", ""))
+    if kind is None or type(our_measure) is not kind.measure:
+        kinds = ", ".join(KINDS)
+        raise ValueError(f"measure must be one of {kinds}, such as 'ndcg@10' or 'map'; got {argument!r}")
+    check_count("k", getattr(our_measure, "k", None), optional=True)  # Other libraries have no other cutoffs.
     return kind
 
 
@@ -298,10 +299,10 @@ def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | No
 
 def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> Settings:
     """The settings of our measure."""
-    own = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
-    if own.get("k") is not None:
-        own["k"] = int(own["k"])
-    return Settings(**own)
+    settings = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
+    if settings.get("k") is not None:
+        settings["k"] = int(settings["k"])
+    return Settings(**settings)
 
 
 def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None) -> dict[str, Any]:
@@ -327,14 +328,14 @@ def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights
     low, high = _bounds(convention, theirs, data, weights)
     parts = dict(zip(steps, np.diff(values).tolist(), strict=True))
     because = [
-        f"{setting_text(step, getattr(theirs, step))} {_signed(part)}"
-        for step, part in parts.items()
-        if abs(part) > ROUNDING_TOLERANCE
+        f"{setting_text(step, getattr(theirs, step))} {_signed(difference)}"
+        for step, difference in parts.items()
+        if abs(difference) > ROUNDING_TOLERANCE
     ]
     if low != high:
         because.append(f"ties: {low:.4f} to {high:.4f}")
     row.update({"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]})
-    row.update({f"from_{step}": part for step, part in parts.items()})
+    row.update({f"from_{step}": difference for step, difference in parts.items()})
     row["because"] = "; ".join(because)
     return row
 
@@ -355,9 +356,9 @@ def _bounds(
     return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
 
 
-def _signed(part: float) -> str:
+def _signed(difference: float) -> str:
     """A part of a difference as text."""
-    return f"{part:+.4f}" if abs(part) >= MIN_SHOWN_PART else f"{part:+.0e}"
+    return f"{difference:+.4f}" if abs(difference) >= MIN_SHOWN_PART else f"{difference:+.0e}"
 
 
 class ReconciledValues:
@@ -444,13 +445,13 @@ class ReconciledValues:
 def _measure(kind: Kind, settings: Settings) -> Any:
     """The measure with these settings; its tie rule is "stable" if tied documents are ranked by name."""
     names = {field.name for field in fields(kind.measure)}
-    own = {name: getattr(settings, name) for name in kind.steps if name in names}
+    values = {name: getattr(settings, name) for name in kind.steps if name in names}
     measure: type[QueryMeasure] = kind.measure
     if settings.ties == "last rank":
-        measure, own["ties"] = LastRankAveragePrecision, "average"
+        measure, values["ties"] = LastRankAveragePrecision, "average"
     elif settings.ties in ("names", "names ascending"):
-        own["ties"] = "stable"
-    return measure(**own)
+        values["ties"] = "stable"
+    return measure(**values)
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
@@ -476,9 +477,10 @@ class LastRankAveragePrecision(AveragePrecision):
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         def values(ranked: RankedBlock) -> Floats:
-            part, tied, found = ranked.part, ranked.tied, gains[ranked.rows]
+            ranked_queries, tied, is_relevant = ranked.part, ranked.tied, gains[ranked.rows]
             last = tied.ends - 1
-            found_until = part.sum_before(found)[last] + found[last]
-            return part.sum(found * tied.repeat(found_until / (part.positions[last] + 1))) / relevant[ranked.segments]
+            found_until = ranked_queries.sum_before(is_relevant)[last] + is_relevant[last]
+            precision = found_until / (ranked_queries.positions[last] + 1)
+            return ranked_queries.sum(is_relevant * tied.repeat(precision)) / relevant[ranked.segments]
 
         return values

@@ -75,28 +75,28 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     """
     table = _table(qrels, "qrels", RELEVANCE)
     relevance = _numbers(table, RELEVANCE, "qrels")
-    one = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
-    iterations = _texts(table, ITERATION, "qrels") if ITERATION in table else one
+    iteration_0 = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
+    iterations = _texts(table, ITERATION, "qrels") if ITERATION in table else iteration_0
     ids = {column: _texts(table, column, "qrels") for column in (QUERY, DOCUMENT)}
     return pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
 
 
-def _table(given: Any, name: str, number: str) -> pd.DataFrame:
+def _table(source: Any, name: str, number: str) -> pd.DataFrame:
     """A DataFrame of pandas with the columns QUERY, DOCUMENT and `number`, which are not checked yet."""
-    if hasattr(given, _ITERATORS[number]):
-        given = getattr(given, _ITERATORS[number])()  # ir_datasets
-    if hasattr(given, "to_dict") and hasattr(given, "keys") and not hasattr(given, "columns"):
-        given = given.to_dict()  # ranx
-    if isinstance(given, Mapping):
-        table = _from_dicts(given, name, number)
-    elif hasattr(given, "to_pandas"):
-        table = given.to_pandas()  # polars
-    elif isinstance(given, pd.DataFrame):
-        table = given
+    if hasattr(source, _ITERATORS[number]):
+        source = getattr(source, _ITERATORS[number])()  # ir_datasets
+    if hasattr(source, "to_dict") and hasattr(source, "keys") and not hasattr(source, "columns"):
+        source = source.to_dict()  # ranx
+    if isinstance(source, Mapping):
+        table = _from_dicts(source, name, number)
+    elif hasattr(source, "to_pandas"):
+        table = source.to_pandas()  # polars
+    elif isinstance(source, pd.DataFrame):
+        table = source
     else:
-        table = _from_tuples(given, name)
+        table = _from_tuples(source, name)
     for column in (QUERY, DOCUMENT, number):
-        other = next((each for each in _OTHER_NAMES.get(column, ()) if each in table), None)
+        other = next((other_name for other_name in _OTHER_NAMES.get(column, ()) if other_name in table), None)
         table = table if column in table or other is None else table.rename(columns={other: column})
     if len(table) == 0:
         raise ValueError(f"{name} is empty: it has no documents")
@@ -106,30 +106,30 @@ def _table(given: Any, name: str, number: str) -> pd.DataFrame:
     return table
 
 
-def _from_tuples(given: Any, name: str) -> pd.DataFrame:
-    is_path = isinstance(given, (str, os.PathLike))
-    rows = [given] if is_path or not isinstance(given, Iterable) else list(given)
+def _from_tuples(source: Any, name: str) -> pd.DataFrame:
+    is_path = isinstance(source, (str, os.PathLike))
+    rows = [source] if is_path or not isinstance(source, Iterable) else list(source)
     if rows and not hasattr(rows[0], "_fields"):
         advice = f". Read a file with boostrank.read_{name}" if is_path else ""
         raise TypeError(
-            f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(given).__name__}{advice}"
+            f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(source).__name__}{advice}"
         )
     return pd.DataFrame(rows)
 
 
-def _from_dicts(given: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:
-    for query, documents in given.items():
+def _from_dicts(source: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:
+    for query, documents in source.items():
         if not isinstance(documents, Mapping):
             raise TypeError(
                 f"{name} must be a dict of dicts, {number} by document by query; the value of the query {query!r} is a "
                 f"{type(documents).__name__}"
             )
-    sizes = [len(documents) for documents in given.values()]
-    queries = np.repeat(np.array(list(given), dtype=object), sizes)
+    sizes = [len(documents) for documents in source.values()]
+    queries = np.repeat(np.array(list(source), dtype=object), sizes)
     columns = {
         QUERY: queries,
-        DOCUMENT: np.array([document for documents in given.values() for document in documents], dtype=object),
-        number: [value for documents in given.values() for value in documents.values()],
+        DOCUMENT: np.array([document for documents in source.values() for document in documents], dtype=object),
+        number: [value for documents in source.values() for value in documents.values()],
     }
     return pd.DataFrame(columns)
 
@@ -186,12 +186,12 @@ class NumberedQueries(NamedTuple):
 def number_queries(*tables: pd.DataFrame) -> NumberedQueries:
     """Number the queries of tables that :func:`as_qrels` or :func:`as_run` has made."""
     texts = pd.concat([table[QUERY] for table in tables], ignore_index=True).array
-    found = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
-    are_in = np.zeros((len(tables), len(found.firsts)), dtype=bool)
+    numbered = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
+    are_in = np.zeros((len(tables), len(numbered.firsts)), dtype=bool)
     ends = np.cumsum([len(table) for table in tables])[:-1]
-    for each, own in zip(are_in, np.split(found.numbers, ends), strict=True):
-        each[own] = True
-    return NumberedQueries(np.asarray(texts.take(found.firsts), dtype=object), found.numbers, are_in)
+    for is_in_table, numbers in zip(are_in, np.split(numbered.numbers, ends), strict=True):
+        is_in_table[numbers] = True
+    return NumberedQueries(np.asarray(texts.take(numbered.firsts), dtype=object), numbered.numbers, are_in)
 
 
 def number_documents(queries: NumberedQueries, *tables: pd.DataFrame) -> tuple[Any, TextNumbers]:
@@ -206,11 +206,13 @@ def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
     if getattr(texts.dtype, "storage", None) == "pyarrow" and is_available():
         import pyarrow as pa
 
-        given = pa.array(texts)
-        array = (given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given).cast(pa.large_string())
+        arrow_texts = pa.array(texts)
+        array = (arrow_texts.combine_chunks() if isinstance(arrow_texts, pa.ChunkedArray) else arrow_texts).cast(
+            pa.large_string()
+        )
         _, places, content = array.buffers()
-        own = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
-        return text_numbers(np.frombuffer(content or b" ", np.uint8), own, query, n_queries)
+        arrow_ends = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
+        return text_numbers(np.frombuffer(content or b" ", np.uint8), arrow_ends, query, n_queries)
     rows, numbers = np.argsort(query, kind="stable"), np.empty(len(query), dtype=np.int64)
     numbers[rows], different = pd.factorize((query * len(query) + pd.factorize(texts)[0])[rows])
     firsts = np.empty(len(different), dtype=np.int64)
