@@ -93,7 +93,7 @@ class ValidationSet:
     data : GroupedData
         It may be the training data themselves.
     metrics : list
-        The metrics, bound to `data`: each has a method `evaluate`, which returns (name, value, is_higher_better) of
+        The metrics, bound to `data`: each has a method `results`, which returns (name, value, is_higher_better) of
         each of its values at grouped scores.
     is_training : bool, default False
         Whether it has the rows of the training data. It decides on early stopping only if there is no other set. With

@@ -49,7 +49,7 @@ class History:
 
         Returns the name of each metric, its value, and whether higher is better.
         """
-        results = [result for metric in self._sets[i].metrics for result in interruptible(metric.evaluate, scores)]
+        results = [result for metric in self._sets[i].metrics for result in interruptible(metric.results, scores)]
         _check_names([name for name, _, _ in results], list(self._values[i]))
         for name, value, _ in results:
             self._values[i].setdefault(name, []).append(value)

@@ -213,7 +213,7 @@ class BoundMeasure(ABC):
     def mean(self, scores: NDArray[Any]) -> float:
         """Weighted mean over queries at finite grouped `scores`."""
 
-    def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
+    def results(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """A list of one result: the name of the measure, its mean at finite grouped `scores`, and True.
 
         Boosting libraries take such triples; True means that higher is better.
@@ -425,7 +425,7 @@ class QueryMeasure(Measure):
         self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
-        return evaluate_together([self], labels, scores, queries, weights, per_query=per_query)[0]
+        return compute_measures([self], labels, scores, queries, weights, per_query=per_query)[0]
 
     def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
         self.check_domain("arrays")
@@ -487,7 +487,7 @@ class BoundQueryMeasure(BoundMeasure):
         return QueryMean(undefined, self.queries, measure.empty, self._weights, reason, summary=summary)
 
 
-def evaluate_together(
+def compute_measures(
     measures: Iterable[QueryMeasure],
     labels: Any,
     scores: Floats,

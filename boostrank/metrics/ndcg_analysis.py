@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import is_count
-from boostrank.metrics.base import Empty, evaluate_together
+from boostrank.metrics.base import Empty, compute_measures
 from boostrank.metrics.labels import check_scores, labels_scores_queries, require_ids
 from boostrank.metrics.ndcg import NDCG
 from boostrank.queries.dcg import DCG, Discount, Gain, Ties, check_relevance, check_ties, tiebreak
@@ -63,7 +63,7 @@ def ndcg_curve(
     labels, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
     measures = [NDCG(k=int(k), gain=gain, discount=discount, ties=ties, empty=empty) for k in cutoffs]
     weights = query_weights(sample_weight, queries, grouped=False)
-    return np.stack(evaluate_together(measures, labels, scores, queries, weights, per_query=per_query), axis=-1)
+    return np.stack(compute_measures(measures, labels, scores, queries, weights, per_query=per_query), axis=-1)
 
 
 def check_ks(ks: Iterable[int]) -> Ints:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, did_you_mean
 from boostrank.inputs.frames import find_qid
-from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, evaluate_together
+from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, compute_measures
 from boostrank.metrics.labels import labels_scores_queries, require_ids
 from boostrank.metrics.names import MEASURES, ParsedName, base_name, parse_name, similar_name
 from boostrank.metrics.query_groups import query_groups, table_of_queries
@@ -294,7 +294,7 @@ def evaluate(
     if together and not isinstance(y_true, Labels):
         labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(together)))
         weights = query_weights(sample_weight, queries, grouped=False)
-        results = evaluate_together(together.values(), labels, scores, queries, weights, per_query=of_queries)
+        results = compute_measures(together.values(), labels, scores, queries, weights, per_query=of_queries)
         values |= zip(together, results, strict=True)
     for name, measure in named.items():
         if values[name] is None:

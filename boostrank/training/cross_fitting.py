@@ -35,7 +35,7 @@ class _PoissonLoss:
     def __init__(self, values: Floats, weights: Floats, offset: float) -> None:
         self._values, self._weights, self.offset = values, weights, offset
 
-    def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
+    def results(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """The loss at grouped scores; lower is better."""
         logs = self.offset + scores.astype(np.float64)
         losses = np.exp(np.minimum(logs, MAX_LOG)) - self._values * logs

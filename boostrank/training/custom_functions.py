@@ -129,7 +129,7 @@ class CustomMetric(CustomFunction):
 
     argument, returns = "eval_metric", "(name, value, is_higher_better)"
 
-    def evaluate(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
+    def results(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
         """The values of the bound metric at grouped scores; for each its name, the value, and whether higher is better.
 
         Raises

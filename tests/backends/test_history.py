@@ -12,10 +12,10 @@ class KnownMetric:
     """A metric whose values in each round are given."""
 
     def __init__(self, values, name="ndcg@5", is_higher_better=True):
-        self.results = [(name, value, is_higher_better) for value in values]
-        self.remaining = iter(self.results)
+        self.rounds = [(name, value, is_higher_better) for value in values]
+        self.remaining = iter(self.rounds)
 
-    def evaluate(self, scores):
+    def results(self, scores):
         return [next(self.remaining)]
 
 
@@ -26,7 +26,7 @@ def record(sets, patience=None, metric=None, training=None):
     ]
     specification = SimpleNamespace(early_stopping_rounds=patience, early_stopping_metric=metric)
     history = History(validation, specification)
-    for _ in sets[0][0].results:
+    for _ in sets[0][0].rounds:
         for i in range(len(sets)):
             history.record(i, np.zeros(1))
     return history

@@ -28,7 +28,7 @@ def test_it_is_the_estimate_of_evaluate(model, k, average):
     grouped = as_labels(labels).group(labels.queries)
     bound = measure.bind(grouped.values, labels.queries)
     assert bound.mean(labels.queries.group(SCORES)) == pytest.approx(expected, rel=1e-12)
-    assert bound.evaluate(labels.queries.group(SCORES))[0][0] == str(measure)
+    assert bound.results(labels.queries.group(SCORES))[0][0] == str(measure)
     zipf = evaluate(log, SCORES, model, measure="dcg", discount="zipf", clip=0.55, average=average).value
     assert ClickDCG(discount="zipf")(labels, SCORES) == pytest.approx(zipf, rel=1e-12)
 
