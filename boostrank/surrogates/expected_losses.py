@@ -65,10 +65,10 @@ class Distributions:
         """Number of distributions, and of documents of each."""
         return self.outcomes.n_segments, int(self.values.shape[1])
 
-    def take(self, chosen: NDArray[Any]) -> Self:
+    def take(self, selection: NDArray[Any]) -> Self:
         """Some of the distributions, given by a mask or by increasing indices."""
-        rows = self.outcomes.rows_of(chosen)
-        outcomes = Segments.from_sizes(self.outcomes.sizes[chosen])
+        rows = self.outcomes.rows_of(selection)
+        outcomes = Segments.from_sizes(self.outcomes.sizes[selection])
         return replace(self, values=self.values[rows], probabilities=self.probabilities[rows], outcomes=outcomes)
 
     def expect(self, values: Floats) -> Floats:
@@ -138,12 +138,12 @@ class ExpectedLoss:
         residuals = _residuals(self.gradient(scores), scores, self.unit())
         return np.where(np.isfinite(residuals), residuals, np.inf)
 
-    def take(self, chosen: NDArray[Any]) -> ExpectedLoss:
+    def take(self, selection: NDArray[Any]) -> ExpectedLoss:
         """The expected loss of some of the distributions, given by a mask."""
-        if chosen.all():
+        if selection.all():
             return self
-        weights_at = None if self.weights_at is None else self.weights_at[chosen]
-        return ExpectedLoss(self.surrogate, self.targets.take(chosen), weights_at)
+        weights_at = None if self.weights_at is None else self.weights_at[selection]
+        return ExpectedLoss(self.surrogate, self.targets.take(selection), weights_at)
 
     def _repeated(self, n_copies: int) -> ExpectedLoss:
         """The expected loss of that many copies of all distributions, one copy after the other."""
@@ -206,9 +206,9 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
     for step in range(MAX_STEPS):
         if not active.any():
             break
-        part = loss.take(active)
-        moved, lower = _descend(part, scores[active], losses[active])
-        better = _residuals(part.gradient(moved), moved, unit[active])
+        unsolved = loss.take(active)
+        moved, lower = _descend(unsolved, scores[active], losses[active])
+        better = _residuals(unsolved.gradient(moved), moved, unit[active])
         # If a step decreases neither the loss nor the residual, rounding prevents a better solution.
         stuck = (lower >= losses[active]) & ~(better < residuals[active])
         keep = np.where(stuck[:, None], scores[active], moved)

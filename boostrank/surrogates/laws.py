@@ -215,9 +215,10 @@ def _check_declarations(surrogate: Surrogate, sample: _Sample) -> None:
     if surrogate.linear_in_targets:
         # Any shares between 0 and 1 serve that differ between the documents.
         share = expit(scores)
-        parts = [_results(surrogate, sample._replace(targets=targets * part))[1] for part in (share, 1.0 - share)]
+        shares = share, 1.0 - share
+        gradients = [_results(surrogate, sample._replace(targets=targets * factor))[1] for factor in shares]
         law = "linear_in_targets is True, but the gradients of two parts of the targets do not add up"
-        _demand(_same(np.add(*parts), results[1]), surrogate, law)
+        _demand(_same(np.add(*gradients), results[1]), surrogate, law)
 
 
 def _check_best_constant(surrogate: Surrogate, sample: _Sample) -> None:
@@ -328,9 +329,9 @@ def _results(surrogate: Surrogate, sample: _Sample) -> Floats:
     return np.array([sample.queries.repeat(surrogate.loss(*sample)), *surrogate.gradient_hessian(*sample)])
 
 
-def _same(one: Floats, other: Floats) -> bool:
+def _same(results: Floats, expected: Floats) -> bool:
     """Whether two arrays differ by rounding only, or by iterations that stop early."""
-    return np.allclose(one, other, rtol=ROUNDING_TOLERANCE, atol=ROUNDING_TOLERANCE)
+    return np.allclose(results, expected, rtol=ROUNDING_TOLERANCE, atol=ROUNDING_TOLERANCE)
 
 
 def _compare(surrogate: Surrogate, values: Floats, expected: Floats, complaint: str) -> None:

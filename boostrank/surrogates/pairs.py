@@ -164,6 +164,6 @@ def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments,
     losers of each winner.
     """
     with_target = np.flatnonzero(targets > 0)
-    first, sizes = (queries.repeat(each)[with_target] for each in (queries.starts, queries.sizes))
-    for part in parts(np.cumsum(sizes), BLOCK_PAIRS):
-        yield with_target[part], Segments.from_sizes(sizes[part]), ranges(first[part], sizes[part])
+    first, sizes = (queries.repeat(values)[with_target] for values in (queries.starts, queries.sizes))
+    for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
+        yield with_target[block], Segments.from_sizes(sizes[block]), ranges(first[block], sizes[block])

@@ -60,7 +60,7 @@ class TieGroups(NamedTuple):
         Whether the weights of the pairs of the group's query are divided by the distances of scores.
     lead, share, discount : ndarray, shape (n_groups,)
         ``e``, ``p`` and ``D``.
-    own : ndarray, shape (n_groups,)
+    within : ndarray, shape (n_groups,)
         Weight of two documents of the group, 0 if it has only one.
     """
 
@@ -72,7 +72,7 @@ class TieGroups(NamedTuple):
     lead: Floats
     share: Floats
     discount: Floats
-    own: Floats
+    within: Floats
 
     @classmethod
     def of(cls, scores: Floats, queries: Segments, truncation: int | None, divides: bool) -> TieGroups:
@@ -90,8 +90,8 @@ class TieGroups(NamedTuple):
         # The factors of the page theory/consistent_lambdarank; a discount has the index k of its rank in the group.
         size, top, k = members.repeat(n), members.repeat(members.sum(counts)), members.positions + 1
         factors = np.where(k <= top, size - k, 0) - np.minimum(k - 1, top)
-        own = members.sum(factors * d) / np.maximum(n * (n - 1) / 2, 1) / np.where(is_divided, MIN_DISTANCE, 1.0)
-        values = members.mean(counts * d), members.mean(counts), members.mean(d), own
+        within = members.sum(factors * d) / np.maximum(n * (n - 1) / 2, 1) / np.where(is_divided, MIN_DISTANCE, 1.0)
+        values = members.mean(counts * d), members.mean(counts), members.mean(d), within
         return cls(order, members, per_query, scores[order[members.starts]], is_divided, *values)
 
     def pairs(self) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
@@ -103,8 +103,8 @@ class TieGroups(NamedTuple):
         """
         top = np.flatnonzero(self.share > 0.0)
         sizes = self.per_query.repeat(self.per_query.ends)[top] - top - 1
-        for part in parts(np.cumsum(sizes), BLOCK_PAIRS):
-            first, second = np.repeat(top[part], sizes[part]), ranges(top[part] + 1, sizes[part])
+        for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
+            first, second = np.repeat(top[block], sizes[block]), ranges(top[block] + 1, sizes[block])
             difference = self.scores[first] - self.scores[second]
             distance = np.where(self.is_divided[first], difference + MIN_DISTANCE, 1.0)
             weight = (self.lead[first] - self.share[first] * self.discount[second]) / distance
@@ -257,44 +257,44 @@ class ConsistentLambdaRank(ReweightedPairs):
     def _with_numpy(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
         n, u = groups.members.sizes, targets[groups.order]
-        mass, half = groups.members.sum(u), groups.own / 2.0
+        mass, half = groups.members.sum(u), groups.within / 2.0
         # For a document with the target u, the gradient is a term of its group minus u times another one, and the
         # diagonal of the Hessian is a third term plus u times a fourth. At first, they are those of the pairs of two
         # documents of one group. A document is in no pair with itself; in the gradient, such a pair cancels out.
         terms = np.stack([half * mass, half * n, half / 2.0 * mass, half / 2.0 * (n - 2.0)])
-        for one, other, difference, weight in groups.pairs():
+        for first, second, difference, weight in groups.pairs():
             with np.errstate(over="ignore"):
-                other_wins = 1.0 / (np.exp(difference) + 1.0)
-            to_one = weight * other_wins
-            to_other = weight - to_one
-            curvature = to_other * other_wins
-            for term, of_one, of_other, sums in (
-                (terms[0], to_other, to_one, mass),
-                (terms[1], to_one, to_other, n),
+                second_wins = 1.0 / (np.exp(difference) + 1.0)
+            to_first = weight * second_wins
+            to_second = weight - to_first
+            curvature = to_second * second_wins
+            for term, of_first, of_second, sums in (
+                (terms[0], to_second, to_first, mass),
+                (terms[1], to_first, to_second, n),
                 (terms[2], curvature, curvature, mass),
                 (terms[3], curvature, curvature, n),
             ):
-                term += np.bincount(one, of_one * sums[other], len(n))
-                term += np.bincount(other, of_other * sums[one], len(n))
-        gain, loss, others, own = (groups.members.repeat(term) for term in terms)
+                term += np.bincount(first, of_first * sums[second], len(n))
+                term += np.bincount(second, of_second * sums[first], len(n))
+        gain, loss, others, factor = (groups.members.repeat(term) for term in terms)
         gradient, hessian = np.empty_like(u), np.empty_like(u)
         gradient[groups.order] = gain - u * loss
-        hessian[groups.order] = 2.0 * (others + u * own)
+        hessian[groups.order] = 2.0 * (others + u * factor)
         return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
         groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
         counts, starts = groups.members.sizes, groups.members.starts
         several = np.flatnonzero(counts > 1)
-        blocks = [(several, several, groups.own[several])]
+        blocks = [(several, several, groups.within[several])]
         blocks += [(first, second, weight) for first, second, _, weight in groups.pairs()]
-        one, other, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-        # All pairs of a document of one group and a document of the other, by their positions in the ranking.
-        sizes = counts[one] * counts[other]
+        first, second, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+        # All pairs of a document of the first group and one of the second, by their positions in the ranking.
+        sizes = counts[first] * counts[second]
         position = ranges(0, sizes)
-        at_first, at_second = np.divmod(position, np.repeat(counts[other], sizes))
-        at_first += np.repeat(starts[one], sizes)
-        at_second += np.repeat(starts[other], sizes)
+        at_first, at_second = np.divmod(position, np.repeat(counts[second], sizes))
+        at_first += np.repeat(starts[first], sizes)
+        at_second += np.repeat(starts[second], sizes)
         weight = np.repeat(weight, sizes)
-        chosen = (at_first < at_second) & (weight > 0.0)
-        return WeightedPairs(groups.order[at_first[chosen]], groups.order[at_second[chosen]], weight[chosen])
+        counted = (at_first < at_second) & (weight > 0.0)
+        return WeightedPairs(groups.order[at_first[counted]], groups.order[at_second[counted]], weight[counted])

@@ -118,7 +118,8 @@ class Separable(Surrogate):
         step = np.full_like(shift, np.inf)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for _ in range(100):
-                slope, curvature = (queries.mean(part) for part in self.slope_curvature(scores + queries.repeat(shift)))
+                derivatives = self.slope_curvature(scores + queries.repeat(shift))
+                slope, curvature = (queries.mean(values) for values in derivatives)
                 low, high = np.where(slope < goal, shift, low), np.where(slope > goal, shift, high)
                 newton = shift - self._newton_step(slope, curvature, goal)
                 short = np.abs(newton - shift) <= np.maximum(0.5 * step, MAX_LAST_STEP)
