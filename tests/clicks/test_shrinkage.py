@@ -85,6 +85,8 @@ def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
         np.testing.assert_array_equal(labels[chosen].shrink, prior[plain])
     assert repr(labels).endswith("not_shown='irrelevant', shrink='array')")
     np.testing.assert_allclose(mean_positions(log)[[1, 2, 3, 4, 11]], [2.0, 3.5, 3.5, 1.0, 2.5])
+    shuffled = np.random.default_rng(0).permutation(12)
+    np.testing.assert_allclose(mean_positions(log[shuffled]), mean_positions(log)[shuffled])
     both = ClickLog(["a"], row=[0, 0], position=[1, 4], clicks=[1, 0], impressions=[1, 3])
     np.testing.assert_allclose(mean_positions(both), [3.25])
     predicted = br.ClickLabels(log, ("power", 1.0), **settings).with_prediction(np.zeros(12))
