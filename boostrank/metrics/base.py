@@ -275,8 +275,6 @@ class RankedDocuments(NamedTuple):
 
     Attributes
     ----------
-    segments : slice or ndarray of int64
-        Selects the queries of the block from an array of shape (n_queries,).
     queries : Segments
         The ranked documents of each query of the block.
     quality : ndarray, shape (n_ranked,)
@@ -288,7 +286,6 @@ class RankedDocuments(NamedTuple):
         Whether the rank of the document is within the cutoff.
     """
 
-    segments: slice | Ints
     queries: Segments
     quality: Floats
     tied: Segments
@@ -319,7 +316,7 @@ def ranked_documents(
     first = ranked.first(cutoffs[ranked.segments])
     tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
     rows = break_ties(first, quality, "worst" if ties == "average" and sorts_ties else ties).rows
-    return RankedDocuments(ranked.segments, first.part, quality[rows], tied, first.counts)
+    return RankedDocuments(first.part, quality[rows], tied, first.counts)
 
 
 def sum_over_ranks(

@@ -271,10 +271,8 @@ _TABLE: dict[str, list[dict[str, Any]]] = {
     "ndcg": [
         dict(_SCIKIT_LEARN, metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
         dict(_LIGHTGBM["ndcg"], metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights=_NOT_OF_EMPTY),
-        dict(
-            _XGBOOST["ndcg"], metric="ndcg[@{k}]", gain="exp2", weights=_NOT_OF_EMPTY, max_label=31, max_value=1 + 1e-6
-        ),
-        dict(_XGBOOST["ndcg"], metric="ndcg[@{k}]-", gain="exp2", empty="zero", max_label=31),
+        dict(_XGBOOST_NDCG, metric="ndcg[@{k}]", weights=_NOT_OF_EMPTY, max_value=1 + 1e-6),
+        dict(_XGBOOST_NDCG, metric="ndcg[@{k}]-", empty="zero"),
         dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
         dict(_CATBOOST | _EXP2, metric="NDCG:top={k};type=Exp", uncut="NDCG:type=Exp", empty="one", weights="queries"),
         dict(_PYTREC_EVAL, metric="ndcg[_cut_{k}]", gain="linear"),

@@ -29,8 +29,6 @@ from boostrank.queries.weights import query_weights
 from boostrank.runs.names import GROUPS, parse_name
 from boostrank.runs.providers import ProvidedMeasure, provided_measure
 from boostrank.runs.trec_tables import (
-    DOCUMENT,
-    ITERATION,
     QUERY,
     RELEVANCE,
     SCORE,
@@ -40,6 +38,7 @@ from boostrank.runs.trec_tables import (
     check_unique,
     number_documents,
     number_queries,
+    refuse_several_judgments,
 )
 
 TREC_EVAL = "trec_eval"
@@ -311,7 +310,7 @@ def join(
     check_unique(judgments, "qrels", pairs[:n_judgments])
     check_unique(retrieved, "run", pairs[n_judgments:])
     if not several_judgments:
-        _refuse_several_judgments(judgments, pairs[:n_judgments])
+        refuse_several_judgments(judgments, pairs[:n_judgments])
     relevance = np.full(len(first_rows), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
     n_rows, n_found = (np.bincount(numbers, minlength=n_queries) for numbers in (query, query[n_judgments:]))
@@ -367,17 +366,6 @@ def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedB
     if len(sizes) == 0:
         return None
     return RankedBlock(np.flatnonzero(n_retrieved > 0), sizes, Segments.from_sizes(sizes), rows, score[rows])
-
-
-def _refuse_several_judgments(judgments: pd.DataFrame, pairs: Ints) -> None:
-    if np.bincount(pairs).max() > 1:
-        row = judgments[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
-        raise ValueError(
-            f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
-            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; take the largest by "
-            "qrels.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max(), or evaluate only "
-            "measures of subtopics, such as alpha_nDCG@10"
-        )
 
 
 def _are_evaluated(numbered: NumberedQueries, queries: str | None) -> Bools:

@@ -110,11 +110,6 @@ _CUTOFF = re.compile(r"[1-9][0-9]*")
 _LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
 
 
-def is_known(text: str) -> bool:
-    """Whether a name begins with one of ours or of ir_measures, or is one of trec_eval."""
-    return text.rstrip("0123456789.") in _OF_TREC_EVAL or base_name(text) in _ENTRIES or base_name(text) in MEASURES
-
-
 def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     """Parse a name of a measure; None if it is not known.
 

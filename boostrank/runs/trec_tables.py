@@ -234,3 +234,15 @@ def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None) 
     if repeated.any():
         row = table[repeated].iloc[0]
         raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")
+
+
+def refuse_several_judgments(judgments: pd.DataFrame, pairs: Ints) -> None:
+    """Raise ValueError if a document has several judgments; `pairs` are the numbers of the documents of queries."""
+    if np.bincount(pairs).max() > 1:
+        row = judgments[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
+        raise ValueError(
+            f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
+            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; take the largest by "
+            "qrels.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max(), or evaluate only "
+            "measures of subtopics, such as alpha_nDCG@10"
+        )
