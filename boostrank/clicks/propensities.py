@@ -47,13 +47,11 @@ MAX_ERRORS_ABOVE_ONE = 4.0
 class Propensities:
     """Propensities of the positions 1, 2, ..., with standard errors.
 
-    Made by :func:`boostrank.clicks.harvest_propensities` and :meth:`given`.
+    Made by :func:`boostrank.clicks.harvest_propensities` and :meth:`given`, for functions that take a click model.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
-    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1. For NDCG and
-    ``normalize="sessions"``, which need the factor, multiply `values` by the probability that position 1 is examined.
-
-    Functions that take a click model take propensities in its place (:func:`boostrank.clicks.get_click_model`).
+    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1. For
+    ``normalize="sessions"``, which needs the factor, multiply `values` by the probability that position 1 is examined.
 
     A position for which the log has no evidence has the value NaN, and a reason in `not_estimated`. No value is made up
     for it, unless :meth:`extended` is called.
@@ -86,8 +84,6 @@ class Propensities:
     >>> propensities = br.clicks.harvest_propensities(log)
     >>> propensities
     Propensities(1: 1, 2: 0.503, 3: 0.339, 4: 0.264; method='all pairs', n_impressions=80000, n_clicks=20823)
-    >>> propensities.values.round(3).tolist()
-    [1.0, 0.503, 0.339, 0.264]
     """
 
     values: Floats
@@ -285,9 +281,8 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
     Raises
     ------
     ValueError
-        If nothing was shown at position 1; if position 1 cannot be compared with any other position, as in a log of
-        one ranker without randomization; if all impressions were clicked, so that those without a click are missing; or
-        if there are too many positions.
+        If position 1 cannot be compared with any other position, as in a log of one ranker without randomization; if
+        all impressions were clicked, so that those without a click are missing; or if there are too many positions.
 
     Warns
     -----
@@ -298,11 +293,9 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
     References
     ----------
     Agarwal, Zaitsev, Wang, Li, Najork and Joachims, "Estimating position bias without intrusive interventions", WSDM
-    2019, Section 4. The likelihood is that of Bradley and Terry's model, which has a unique maximum under the
-    condition of Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly, 1957.
-    Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias estimation", SIGIR 2019,
-    on propensities that depend on a context, such as the device: harvest from the sessions of each
-    (:meth:`boostrank.ClickLog.by_context`), and pass all of them as :class:`boostrank.clicks.ByContext`.
+    2019, Section 4. Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias
+    estimation", SIGIR 2019, on propensities that depend on a context, such as the device: harvest from the sessions of
+    each (:meth:`boostrank.ClickLog.by_context`), and pass all of them as :class:`boostrank.clicks.ByContext`.
 
     Examples
     --------
@@ -335,7 +328,7 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
 def ending_with_click(log: ClickLog) -> tuple[int, int]:
     """Number of the sessions with a click whose list ends with one, and of all of these.
 
-    Lists of one document do not count. A log of counts does not have the lists, so that both are 0.
+    Lists of one document do not count. A log of counts has no lists, so that both are 0.
     """
     if log.sessions is None:
         return 0, 0
@@ -414,16 +407,15 @@ def _shown_entries(log: ClickLog, max_position: int | None) -> tuple[_Shown, int
 class _PairSums:
     """Weighted sums over the rows that were shown at both of two positions, for each pair of positions.
 
-    A row with ``n_k`` and ``n_l`` impressions at both positions has the weight ``v = n_k n_l / (n_k + n_l)``, which is
-    the inverse variance of the difference of two rates, up to a factor.
+    A row with ``n_k`` and ``n_l`` impressions at both has the weight ``v = n_k n_l / (n_k + n_l)``, up to a factor the
+    inverse variance of the difference of two rates.
 
     Attributes
     ----------
     first, second : ndarray of int64, shape (n_pairs,)
         The two positions, ``first < second``, minus 1.
     clicks_first, clicks_second : ndarray of float64, shape (n_pairs,)
-        Sums of ``v`` times the click rate of the row at each position: ``c_k n_l / (n_k + n_l)`` and
-        ``c_l n_k / (n_k + n_l)``.
+        Sums of ``v`` times the click rate of the row at each position.
     n_positions : int
     """
 
