@@ -6,8 +6,8 @@ depend only on labels, weights and query sizes are computed in the first round a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from abc import ABC, abstractmethod
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,75 +22,54 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 from boostrank.training.losses import Loss, bind, get_single_loss
 
-T = TypeVar("T")
 
-
-class Fields(NamedTuple):
-    """The fields of a data set of a boosting library that a loss or a measure needs.
-
-    Attributes
-    ----------
-    dataset : lightgbm.Dataset, xgboost.DMatrix or None
-        None if the library passes only the fields.
-    labels : ndarray, shape (n_documents,)
-    weights : ndarray, shape (n_documents,) or (n_queries,), or None
-    sizes : ndarray of int, shape (n_queries,), or None
-    """
-
-    dataset: Any
-    labels: Any
-    weights: Any
-    sizes: Any
-
-
-class PerDataset(Generic[T]):
-    """A cache with one object per data set, which is made again when a field of the data set changes.
-
-    Copies and pickles of the cache are empty.
-    """
+class DatasetFunction(ABC):
+    """A function that is bound to a data set in its first call, and again when a field of the data set has changed."""
 
     def __init__(self) -> None:
-        self._kept: WeakKeyDictionary[Any, tuple[tuple[Any, ...], T]] = WeakKeyDictionary()
-        self._last: tuple[tuple[Any, ...], T] | None = None
+        self._results: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
 
-    def get(self, fields: Fields, make: Callable[[Floats, Queries, Floats | None], T]) -> T:
-        """Return the cached result of ``make(labels, queries, weights)`` for these fields."""
-        dataset, *values = fields
-        kept = self._last if dataset is None else self._kept.get(dataset)
-        if kept is not None and all(map(np.array_equal, kept[0], values)):
-            return kept[1]
-        if fields.sizes is None or len(fields.sizes) == 0:
+    @abstractmethod
+    def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> Any:
+        """Compute what depends only on these fields."""
+
+    def _bound(self, labels: Any, weights: Any, sizes: Any, dataset: Any = None) -> Any:
+        """The result of :meth:`_bind` for the fields of a data set.
+
+        Weights and sizes may be None or empty. `dataset` is None if the library passes only the fields.
+        """
+        key, fields = self if dataset is None else dataset, (labels, weights, sizes)
+        before, result = self._results.get(key, ((), None))
+        if before and all(map(np.array_equal, before, fields)):
+            return result
+        if sizes is None or len(sizes) == 0:
             raise ValueError("the data set has no query groups; pass group= to the Dataset or DMatrix")
-        weights = None if fields.weights is None or len(fields.weights) == 0 else np.asarray(fields.weights, np.float64)
-        queries = Queries.from_sizes(np.asarray(fields.sizes, np.int64))
-        made = make(np.asarray(fields.labels, np.float64), queries, weights)
-        entry = tuple(map(np.array, values)), made
-        if dataset is None:
-            self._last = entry
-        else:
-            self._kept[dataset] = entry
-        return made
+        weights = None if weights is None or len(weights) == 0 else np.asarray(weights, np.float64)
+        result = self._bind(np.asarray(labels, np.float64), Queries.from_sizes(np.asarray(sizes, np.int64)), weights)
+        self._results[key] = tuple(map(np.array, fields)), result
+        return result
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
+    def __getstate__(self) -> dict[str, Any]:
+        """State of a copy or a pickle: without results."""
+        return {name: value for name, value in vars(self).items() if name != "_results"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _results=WeakKeyDictionary())
 
 
-class NativeObjective:
+class NativeObjective(DatasetFunction):
     """A loss as a custom objective; the subclass for a library has the signature that this library calls."""
 
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
+        super().__init__()
         check_choice("normalize", normalize, NORMALIZATIONS)
         self.loss, self.dcg, self.normalize = get_single_loss(objective), dcg, normalize
-        self._functions: PerDataset[BoostingFunction] = PerDataset()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.loss!r}, {self.dcg!r}, normalize={self.normalize!r})"
 
-    def _function(self, fields: Fields) -> BoostingFunction:
-        """Return the function of scores that gives gradient and Hessian on the data set of these fields."""
-        return self._functions.get(fields, self._bind)
-
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoostingFunction:
+        """The function of scores that gives gradient and Hessian."""
         if weights is not None:
             weights = document_weights(weights, queries, may_differ=True)
         bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
@@ -98,21 +77,20 @@ class NativeObjective:
         return function
 
 
-class NativeMetric:
+class NativeMetric(DatasetFunction):
     """A measure as a custom metric; the subclass for a library has the signature that this library calls."""
 
     def __init__(self, measure: str | Measure, settings: dict[str, Any]) -> None:
+        super().__init__()
         self.measure = get_measure(measure, **settings)
         if not self.measure.takes_relevance:
             raise ValueError(
                 f"{self.measure} needs ClickLabels, and a Dataset or a DMatrix has only numbers as labels: use "
                 "LightGBMRanker or XGBoostRanker of boostrank with eval_set=[(X, clicks)]"
             )
-        self._bound: PerDataset[BoundMeasure] = PerDataset()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.measure!r})"
 
-    def _evaluate(self, scores: Any, fields: Fields) -> tuple[str, float]:
-        """Name of the measure, and its mean over queries."""
-        return str(self.measure), self._bound.get(fields, self.measure.bind).mean(scores)
+    def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoundMeasure:
+        return self.measure.bind(labels, queries, weights)

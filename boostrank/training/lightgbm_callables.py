@@ -13,7 +13,7 @@ from boostrank.backends.lightgbm.parameters import samples_queries
 from boostrank.metrics import Measure
 from boostrank.queries.dcg import DCG, Discount, Gain, Normalize
 from boostrank.queries.threads import use_threads
-from boostrank.training.callables import Fields, NativeMetric, NativeObjective
+from boostrank.training.callables import NativeMetric, NativeObjective
 from boostrank.training.losses import Loss
 from boostrank.training.objective import Float32s
 
@@ -27,15 +27,15 @@ class LightGBMObjective(NativeObjective):
         self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
     ) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
-        scores, fields = _scores_and_fields(first, second, weight, group)
-        parameters = _canonical_parameters(fields)
+        scores, fields, parameters = _scores_and_fields(first, second, weight, group)
         if samples_queries(parameters):
             raise ValueError(
                 "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
                 "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
             )
         with _use_threads(parameters):
-            return self._function(fields)(scores)
+            gradient_hessian: tuple[Float32s, Float32s] = self._bound(*fields)(scores)
+            return gradient_hessian
 
 
 class LightGBMMetric(NativeMetric):
@@ -45,9 +45,9 @@ class LightGBMMetric(NativeMetric):
         self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
     ) -> tuple[str, float, bool]:
         """Name, value, and that higher is better."""
-        scores, fields = _scores_and_fields(first, second, weight, group)
-        with _use_threads(_canonical_parameters(fields)):
-            return *self._evaluate(scores, fields), True
+        scores, fields, parameters = _scores_and_fields(first, second, weight, group)
+        with _use_threads(parameters):
+            return str(self.measure), self._bound(*fields).mean(scores), True
 
 
 def lightgbm_objective(
@@ -138,18 +138,18 @@ def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> Ligh
     return LightGBMMetric(measure, settings)
 
 
-def _scores_and_fields(first: NDArray[Any], second: Any, weight: Any, group: Any) -> tuple[Any, Fields]:
-    if hasattr(second, "get_label"):
-        return first, Fields(second, second.get_label(), second.get_weight(), second.get_group())
-    return second, Fields(None, first, weight, group)
+def _scores_and_fields(
+    first: NDArray[Any], second: Any, weight: Any, group: Any
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The scores, the fields of the data set, and the parameters of the training by canonical name.
 
-
-def _canonical_parameters(fields: Fields) -> dict[str, Any]:
-    """The parameters of the training, which ``lightgbm.train`` gives the Dataset too, by canonical name."""
-    if fields.dataset is None:
-        return {}
+    ``lightgbm.train`` gives the parameters to the Dataset too; LGBMRanker passes none.
+    """
+    if not hasattr(second, "get_label"):
+        return second, (first, weight, group), {}
     canonical = canonical_names()
-    return {canonical.get(name, name): value for name, value in (fields.dataset.params or {}).items()}
+    parameters = {canonical.get(name, name): value for name, value in (second.params or {}).items()}
+    return first, (second.get_label(), second.get_weight(), second.get_group(), second), parameters
 
 
 def _use_threads(parameters: Mapping[str, Any]) -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.queries.dcg import DCG, Discount, Gain, Normalize
-from boostrank.training.callables import Fields, NativeMetric, NativeObjective
+from boostrank.training.callables import NativeMetric, NativeObjective
 from boostrank.training.losses import Loss
 from boostrank.training.objective import Float32s
 
@@ -20,13 +20,14 @@ class XGBoostObjective(NativeObjective):
 
     def __call__(self, preds: NDArray[np.float32], dtrain: Any) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
-        boost = self._function(_fields(dtrain))
+        boost = self._bound(*_fields(dtrain))
         if not self.loss.shift_invariant and preds[0] == 0.5 and (preds == 0.5).all():
             warn(
                 "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from 0: "
                 "set base_score=0 in the parameters"
             )
-        return boost(preds)
+        gradient_hessian: tuple[Float32s, Float32s] = boost(preds)
+        return gradient_hessian
 
 
 class XGBoostMetric(NativeMetric):
@@ -34,7 +35,7 @@ class XGBoostMetric(NativeMetric):
 
     def __call__(self, preds: NDArray[np.float32], dmatrix: Any) -> tuple[str, float]:
         """Name and value; higher is better."""
-        return self._evaluate(preds, _fields(dmatrix))
+        return str(self.measure), self._bound(*_fields(dmatrix)).mean(preds)
 
 
 def xgboost_objective(
@@ -130,6 +131,7 @@ def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> XGBoo
     return XGBoostMetric(measure, settings)
 
 
-def _fields(dmatrix: Any) -> Fields:
-    boundaries = dmatrix.get_uint_info("group_ptr")
-    return Fields(dmatrix, dmatrix.get_label(), dmatrix.get_weight(), np.diff(boundaries.astype(np.int64)))
+def _fields(dmatrix: Any) -> tuple[Any, ...]:
+    """Labels, weights and sizes of the queries, and the data set itself."""
+    sizes = np.diff(dmatrix.get_uint_info("group_ptr").astype(np.int64))
+    return dmatrix.get_label(), dmatrix.get_weight(), sizes, dmatrix
