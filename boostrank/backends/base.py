@@ -30,7 +30,7 @@ class BoostingObjective(Protocol):
     """A loss bound to the data to train on: one of ours, or a function of the user."""
 
     queries: Queries
-    #: Whether :meth:`to_device` is possible.
+    #: Whether it has a method ``to_device(move)``, which returns a copy whose arrays `move` has brought to a device.
     takes_device_arrays: bool
 
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
@@ -41,9 +41,6 @@ class BoostingObjective(Protocol):
 
         `has_one_model` says whether earlier trees change in later rounds, so that all trees are one model.
         """
-
-    def to_device(self, move: Callable[[Any], Any]) -> BoostingObjective:
-        """A copy whose arrays `move` has brought to a device."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def specify(
     ValueError
         For parameters that do not fit the features, and for metrics that depend on the labels of other workers.
     """
-    training = settings.for_features(features).specification(random_state, **options)
+    training = settings.specification(features, random_state, **options)
     for metric in training.metrics:
         if not isinstance(metric, Measure):
             raise ValueError(

@@ -80,7 +80,8 @@ class WorkerObjective:
 
     def to_device(self, move: Callable[[Any], Any]) -> WorkerObjective:
         """A copy whose arrays `move` has brought to a device."""
-        return WorkerObjective(self._objective.to_device(move), self._is_cancelled)
+        objective: Any = self._objective
+        return WorkerObjective(objective.to_device(move), self._is_cancelled)
 
     def boosting_function(self, has_one_model: bool) -> BoostingFunction:
         """The function that gives gradient and Hessian of the next round."""

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import GroupedData, Trained
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
+from boostrank.inputs.frames import index_of
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import as_labels
+from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
@@ -194,7 +195,8 @@ class BaggedRanker(TrainedModel):
         self.estimators_samples_ = [np.flatnonzero(has_kept)[sample.drawn] for sample in samples]
         self.oob_scores_ = _with_nan(per_query, has_kept)
         self.oob_prediction_ = queries.ungroup(_with_nan(scores, is_kept))
-        self._trained_on = TrainingQueries.of(X, y, queries)
+        fingerprint = y.fingerprint if isinstance(y, Labels) else None
+        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
         return self
 
     @property

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.models import warn_without_splits
+from boostrank.inputs.frames import index_of
+from boostrank.queries.labels import Labels
 from boostrank.queries.threads import use_threads
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
@@ -306,8 +308,8 @@ class BoostedRanker(TrainedModel):
             name, X, y, qid, group, sample_weight, init_score, position, takes_infinity=takes_infinity
         )
         kept = settings.kept_queries(data.queries.n_queries, random_state)
-        settings = settings.for_features(features)
         specification = settings.specification(
+            features,
             random_state,
             eval_metric=eval_metric,
             eval_at=eval_at,
@@ -316,17 +318,17 @@ class BoostedRanker(TrainedModel):
             verbose=verbose,
             init_model=None if init_model is None else self._model_to_continue(init_model, features),
         )
-        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
-        per_set["eval_init_score"] = eval_init_score
         validation: list[ValidationSet] = []
         curves: dict[str, Any] = {}
         with use_threads(settings.values["n_jobs"]):
-            if any(value is not None for value in (eval_set, eval_names, *per_set.values())):
+            if not (eval_set is eval_names is eval_qid is eval_group is eval_sample_weight is eval_init_score is None):
                 # Imported on use, because it imports the measures.
                 from boostrank.training.validation import eval_sets
 
+                per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": eval_sample_weight}
+                per_set["eval_init_score"] = eval_init_score
                 sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
-                validation = [one_set.bind(specification, data, features) for one_set in sets]
+                validation = [validation_set.bind(specification, data, features) for validation_set in sets]
             if settings.chooses_rounds:
                 from boostrank.training.folds import choose_rounds
 
@@ -341,7 +343,8 @@ class BoostedRanker(TrainedModel):
         if not trained.has_splits:
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
-        self._trained_on = TrainingQueries.of(X, y, queries)
+        fingerprint = y.fingerprint if isinstance(y, Labels) else None
+        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
         return self
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,18 +36,13 @@ class TrainingQueries:
     rows: pd.Index | None
     fingerprint: int | None
 
-    @classmethod
-    def of(cls, X: Any, y: Any, queries: Queries) -> Self:
-        """The queries of a training with the arguments `X` and `y` of ``fit``."""
-        return cls(queries.ids, queries.sizes, index_of(X), _fingerprint(y))
-
     def warn_of_score(self, X: Any, qid: Any, y: Any) -> None:
         """Warn of a score by the clicks of the training, or of queries that were trained on with other documents.
 
         The latter is what splitters of rows do. Two data sets that both number their queries from 0 are no parts of
         one, unless rows of a DataFrame say so.
         """
-        if self.fingerprint is not None and self.fingerprint == _fingerprint(y):
+        if self.fingerprint is not None and isinstance(y, Labels) and self.fingerprint == y.fingerprint:
             warn(
                 "the ranker was trained on the clicks that score it, and follows their noise, so that the score is too "
                 "good. Score it by the clicks of other sessions (log.select) or on other queries"
@@ -67,10 +62,6 @@ class TrainingQueries:
                 f"such as {str(queries.ids[np.argmax(is_cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: "
                 "use cv=QueryKFold(5). If these are other queries with the same ids, give them different ids"
             )
-
-
-def _fingerprint(y: Any) -> int | None:
-    return y.fingerprint if isinstance(y, Labels) else None
 
 
 def _are_numbered(ids: NDArray[Any]) -> bool:

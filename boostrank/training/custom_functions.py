@@ -176,10 +176,6 @@ class CustomObjective(CustomFunction):
         """The method :meth:`gradient_hessian`."""
         return self.gradient_hessian
 
-    def to_device(self, move: Callable[[Any], Any]) -> Any:
-        """Raise TypeError: a function of the user takes arrays of NumPy."""
-        raise TypeError(f"{self!r} takes arrays of NumPy")
-
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Gradient and Hessian of the bound objective, float32, each of shape (n_documents,).
 

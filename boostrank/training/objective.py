@@ -48,7 +48,7 @@ class BoundLoss(ABC):
     queries: Queries
     offset: float
     scale: float
-    #: Whether :meth:`to_device` is possible.
+    #: Whether it has a method `to_device`, as :class:`~boostrank.backends.base.BoostingObjective`.
     takes_device_arrays: bool = False
 
     @abstractmethod
@@ -117,10 +117,6 @@ class BoundLoss(ABC):
         n_documents = self.queries.n_documents
         buffers = np.empty(n_documents, np.float32), np.empty(n_documents, np.float32)
         return lambda scores: self.gradient_hessian(scores, buffers)
-
-    def to_device(self, move: Callable[[Any], Any]) -> Any:
-        """A copy that computes gradients and Hessians of scores on a device, to which `move` copies arrays."""
-        raise TypeError(f"{self.surrogate!r} does not take arrays of a device")
 
     def check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
         """Raise FloatingPointError if a value, which is a score, gradient or Hessian of `documents`, is not finite."""

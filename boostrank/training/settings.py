@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import NoneType
 from typing import Any
@@ -98,8 +98,6 @@ class Settings:
         The other native parameters, by canonical name.
     unused : set of str
         Native names of parameters of the ranker that the boosting library does not have with these settings.
-    n_features : int, default 1
-        Number of features of the training data, known after :meth:`for_features`.
     """
 
     backend: Backend
@@ -107,7 +105,6 @@ class Settings:
     values: dict[str, Any]
     native: dict[str, Any]
     unused: frozenset[str]
-    n_features: int = 1
 
     @classmethod
     def resolve(
@@ -165,14 +162,11 @@ class Settings:
         default = LOSS_ROUNDS if self.is_own_loss else NATIVE_ROUNDS
         return MAX_ROUNDS if self.chooses_rounds else int(self.values["n_estimators"] or default)
 
-    def random_trees(self) -> dict[str, Any]:
-        """Rounds, learning rate, shares of the features and shape of the trees of losses of boostrank.
-
-        The settings are those of such a loss, after :meth:`for_features`.
-        """
+    def random_trees(self, n_features: int) -> dict[str, Any]:
+        """Rounds, learning rate, shares of the features and shape of the trees of losses of boostrank."""
         stops_early = self.chooses_rounds or self.values["early_stopping_rounds"] is not None
         rate = LOSS_LEARNING_RATE if stops_early else min(MAX_LEARNING_RATE, TOTAL_STEP / self.n_rounds)
-        share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / self.n_features))
+        share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / n_features))
         by_tree, by_node = self.values["colsample_bytree"], self.values["colsample_bynode"]
         if by_tree is None:
             by_tree = min(1.0, share / NODE_SHARE) if by_node is None else 1.0
@@ -222,18 +216,6 @@ class Settings:
                 "number of rounds that was found on held-out queries"
             )
 
-    def for_features(self, features: TrainingFeatures) -> Settings:
-        """The same settings, with native parameters that concern single features in the form that the library takes.
-
-        Raises ValueError for values that do not fit the features; see :mod:`boostrank.backends.features`.
-        """
-        native, n_features = self.native, features.n_features_in_
-        if native:
-            names = getattr(features, "feature_names_in_", None)
-            described = Features(n_features, None if names is None else names.tolist(), features.categorical_features)
-            native = resolve_features(native, self.backend.FEATURE_PARAMETERS, described)
-        return replace(self, native=native, n_features=n_features)
-
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
         return checks.as_random_state(self.values["random_state"])
@@ -246,6 +228,7 @@ class Settings:
 
     def specification(
         self,
+        features: TrainingFeatures,
         random_state: np.random.RandomState,
         *,
         eval_metric: Any = None,
@@ -257,16 +240,18 @@ class Settings:
     ) -> TrainingSpecification:
         """The specification of the training; the other arguments are those of ``fit``, with `init_model` as a booster.
 
-        Raises ValueError if `verbose` is invalid, and for unknown metrics.
+        Raises ValueError if `verbose` is invalid, for unknown metrics, and for native parameters that do not fit the
+        features; see :mod:`boostrank.backends.features`.
         """
         is_flag = isinstance(verbose, (bool, np.bool_))
         if verbose != BAR and not is_flag and not (checks.is_count(verbose) and int(verbose) >= 0):
             raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {verbose!r}")
-        values, backend, parameters = self.values, self.backend, self.parameters(random_state)
+        values, backend, parameters = self.values, self.backend, self.parameters(features, random_state)
+        dcg = DCG(values["k"], values["gain"], values["discount"])
         share = values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0)
         return TrainingSpecification(
             loss=self.loss,
-            dcg=DCG(values["k"], values["gain"], values["discount"]),
+            dcg=dcg,
             normalize=values["normalize"],
             parameters=parameters,
             n_rounds=self.n_rounds,
@@ -275,13 +260,13 @@ class Settings:
             seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
             early_stopping_metric=early_stopping_metric,
-            metrics=self._metrics(eval_metric, eval_at),
+            metrics=self._metrics(eval_metric, eval_at, dcg),
             callbacks=(*as_list(values["callbacks"]), *(callbacks or ())),
             verbose=verbose,
             init_model=init_model,
         )
 
-    def _metrics(self, eval_metric: Any, eval_at: Any) -> tuple[Any, ...]:
+    def _metrics(self, eval_metric: Any, eval_at: Any, dcg: DCG) -> tuple[Any, ...]:
         """The metrics of ``fit``, and then those of the parameters; the first one decides on early stopping."""
         eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
         if eval_metric is None and eval_at is None and self.values["eval_metric"] is None:
@@ -290,16 +275,18 @@ class Settings:
 
         parameters = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
         of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
-        return as_metrics(
-            [*of_fit, *parameters], eval_at, DCG(self.values["k"], self.values["gain"], self.values["discount"])
-        )
+        return as_metrics([*of_fit, *parameters], eval_at, dcg)
 
-    def parameters(self, random_state: np.random.RandomState) -> dict[str, Any]:
+    def parameters(self, features: TrainingFeatures, random_state: np.random.RandomState) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
+        native, n_features = self.native, features.n_features_in_
+        if native:
+            names = getattr(features, "feature_names_in_", None)
+            described = Features(n_features, None if names is None else names.tolist(), features.categorical_features)
+            native = resolve_features(native, self.backend.FEATURE_PARAMETERS, described)
         defaults: dict[str, Any] = {"learning_rate": NATIVE_LEARNING_RATE}
-        native = self.native
         if self.is_own_loss:
-            defaults = {**self.random_trees(), **self.backend.LOSS_DEFAULTS}
+            defaults = {**self.random_trees(n_features), **self.backend.LOSS_DEFAULTS}
             native = {**self.backend.NATIVE_LOSS_DEFAULTS, **native}
         parameters: dict[str, Any] = {}
         for name, canonical in self.backend.PARAMETERS.items():

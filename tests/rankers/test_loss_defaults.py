@@ -55,8 +55,8 @@ def specified(ranker_class):
     def specify(*objective, n_features=10, **parameters):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
-        own = ranker_class(*objective, **parameters)._settings().for_features(features)
-        return own.specification(own.random_state())
+        settings = ranker_class(*objective, **parameters)._settings()
+        return settings.specification(features, settings.random_state())
 
     return specify
 

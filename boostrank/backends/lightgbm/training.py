@@ -43,17 +43,29 @@ def train(
     parameters = _parameters(specification)
     is_dart = boosting_of(parameters) == "dart"
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
-    dataset = _training_data(specification, data, weights, parameters, parameters.pop("categorical_feature", "auto"))
+    categorical = parameters.pop("categorical_feature", "auto")
+    dataset = lgb.Dataset(
+        **dataset_features(data),
+        label=data.labels.per_document,
+        group=data.queries.sizes,
+        weight=weights,
+        init_score=data.init_score,
+        position=data.position,
+        params=dict(parameters),
+        categorical_feature=categorical,
+        # The scores of a model whose training goes on are computed from the features, so they must be kept.
+        free_raw_data=specification.init_model is None,
+    )
     datasets = []
-    for part in validation:
+    for validation_set in validation:
         # With these, LightGBM's scores of the training data are not those of the model after each round. DART drops
         # trees of the next round when a function asks for these scores, so that the model would stay without them after
         # the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
-        is_other = part.data is not data or is_dart or samples_queries(parameters)
-        datasets.append(_validation_data(part, dataset) if is_other else dataset)
+        is_other = validation_set.data is not data or is_dart or samples_queries(parameters)
+        datasets.append(_validation_data(validation_set.data, dataset) if is_other else dataset)
     parameters.update(_objective(specification, data, objective, dataset, is_dart))
     history = History(validation, specification) if validation else None
-    kept, callbacks = KeptRounds(), list(specification.callbacks)
+    callbacks = list(specification.callbacks)
     if specification.verbose not in (False, 0, BAR):
         callbacks.append(lgb.log_evaluation(int(specification.verbose)))
     if is_dart and objective is not None:
@@ -63,6 +75,17 @@ def train(
     if bar is not None or history is not None:
         after_round = AfterRound(specification, history, bar)
         callbacks.append(after_round)
+
+    # LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
+    # where random numbers decide on the features, the documents or the thresholds.
+    rounds_kept: list[int] = []
+
+    def count_rounds(environment: Any) -> None:
+        # Here, a signal that waits is handled.
+        interruptible(rounds_kept.append, environment.model.current_iteration())
+
+    # LightGBM calls this callback before all others, because any of them may end the training.
+    count_rounds.order = float("-inf")  # type: ignore[attr-defined]
 
     def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
         assert history is not None
@@ -74,43 +97,22 @@ def train(
             dataset,
             num_boost_round=specification.n_rounds,
             valid_sets=datasets or None,
-            valid_names=[part.name for part in validation] if validation else None,
+            valid_names=[validation_set.name for validation_set in validation] if validation else None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
-            callbacks=[*callbacks, kept],
+            callbacks=[*callbacks, count_rounds],
         )
-    best_round = len(kept.after_round)
+    best_round = len(rounds_kept)
     if history is not None and specification.early_stopping_rounds is not None:
         best_round = history.best_round() + 1
     elif booster.best_iteration > 0:
         # A callback of the user stopped the training.
         best_round = booster.best_iteration - n_earlier_rounds(specification)
-    best = kept.after_round[best_round - 1]
+    best = rounds_kept[best_round - 1]
     text = after_round.best_model if after_round is not None and after_round.best_model else ""
     model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
     has_splits = bool(model.feature_importance().any())
     return Trained(model, best, {} if history is None else history.as_dict(), best_round, has_splits)
-
-
-class KeptRounds:
-    """The callback that records the number of rounds that the model has after each round.
-
-    LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
-    where random numbers decide on the features, the documents or the thresholds.
-
-    Attributes
-    ----------
-    after_round : list of int
-    """
-
-    def __init__(self) -> None:
-        self.after_round: list[int] = []
-        # LightGBM calls this callback before all others, because any of them may end the training.
-        self.order = float("-inf")
-
-    def __call__(self, environment: Any) -> None:
-        """Record the number after the round that has ended; here, a signal that waits is handled."""
-        interruptible(self.after_round.append, environment.model.current_iteration())
 
 
 def _check(specification: TrainingSpecification, data: GroupedData, validation: Sequence[ValidationSet]) -> None:
@@ -126,13 +128,13 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
     if specification.init_model is not None:
-        all_data = [data, *(part.data for part in validation)]
-        if any(rows.init_score is not None for rows in all_data):
+        data_sets = [data, *(validation_set.data for validation_set in validation)]
+        if any(data_set.init_score is not None for data_set in data_sets):
             raise ValueError(
                 "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as "
                 "init_score, without init_model; the new model then has only the new rounds"
             )
-        if any(isinstance(rows.X, FeatureStream) for rows in all_data):
+        if any(isinstance(data_set.X, FeatureStream) for data_set in data_sets):
             raise ValueError(
                 "LightGBM takes no init_model with features in FeatureFiles: give init_score=init_model.predict(X) in "
                 "its place; the new model then has only the new rounds"
@@ -153,35 +155,10 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     return parameters
 
 
-def _training_data(
-    specification: TrainingSpecification,
-    data: GroupedData,
-    weights: Floats | None,
-    parameters: dict[str, Any],
-    categorical: Any,
-) -> Any:
-    """The Dataset to train on; `categorical` are LightGBM's categorical features."""
+def _validation_data(data: GroupedData, dataset: Any) -> Any:
+    """The Dataset of a validation set, with the bins of the training data."""
     return import_backend("lightgbm").Dataset(
-        **dataset_features(data),
-        label=data.labels.per_document,
-        group=data.queries.sizes,
-        weight=weights,
-        init_score=data.init_score,
-        position=data.position,
-        params=dict(parameters),
-        categorical_feature=categorical,
-        # The scores of a model whose training goes on are computed from the features, so they must be kept.
-        free_raw_data=specification.init_model is None,
-    )
-
-
-def _validation_data(part: ValidationSet, dataset: Any) -> Any:
-    """The Dataset of a validation set."""
-    return import_backend("lightgbm").Dataset(
-        **dataset_features(part.data),
-        label=part.data.labels.per_document,
-        init_score=part.data.init_score,
-        reference=dataset,
+        **dataset_features(data), label=data.labels.per_document, init_score=data.init_score, reference=dataset
     )
 
 

@@ -192,11 +192,11 @@ class CudaObjective:
         Number of the GPU.
     """
 
-    def __init__(self, objective: BoostingObjective, cupy: Any, ordinal: int) -> None:
+    def __init__(self, objective: Any, cupy: Any, ordinal: int) -> None:
         self.queries = objective.queries
         self._cupy, self._device = cupy, cupy.cuda.Device(ordinal)
         with self._device:
-            self._objective: Any = objective.to_device(cupy.asarray)
+            self._objective = objective.to_device(cupy.asarray)
 
     def boosting_function(self, has_one_model: bool) -> BoostingFunction:
         """The method :meth:`gradient_hessian`."""

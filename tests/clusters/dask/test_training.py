@@ -18,6 +18,7 @@ import boostrank as br
 import boostrank.clusters.dask as bd
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
+from boostrank.training.features import TrainingFeatures
 
 
 def assert_close(scores, expected):
@@ -77,7 +78,8 @@ def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, 
 
 
 def seed(ranker):
-    return ranker.local._settings().parameters(np.random.RandomState(0))["seed"]
+    features = TrainingFeatures.of_model(1, None, {})
+    return ranker.local._settings().parameters(features, np.random.RandomState(0))["seed"]
 
 
 def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
