@@ -5,8 +5,9 @@
 exponents gives the other members of its family. :func:`check` tests the laws that every surrogate obeys. The pages
 theory of the guide have the proofs.
 
-A loss is a class in a file of this folder and a line in ``registry.py``, as CONTRIBUTING.md shows. Rankers, commands
-and tests use all losses in :data:`SURROGATES`. The compiled library, if it is there, computes the losses without pairs.
+A loss is a class in a file of this folder and a line in ``registry.py``, as .github/CONTRIBUTING.md shows. Rankers,
+commands and tests use all losses in :data:`SURROGATES`. The compiled library, if it is there, computes the losses
+without pairs.
 """
 
 import lazy_loader

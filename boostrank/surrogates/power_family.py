@@ -166,22 +166,3 @@ class Power(Surrogate):
 
     def compiled_form(self) -> LossForm | None:
         return LossForm("power", (float(self.exponent), 0.0 if self.max_step is None else 1.0 / self.max_step))
-
-
-def softmax() -> Power:
-    """The loss with the name "softmax".
-
-    Without the limit of the steps, which are long for relevant documents with a low rank, it is
-    ``Profiled(Poisson())``, and has less NDCG on held-out queries (benchmarks/defaults.py).
-    """
-    return Power(0, max_step=1.0)
-
-
-def power() -> Power:
-    """The loss with the name "power"."""
-    return Power(0.25, max_step=1.0)
-
-
-def pairwise_exponential() -> Power:
-    """The loss with the name "pairwise-exponential"."""
-    return Power(1)

@@ -1,30 +1,32 @@
 """Surrogates by name, and whether one with a kind of targets is consistent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from typing import Any
 
 from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 
-# A line for each loss: its name, and a class or function in a module of this package, which makes it with its default
-# settings when it is called without arguments.
-_MAKERS = {
-    "squared": "separable.Squared",
-    "centered-squared": "separable.centered_squared",
-    "poisson": "separable.Poisson",
-    "logistic": "separable.Logistic",
-    "centered-logistic": "separable.centered_logistic",
-    "softmax": "power_family.softmax",
-    "power": "power_family.power",
-    "pnorm": "norms.PNorm",
-    "cosine": "norms.Cosine",
-    "normalized-pnorm": "norms.NormalizedPNorm",
-    "pairwise-logistic": "pairs.PairwiseLogistic",
-    "pairwise-exponential": "power_family.pairwise_exponential",
-    "pairwise-squared": "pairs.PairwiseSquared",
-    "pairwise-squared-hinge": "pairs.PairwiseSquaredHinge",
-    "consistent-lambdarank": "rank_weighted.ConsistentLambdaRank",
+# A line for each loss: its name, the module of its class in this package, and what makes it from this module.
+_MAKERS: dict[str, tuple[str, Callable[[Any], Surrogate]]] = {
+    "squared": ("separable", lambda module: module.Squared()),
+    "centered-squared": ("separable", lambda module: module.Profiled(module.Squared())),
+    "poisson": ("separable", lambda module: module.Poisson()),
+    "logistic": ("separable", lambda module: module.Logistic()),
+    "centered-logistic": ("separable", lambda module: module.Profiled(module.Logistic())),
+    # Without the limit of the steps, which are long for relevant documents with a low rank, this loss is
+    # Profiled(Poisson()), and has less NDCG on held-out queries (benchmarks/defaults.py).
+    "softmax": ("power_family", lambda module: module.Power(0, max_step=1.0)),
+    "power": ("power_family", lambda module: module.Power(0.25, max_step=1.0)),
+    "pnorm": ("norms", lambda module: module.PNorm()),
+    "cosine": ("norms", lambda module: module.Cosine()),
+    "normalized-pnorm": ("norms", lambda module: module.NormalizedPNorm()),
+    "pairwise-logistic": ("pairs", lambda module: module.PairwiseLogistic()),
+    "pairwise-exponential": ("power_family", lambda module: module.Power(1)),
+    "pairwise-squared": ("pairs", lambda module: module.PairwiseSquared()),
+    "pairwise-squared-hinge": ("pairs", lambda module: module.PairwiseSquaredHinge()),
+    "consistent-lambdarank": ("rank_weighted", lambda module: module.ConsistentLambdaRank()),
 }
 
 
@@ -32,12 +34,8 @@ class _Surrogates(Mapping[str, Surrogate]):
     """Surrogates by name; the module of a surrogate is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Surrogate:
-        module, _, maker = _MAKERS[name].partition(".")
-        surrogate: Surrogate = getattr(import_module(f"boostrank.surrogates.{module}"), maker)()
-        return surrogate
-
-    def __contains__(self, name: object) -> bool:
-        return name in _MAKERS
+        module, make = _MAKERS[name]
+        return make(import_module(f"boostrank.surrogates.{module}"))
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MAKERS)

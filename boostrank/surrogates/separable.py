@@ -336,13 +336,3 @@ class Profiled(Surrogate):
         settings = ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP
         forms = {Squared: LossForm("centered-squared"), Logistic: LossForm("centered-logistic", settings)}
         return forms.get(type(self.potential))
-
-
-def centered_squared() -> Profiled:
-    """The loss with the name "centered-squared"."""
-    return Profiled(Squared())
-
-
-def centered_logistic() -> Profiled:
-    """The loss with the name "centered-logistic"."""
-    return Profiled(Logistic())

@@ -23,7 +23,7 @@ from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator
 from boostrank.queries.dcg import DCG, Normalize, check_relevance, make_targets
 from boostrank.queries.segments import Segments
-from boostrank.surrogates.expected_losses import Distributions
+from boostrank.theory.expected_losses import Distributions
 
 # Largest difference of the sum of probabilities from 1, which is due to rounding.
 PROBABILITY_TOLERANCE = 1e-9

@@ -18,8 +18,8 @@ from boostrank.inputs.checks import check_choice
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
-from boostrank.surrogates.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize_from
 from boostrank.theory.distributions import DistributionBatch, LabelDistribution, check_document_scores
+from boostrank.theory.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize_from
 
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2

@@ -22,8 +22,8 @@ from boostrank.inputs.checks import as_generator, check_count
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.segments import Segments
 from boostrank.surrogates import Surrogate, get_surrogate
-from boostrank.surrogates.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
 from boostrank.theory.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
+from boostrank.theory.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
 from boostrank.theory.minimizers import minimize_numerically
 from boostrank.theory.report import ConsistencyReport
 

@@ -22,8 +22,6 @@ from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Surrogate
-from boostrank.surrogates.power_family import softmax
-from boostrank.surrogates.rank_weighted import ConsistentLambdaRank
 from boostrank.training.objective import BoundLoss, Float32s, Objective
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md, "Defaults").
@@ -220,7 +218,7 @@ def single_objectives(objective: Any) -> list[BoundLoss]:
 
 
 #: The ensemble that :data:`DEFAULT_LOSS` names.
-DEFAULT_ENSEMBLE = LossEnsemble((ConsistentLambdaRank(), softmax()))
+DEFAULT_ENSEMBLE = LossEnsemble((SURROGATES["consistent-lambdarank"], SURROGATES["softmax"]))
 
 
 def bind(
