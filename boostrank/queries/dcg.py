@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -102,8 +101,15 @@ class DCG:
 
     def __post_init__(self) -> None:
         check_cutoff("k", self.k)
-        _check_gain(self.gain)
         self.discounts(2)
+        if isinstance(self.gain, str):
+            if self.gain not in ("exp2", "linear"):
+                expected = "'exp2', 'linear', a table of gains by label, or a function"
+                refuse("gain", self.gain, expected, did_you_mean(self.gain, ("exp2", "linear")))
+        elif not callable(self.gain):
+            table = as_floats(self.gain, "gain")
+            if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
+                refuse("a gain table", self.gain, "a non-empty list of finite gains that never decrease")
 
     def __str__(self) -> str:
         is_default = isinstance(self.gain, str) and self.gain == "exp2"
@@ -148,10 +154,10 @@ class DCG:
 
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
-        function = discount_function(self.discount)
+        ranks = np.arange(1.0, n + 1.0)
         if not callable(self.discount):
-            return _named_discounts(self.discount if isinstance(self.discount, str) else tuple(self.discount), n)
-        discounts = _call_vectorized(function, np.arange(1.0, n + 1.0), "discount")
+            return named_discount(self.discount, ranks)
+        discounts = _call_vectorized(self.discount, ranks, "discount")
         if not np.isfinite(discounts).all() or discounts[0] <= 0 or (np.diff(discounts) > 0).any() or discounts[-1] < 0:
             raise ValueError(
                 f"discount must be finite and positive at rank 1, and must not increase or be negative; "
@@ -367,17 +373,6 @@ def check_cutoff(name: str, k: Any) -> None:
         refuse(name, k, "None, an integer of at least 1, or a fraction in (0, 1]")
 
 
-def _check_gain(gain: Any) -> None:
-    if isinstance(gain, str):
-        if gain not in ("exp2", "linear"):
-            expected = "'exp2', 'linear', a table of gains by label, or a function"
-            refuse("gain", gain, expected, did_you_mean(gain, ("exp2", "linear")))
-    elif not callable(gain):
-        table = as_floats(gain, "gain")
-        if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
-            refuse("a gain table", gain, "a non-empty list of finite gains that never decrease")
-
-
 # Gains of the usual labels, which are small integers; looking them up takes half of the time of computing them.
 _EXP2_GAINS = np.exp2(np.arange(256.0)) - 1.0
 
@@ -402,30 +397,20 @@ def _table_gain(labels: Floats, table: Floats) -> Floats:
     return table[labels.astype(np.int64)]
 
 
-def discount_function(discount: Discount) -> Callable[[Floats], Floats]:
-    """The discount as a vectorized function of ranks, without a cutoff. Values of a callable are not checked."""
-    if callable(discount):
-        return discount
+def named_discount(discount: Any, ranks: Floats) -> Floats:
+    """Discounts of ranks, without the cutoff, by a discount that is no function."""
     if discount == "log2":
-        return lambda ranks: 1.0 / np.log2(1.0 + ranks)
+        return 1.0 / np.log2(1.0 + ranks)
     if discount == "zipf":
-        return lambda ranks: 1.0 / ranks
+        return 1.0 / ranks
     name, parameter = discount if isinstance(discount, (tuple, list)) and len(discount) == 2 else ("", 0)
     if name == "power" and is_number(parameter) and parameter > 0:
-        return lambda ranks: ranks**-parameter
+        return ranks**-parameter
     if not (name == "exponential" and is_number(parameter) and parameter > 1):
         powers = "('power', beta) with beta > 0, ('exponential', base) with base > 1"
         expected = f"'log2', 'zipf', {powers}, or a function of the rank"
         refuse("discount", discount, expected, did_you_mean(discount, ("log2", "zipf")))
-    return lambda ranks: parameter**-ranks
-
-
-@lru_cache(maxsize=16)
-def _named_discounts(discount: Discount, n: int) -> Floats:
-    """Discounts of ranks 1 to `n` for a discount with a name. They are computed once, and must not be changed."""
-    discounts = discount_function(discount)(np.arange(1.0, n + 1.0))
-    discounts.flags.writeable = False
-    return discounts
+    return np.asarray(parameter**-ranks)
 
 
 def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
 from numbers import Real
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import refuse
-from boostrank.queries.dcg import DCG, Discount, check_cutoff, discount_function
+from boostrank.queries.dcg import DCG, Discount, check_cutoff, named_discount
 from boostrank.queries.segments import Segments
 
 Cutoff = int | float | tuple[str, float] | None
@@ -152,7 +153,7 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
 def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:
     """The discount as a vectorized function of real ranks of at least 1; raises ValueError for an invalid discount."""
     DCG(discount=discount)
-    return discount_function(discount)
+    return discount if callable(discount) else partial(named_discount, discount)
 
 
 def sums_over_ranks(function: Callable[[Floats], Floats], last: ArrayLike, n_added: int = N_ADDED) -> Floats:

@@ -100,15 +100,8 @@ class Queries(Segments):
         segments = Segments.from_sizes(sizes)
         return cls(segments.indptr, np.arange(segments.n_segments) if ids is None else ids)
 
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return self.n_segments
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents over all queries."""
-        return self.n_rows
+    #: Number of queries, and of documents over all queries.
+    n_queries, n_documents = Segments.n_segments, Segments.n_rows
 
     @property
     def qid(self) -> NDArray[Any]:

@@ -8,7 +8,7 @@ segments or rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -78,6 +78,8 @@ class Segments:
     """
 
     indptr: Ints
+    # The results of `blocks`, because metrics and objectives use them in every round, with their sizes and positions.
+    _blocks: dict[int, list[Block]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Self:
@@ -262,11 +264,6 @@ class Segments:
                 blocks.append(Block(segments, slice(first, last), Segments(indptr)))
             self._blocks[n_rows] = blocks
         return self._blocks[n_rows]
-
-    @cached_property
-    def _blocks(self) -> dict[int, list[Block]]:
-        # Cached because metrics and objectives use the blocks in every round, with their cached sizes and positions.
-        return {}
 
     def _is_first_of_run(self, values: NDArray[Any], *others: NDArray[Any]) -> Bools:
         """Whether each row is the first of its segment, or differs from the row before it in one of the arrays."""
