@@ -49,15 +49,12 @@ class ReadOptions:
         Whether the first feature has index 0 rather than 1.
     dtype : numpy.dtype
         Type of the features, float32 or float64.
-    comments : bool
-        Whether to keep the comments.
     """
 
     n_features: int | None
     sparse: Sparse
     zero_based: bool
     dtype: np.dtype[Any]
-    comments: bool = False
 
     def __post_init__(self) -> None:
         n_features, sparse = self.n_features, self.sparse
@@ -66,7 +63,6 @@ class ReadOptions:
         if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
             refuse("sparse", sparse, "'auto', True or False")
         check_flag("zero_based", self.zero_based)
-        check_flag("comments", self.comments)
         if self.dtype not in (np.float32, np.float64):
             refuse("dtype", self.dtype, "numpy.float64 or numpy.float32")
 
@@ -96,8 +92,6 @@ class ParsedBlock(NamedTuple):
     has_qid : bool
     qid_runs : list of (bytes, int)
         Texts of successive qids, and how many successive rows have each.
-    comments : list of str
-        One per document, if the options ask for comments.
     n_lines : int
         Number of lines, with and without documents.
     """
@@ -109,7 +103,6 @@ class ParsedBlock(NamedTuple):
     n_regular: int | None
     has_qid: bool
     qid_runs: list[tuple[bytes, int]]
-    comments: list[str]
     n_lines: int
 
 
@@ -151,8 +144,6 @@ class ParsedFile:
         Labels, an array per block.
     qid_runs : list of (bytes, int)
         Texts of successive qids, and how many successive rows have each.
-    comments : list of str
-        One per document, if the options ask for comments.
     counts : list of ndarray
         Number of features in each row, an array per block.
     n_regular : int or None
@@ -168,7 +159,6 @@ class ParsedFile:
         self.has_qid: bool | None = None
         self.labels: list[Array] = []
         self.qid_runs: list[tuple[bytes, int]] = []
-        self.comments: list[str] = []
         self.counts: list[Array] = []
         self.n_regular: int | None = None
         self.indices = GrowingArray(np.int32)
@@ -189,7 +179,6 @@ class ParsedFile:
         self.labels.append(block.labels)
         self.counts.append(block.counts)
         self.qid_runs += block.qid_runs
-        self.comments += block.comments
         self.has_qid = block.has_qid
         self.n_rows += len(block.labels)
         self.width = max(self.width, int(block.indices.max(initial=-1)) + 1)
@@ -262,12 +251,12 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
     columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
     # Where the id of consecutive rows of one query starts and ends in the block, and the number of these rows; where
-    # the comment of each row starts and ends.
-    runs, comments = np.empty((n_lines, 3), np.int64), np.empty((n_lines, 2), np.int64)
+    # the comment of each row starts and ends, which nothing reads.
+    runs, comments = np.empty((n_lines, 3), np.int64), np.empty(2 * n_lines, np.int64)
     # Numbers that are valid, but were not computed: the position in `values`, or -1 minus the row of a label, and where
     # the number starts and ends.
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
-    results = labels, sizes, columns, values, runs.ravel(), comments.ravel(), slow.ravel(), counts
+    results = labels, sizes, columns, values, runs.ravel(), comments, slow.ravel(), counts
     limits = options.first_index, options.max_index
     if call("letor_lines", block, len(block), *limits, powers_of_five(), *results) != 0:
         return None
@@ -289,10 +278,8 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
         if ((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any():
             return None
     qid_runs = [(block[start:end], count) for start, end, count in runs[:n_runs].tolist()]
-    places = comments[:n_rows].tolist() if options.comments else []
-    texts = [_comment(block[start:end]) for start, end in places]
     n_regular = None if width < 0 else width
-    return ParsedBlock(labels, sizes, columns, data, n_regular, bool(has_qid), qid_runs, texts, n_lines)
+    return ParsedBlock(labels, sizes, columns, data, n_regular, bool(has_qid), qid_runs, n_lines)
 
 
 def parse_lines(
@@ -318,18 +305,16 @@ def parse_lines(
         If a line is invalid.
     """
     documents: list[Document] = []
-    comments: list[str] = []
     lines = block.split(b"\n")[:-1]
     for number, ended in enumerate(lines, first_line):
         line = ended.removesuffix(b"\r")
-        content, _, comment = (b"\r", b"", b"") if b"\r" in line else line.partition(b"#")
+        content = b"\r" if b"\r" in line else line.partition(b"#")[0]
         if not content.strip(b" \t"):
             continue
         document = _parse_line(content, options, has_qid)
         if isinstance(document, str):
             raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
         documents.append(document)
-        comments += [_comment(comment)] if options.comments else []
         has_qid = document.qid is not None
     labels, sizes = np.array([row.label for row in documents]), np.array([len(row.columns) for row in documents], int)
     indices = np.array([column for row in documents for column in row.columns], np.int32)
@@ -337,7 +322,7 @@ def parse_lines(
     width = next((len(row.columns) for row in documents), 0)
     n_regular = width if documents and all(row.columns == list(range(width)) for row in documents) else None
     runs = [(text, len(list(run))) for text, run in itertools.groupby(row.qid for row in documents) if text is not None]
-    return ParsedBlock(labels, sizes, indices, data, n_regular, bool(has_qid), runs, comments, len(lines))
+    return ParsedBlock(labels, sizes, indices, data, n_regular, bool(has_qid), runs, len(lines))
 
 
 class Document(NamedTuple):
@@ -389,10 +374,6 @@ def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:
     """Whether a finite value becomes infinite as `dtype`."""
     with np.errstate(over="ignore"):
         return values.dtype != dtype and bool(np.isinf(values.astype(dtype)).sum() > np.isinf(values).sum())
-
-
-def _comment(text: bytes) -> str:
-    return text.strip().decode(errors="backslashreplace")
 
 
 def quote(text: bytes, max_length: int) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 LETOR_ENDINGS = (".txt", ".txt.gz")
 
 
-@overload
 def read_letor(
     path: PathLike,
     *,
@@ -39,27 +38,7 @@ def read_letor(
     sparse: Sparse = "auto",
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
-    comments: Literal[False] = False,
-) -> Dataset: ...
-@overload
-def read_letor(
-    path: PathLike,
-    *,
-    n_features: int | None = None,
-    sparse: Sparse = "auto",
-    dtype: npt.DTypeLike = np.float64,
-    zero_based: bool = False,
-    comments: Literal[True],
-) -> tuple[Array | sp.csr_matrix, Array, Array, list[str]]: ...
-def read_letor(
-    path: PathLike,
-    *,
-    n_features: int | None = None,
-    sparse: Sparse = "auto",
-    dtype: npt.DTypeLike = np.float64,
-    zero_based: bool = False,
-    comments: bool = False,
-) -> Dataset | tuple[Array | sp.csr_matrix, Array, Array, list[str]]:
+) -> Dataset:
     r"""Read one LETOR / SVMlight file, with a line ``label qid:ID index:value index:value # comment`` per document.
 
     Every number is exactly what ``float`` makes of its text (float32 rounds it once more); labels and values may be
@@ -89,16 +68,13 @@ def read_letor(
     zero_based : bool, default False
         Whether the first feature has index 0 rather than 1. This is never guessed: a zero-based file may happen not
         to use index 0, and would then get other columns than the files that it belongs to.
-    comments : bool, default False
-        Whether to return the comments too.
 
     Returns
     -------
-    Dataset or tuple
+    Dataset
         ``(X, y, qid)``: y is float64; qid is int64 if all qids are integers in the range of int64 in their
-        usual form (7, but not 07 or +7, which are different qids), else str. With ``comments=True`` it is the tuple
-        ``(X, y, qid, comments)``, with one stripped str per document, empty if the document has no comment. Bytes that
-        are not UTF-8 are shown as ``\xff``.
+        usual form (7, but not 07 or +7, which are different qids), else str. Bytes that are not UTF-8 are shown as
+        ``\xff``.
 
     Raises
     ------
@@ -130,11 +106,10 @@ def read_letor(
     >>> y, qid
     (array([2., 0., 1.]), array([7, 7, 9]))
     """
-    options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype), comments)
+    options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
     parsed = parse_file(path, options)
     apply_sizes(parsed)
-    dataset = make_datasets([parsed], options)[0]
-    return (*dataset, parsed.comments) if comments else dataset
+    return make_datasets([parsed], options)[0]
 
 
 def read_letor_folds(

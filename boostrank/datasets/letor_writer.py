@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ def write_letor(
     y: npt.ArrayLike,
     qid: npt.ArrayLike,
     *,
-    comments: Sequence[str] | None = None,
     zero_based: bool = False,
 ) -> None:
     r"""Write one LETOR / SVMlight file that :func:`boostrank.read_letor` reads back to the same numbers.
@@ -41,16 +40,14 @@ def write_letor(
         Labels.
     qid : array of int or str, shape (n_documents,)
         Query of each document. Str that all spell integers are read back as integers.
-    comments : sequence of str, length n_documents, optional
-        Comments of one line each; they are read back without spaces around them.
     zero_based : bool, default False
         Whether the first feature gets index 0 rather than 1.
 
     Raises
     ------
     ValueError
-        If lengths differ, if there is nothing to write, if X or y is not numeric or has masked values, or if a qid or a
-        comment cannot be read back from the file.
+        If lengths differ, if there is nothing to write, if X or y is not numeric or has masked values, or if a qid
+        cannot be read back from the file.
     OSError
         If the file cannot be written.
 
@@ -59,27 +56,21 @@ def write_letor(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "train.txt")
-    ...     write_letor(path, [[0.1, 0], [2, 3]], [1, 0], [7, 7], comments=["doc a", ""])
+    ...     write_letor(path, [[0.1, 0], [2, 3]], [1, 0], [7, 7])
     ...     print(path.read_text(), end="")
-    1 qid:7 1:0.1 2:0 # doc a
+    1 qid:7 1:0.1 2:0
     0 qid:7 1:2 2:3
     """
     check_flag("zero_based", zero_based)
     n_rows, features = _feature_texts(X, 0 if zero_based else 1)
     labels, qids = as_floats(y, "y"), _qid_texts(qid)
-    notes = [""] * n_rows if comments is None else list(comments)
-    if labels.shape != (n_rows,) or np.shape(qid) != (n_rows,) or len(notes) != n_rows:
+    if labels.shape != (n_rows,) or np.shape(qid) != (n_rows,):
         raise ValueError(
-            f"X has {n_rows} rows, so y, qid and comments must be one-dimensional of length {n_rows}; "
-            f"y has shape {labels.shape}, qid has shape {np.shape(qid)}, and there are {len(notes)} comments"
+            f"X has {n_rows} rows, so y and qid must be one-dimensional of length {n_rows}; y has shape "
+            f"{labels.shape}, and qid has shape {np.shape(qid)}"
         )
-    for row, note in enumerate(notes):
-        if not isinstance(note, str) or re.search(r"[\r\n]", note):
-            refuse("comments", note, "str of one line each", f" in row {row}")
-    heads = (f"{_number_text(label)} qid:{text}" for label, text in zip(labels.tolist(), qids, strict=True))
-    tails = (f" # {note}" if note else "" for note in notes)
-    parts = zip(heads, features, tails, strict=True)
-    lines = (f"{head} {listed}".rstrip(" ") + f"{tail}\n" for head, listed, tail in parts)
+    rows = zip(labels.tolist(), qids, features, strict=True)
+    lines = (f"{_number_text(label)} qid:{text} {listed}".rstrip(" ") + "\n" for label, text, listed in rows)
     write_lines(path, lines)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 import scipy
 
 from boostrank.datasets.dataset import Dataset
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count, refuse
 from boostrank.queries.dcg import make_targets
 from boostrank.queries.queries import Queries
@@ -18,26 +18,6 @@ USUAL_FRACTIONS = np.array([0.55, 0.25, 0.15, 0.05])
 RARE_FRACTIONS = np.array([0.50, 0.10, 0.10, 0.10, 0.12, 0.08])
 
 
-@overload
-def make_ranking(
-    n_queries: int = 200,
-    *,
-    n_documents: int | tuple[int, int] = (10, 40),
-    n_features: int = 10,
-    noise: float = 0.3,
-    random_state: Any = None,
-    return_bayes: Literal[False] = False,
-) -> Dataset: ...
-@overload
-def make_ranking(
-    n_queries: int = 200,
-    *,
-    n_documents: int | tuple[int, int] = (10, 40),
-    n_features: int = 10,
-    noise: float = 0.3,
-    random_state: Any = None,
-    return_bayes: Literal[True],
-) -> tuple[Floats, Floats, Ints, Floats]: ...
 def make_ranking(
     n_queries: int = 200,
     *,
@@ -46,7 +26,7 @@ def make_ranking(
     noise: float = 0.3,
     random_state: Any = None,
     return_bayes: bool = False,
-) -> Dataset | tuple[Floats, Floats, Ints, Floats]:
+) -> Any:
     """Make synthetic queries with two kinds of labels: a usual kind, and a rare kind with large gains.
 
     Each document has two qualities, which are functions of its features. With probability ``1 - noise`` a query has

@@ -213,7 +213,7 @@ def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkey
 @given(text=st.lists(st.sampled_from([b"1 qid:3 ", *(bytes([c]) for c in b"01.:+-eEinfaq \t\r\n#\x00\x0b\xff")])))
 @settings(max_examples=150)
 def test_compiled_parser_accepts_what_python_accepts_and_reads_the_same(text):
-    options = ReadOptions(20, "auto", True, np.dtype(np.float32), comments=True)
+    options = ReadOptions(20, "auto", True, np.dtype(np.float32))
     block = b"".join(text) + b"\n"
     one = parse_compiled(block, options)
     try:

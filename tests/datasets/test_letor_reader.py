@@ -1,4 +1,4 @@
-"""Reading LETOR files: the options, query sizes, qids and comments; agreement with scikit-learn; real data."""
+"""Reading LETOR files: the options, query sizes, qids; agreement with scikit-learn; real data."""
 
 import gzip
 import io
@@ -75,12 +75,11 @@ def test_different_bytes_that_are_not_utf8_stay_different_qids(tmp_path):
     assert read(tmp_path, b"1 qid:\xff 1:1\n1 qid:\xfe 1:1\n").qid.tolist() == ["\\xff", "\\xfe"]
 
 
-def test_comments_belong_to_their_documents(tmp_path, block):
+def test_comments_are_left_out(tmp_path, block):
     content = b"# head\n1 qid:1 1:2 #docid = A # b\n\n2 qid:1 1:3\n#\n3 qid:2 1:4 # \xff\xc3\xa9 \r\n4 qid:2 1:1"
-    X, y, qid, comments = read(tmp_path, content, comments=np.True_)
-    assert comments == ["docid = A # b", "", "\\xffé", ""]
+    X, y, qid = data = read(tmp_path, content)
     assert (X.shape, y.tolist(), qid.tolist()) == ((4, 1), [1, 2, 3, 4], [1, 1, 2, 2])
-    assert isinstance(read(tmp_path, content), Dataset)
+    assert isinstance(data, Dataset)
 
 
 @pytest.mark.parametrize("ending", [".query", ".group"])

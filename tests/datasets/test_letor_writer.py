@@ -14,7 +14,6 @@ from scipy import sparse as sp
 from boostrank.datasets import read_letor, write_letor
 
 ANY_FLOAT = st.floats(allow_subnormal=True) | st.integers(-9, 9).map(float)
-LINE_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=6).map(str.strip)
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=":#"), min_size=1)
 QID_TEXT = ANY_TEXT | st.sampled_from(["7", "07", "+7", "-0", "0", "-7", "1.0", "\\xe9", "é", "7a"])
 
@@ -24,8 +23,7 @@ def datasets(draw):
     n, m = draw(st.integers(1, 7)), draw(st.integers(1, 5))
     X = draw(hnp.arrays(np.float64, (n, m), elements=ANY_FLOAT))
     qid = draw(hnp.arrays(np.int64, n) | st.lists(QID_TEXT, min_size=n, max_size=n).map(np.array))
-    note = st.lists(LINE_TEXT, min_size=n, max_size=n)
-    return X, draw(hnp.arrays(np.float64, n, elements=ANY_FLOAT)), qid, draw(note)
+    return X, draw(hnp.arrays(np.float64, n, elements=ANY_FLOAT)), qid
 
 
 @pytest.mark.slow
@@ -37,15 +35,14 @@ def datasets(draw):
 )
 @settings(max_examples=35)
 def test_written_datasets_are_read_back_exactly(tmp_path_factory, name, data, kind, zero_based):
-    X, y, qid, comments = data
+    X, y, qid = data
     tmp_path = tmp_path_factory.mktemp("written")
     path, X = tmp_path / name, kind(X)
-    write_letor(path, X, y, qid, comments=comments, zero_based=zero_based)
-    back = read_letor(path, n_features=X.shape[1], comments=True, zero_based=zero_based, sparse=sp.issparse(X))
+    write_letor(path, X, y, qid, zero_based=zero_based)
+    back = read_letor(path, n_features=X.shape[1], zero_based=zero_based, sparse=sp.issparse(X))
     assert same(back[0], X)
     assert same(back[1], y)
     assert back[2].astype(str).tolist() == qid.astype(str).tolist()
-    assert back[3] == [c.strip(" \t\r\n\x0b\x0c") for c in comments]
     assert os.listdir(tmp_path) == [name]
     # The header of gzip has neither a name nor a time.
     assert (path.read_bytes()[:8] == b"\x1f\x8b\x08\0\0\0\0\0") == name.endswith(".gz")
@@ -53,8 +50,8 @@ def test_written_datasets_are_read_back_exactly(tmp_path_factory, name, data, ki
 
 def test_written_text(tmp_path):
     X = np.array([[0.0, 1.5], [-0.0, 3.0]], np.float32)
-    write_letor(tmp_path / "a", X, [1, 0.5], np.array(["u", "v-1"]), comments=["", "doc # 2"])
-    assert (tmp_path / "a").read_text() == "1 qid:u 1:0 2:1.5\n0.5 qid:v-1 1:-0 2:3 # doc # 2\n"
+    write_letor(tmp_path / "a", X, [1, 0.5], np.array(["u", "v-1"]))
+    assert (tmp_path / "a").read_text() == "1 qid:u 1:0 2:1.5\n0.5 qid:v-1 1:-0 2:3\n"
     stored = sp.csr_matrix(([4.0, 0.0, 5.0], ([0, 0, 1], [2, 0, 1])), shape=(3, 3))
     write_letor(tmp_path / "a", stored, [1, 2, 3], [9, 9, 8], zero_based=True)
     assert (tmp_path / "a").read_text() == "1 qid:9 0:0 2:4\n2 qid:9 1:5\n3 qid:8\n"
@@ -75,8 +72,6 @@ def test_written_text(tmp_path):
         ({"X": np.array([["a"], ["b"]])}, "X must be numbers: could not convert"),
         ({"y": [1.0]}, r"X has 2 rows, .* y has shape \(1,\)"),
         ({"qid": [1, 1, 1]}, r"X has 2 rows, .* qid has shape \(3,\)"),
-        ({"comments": ["a"]}, "X has 2 rows, .* 1 comments"),
-        ({"comments": ["a", "b\nc"]}, r"comments must be str of one line each; got 'b\\nc' in row 1"),
         ({"qid": ["a", "b c"]}, "qid must be integers, .* got 'b c' in row 1"),
         ({"qid": [1.0, 2.0]}, "qid must be integers, .* got 1.0 in row 0"),
         ({"qid": [1, "1"]}, "got 1 in row 0"),
