@@ -27,7 +27,7 @@ from .metrics import evaluate as evaluate
 from .metrics import get_measure as get_measure
 from .metrics import make_scorer as make_scorer
 from .metrics import ndcg_score as ndcg_score
-from .metrics.ndcg_analysis import expected_ndcg as expected_ndcg
+from .metrics.ndcg import expected_ndcg as expected_ndcg
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import cross_validate as cross_validate
 from .model_selection import feature_importance as feature_importance

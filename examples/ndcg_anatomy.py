@@ -7,9 +7,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import boostrank as br
-from boostrank import DCG, displays, metrics
+from boostrank import DCG, displays
 from boostrank.displays import style
 
 try:
@@ -41,8 +42,13 @@ documents = list("ABCDEFGH")
 labels = [3, 2, 3, 0, 1, 2, 0, 1]
 scores = [0.60, 0.20, 0.80, 0.40, 0.10, 0.30, 0.05, 0.70]
 qid = np.zeros(8, dtype=int)
-found = metrics.dcg_breakdown(labels, scores, qid, k=5)
-found["document"] = [documents[row] for row in found["document"]]
+ranking = np.argsort(scores)[::-1][:5]
+found = pd.DataFrame(
+    {"rank": ranks[:5], "document": np.take(documents, ranking), "relevance": np.take(labels, ranking)}
+)
+found["gain"], found["discount"] = DCG().gains(found["relevance"]), DCG().discounts(5)
+found["contribution"] = found["gain"] * found["discount"]
+found["ideal_contribution"] = DCG().gains(np.sort(labels)[::-1][:5]) * found["discount"]
 left = panels[1, 0]
 left.bar(found["rank"] - 0.2, found["contribution"], width=0.38, color=style.BLUE, label="ranked by score")
 look = {"facecolor": "none", "edgecolor": style.ORANGE, "hatch": "//"}
@@ -51,8 +57,8 @@ left.set_xticks(found["rank"], [f"{rank}\n{name}" for rank, name in zip(found["r
 left.set(xlabel="rank, and document that the scores put at this rank", ylabel="gain × discount")
 left.legend(frameon=False)
 style.light_grid(left)
-dcg, ideal = found[["cumulative", "ideal_cumulative"]].iloc[-1]
-table = found[["rank", "document", "relevance", "gain", "discount", "contribution"]]
+dcg, ideal = found[["contribution", "ideal_contribution"]].sum()
+table = found.drop(columns="ideal_contribution")
 print("One query of eight documents. Each of the first five ranks adds its gain times its discount to DCG@5:\n")
 print(table.astype({"relevance": int, "gain": int}).to_string(index=False, float_format="{:.4f}".format))
 print(f"\nTheir sum is DCG@5 = {dcg:.4f}. The ideal ranking has {ideal:.4f}, so that NDCG@5 is {dcg / ideal:.4f}.")

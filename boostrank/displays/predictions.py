@@ -19,7 +19,7 @@ from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, evaluate, get_measure, ndcg_curve
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.labels import require_ids
-from boostrank.metrics.ndcg_analysis import check_ks
+from boostrank.metrics.ndcg import check_ks
 from boostrank.metrics.query_groups import GROUP, QueryGroups, group_means, mean_margin, query_groups
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries

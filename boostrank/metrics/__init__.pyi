@@ -4,10 +4,9 @@ from .base import Empty as Empty
 from .base import Measure as Measure
 from .labels import check_scores as check_scores
 from .names import MEASURES as MEASURES
+from .ndcg import expected_ndcg as expected_ndcg
+from .ndcg import ndcg_curve as ndcg_curve
 from .ndcg import ndcg_score as ndcg_score
-from .ndcg_analysis import dcg_breakdown as dcg_breakdown
-from .ndcg_analysis import expected_ndcg as expected_ndcg
-from .ndcg_analysis import ndcg_curve as ndcg_curve
 from .registry import default_measure as default_measure
 from .registry import evaluate as evaluate
 from .registry import get_measure as get_measure

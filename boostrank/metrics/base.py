@@ -31,62 +31,52 @@ MIN_GEOMETRIC = 1e-5
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
-class QueryMean:
-    """Weighted mean over queries of a measure that may be undefined (0/0) for some of them.
+def fill_undefined(
+    values: Floats,
+    undefined: Bools,
+    queries: Queries,
+    empty: Empty,
+    weights: Floats,
+    reason: str = "has no relevant document",
+) -> Floats:
+    """Replace the values of queries for which a measure is undefined (0/0).
 
     Parameters
     ----------
-    undefined : ndarray of bool, shape (n_queries,)
-        Queries for which the measure is undefined.
+    values, undefined, weights : ndarray, shape (n_queries,)
+        Value of each query, whether the measure is undefined for it, and its weight in the mean.
     queries : Queries
     empty : {"zero", "one", "skip", "raise"}
-        Value of these queries: 0, 1, left out of the mean, or an error.
-    weights : ndarray, shape (n_queries,), optional
-        Weights of all queries, including undefined ones.
+        Value of undefined queries: 0, 1, NaN, which leaves them out of the mean, or an error.
     reason : str
         The end of the sentence "The measure is undefined for a query that ...", for the error.
-    summary : {"mean", "sum", "geometric mean"}, default "mean"
-        The value over queries: their weighted mean, the sum of their values times their weights, or the exponential of
-        the weighted mean of their logarithms.
 
     Raises
     ------
     ValueError
         If a query is undefined and `empty` is ``"raise"``, or if all queries are left out.
     """
+    if empty == "raise" and undefined.any():
+        raise ValueError(
+            f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
+            "choose empty='zero', 'one' or 'skip'"
+        )
+    filled = np.where(undefined, EMPTY[empty], values)
+    if not weights[~np.isnan(filled)].any():
+        raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")
+    return filled
 
-    def __init__(
-        self,
-        undefined: Bools,
-        queries: Queries,
-        empty: Empty,
-        weights: Floats | None = None,
-        reason: str = "has no relevant document",
-        *,
-        summary: Summary = "mean",
-    ) -> None:
-        if empty == "raise" and undefined.any():
-            raise ValueError(
-                f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
-                "choose empty='zero', 'one' or 'skip'"
-            )
-        self._undefined, self._value, self._summary = undefined, EMPTY[empty], summary
-        self._weights = np.ones(queries.n_queries) if weights is None else weights
-        if empty == "skip":
-            self._weights = np.where(undefined, 0.0, self._weights)
-        if not self._weights.any():
-            raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")
 
-    def fill(self, values: Floats) -> Floats:
-        """Replace the values of undefined queries by that of `empty`; NaN for queries that are left out."""
-        return np.where(self._undefined, self._value, values)
+def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") -> float:
+    """Weighted mean of the values of queries without those that are NaN, or another summary.
 
-    def __call__(self, values: Floats) -> float:
-        """Weighted mean of the values of queries, shape (n_queries,), or another summary."""
-        filled, is_geometric = np.nan_to_num(self.fill(values)), self._summary == "geometric mean"
-        total = (np.log(np.maximum(filled, MIN_GEOMETRIC)) if is_geometric else filled) @ self._weights
-        mean = total / self._weights.sum()
-        return float(total if self._summary == "sum" else np.exp(mean) if is_geometric else mean)
+    The sum is that of the values times their weights. The geometric mean is the exponential of the weighted mean of the
+    logarithms of the values.
+    """
+    filled, counted, is_geometric = np.nan_to_num(values), ~np.isnan(values) * weights, summary == "geometric mean"
+    total = (np.log(np.maximum(filled, MIN_GEOMETRIC)) if is_geometric else filled) @ counted
+    mean = total / counted.sum()
+    return float(total if summary == "sum" else np.exp(mean) if is_geometric else mean)
 
 
 #: What a measure may be defined for.
@@ -462,7 +452,7 @@ class BoundQueryMeasure(BoundMeasure):
     ) -> None:
         super().__init__(measure, queries)
         self.prepared, self._weights = prepared, weights
-        self._query_mean(prepared.undefined)  # Raises ValueError if the measure is undefined for all queries.
+        self.fill(np.zeros(queries.n_queries))  # Raises ValueError if the measure is undefined for all queries.
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         return self.fill(values_of_measures([self.prepared], scores, self.queries)[0])
@@ -472,16 +462,13 @@ class BoundQueryMeasure(BoundMeasure):
 
     def fill(self, values: Floats) -> Floats:
         """Replace the values of queries for which the measure is undefined; NaN for those that are left out."""
-        return self._query_mean(self.prepared.undefined | np.isnan(values)).fill(values)
+        undefined, measure = self.prepared.undefined | np.isnan(values), self.measure
+        reason = measure.reason.format(measure)
+        return fill_undefined(values, undefined, self.queries, measure.empty, self._weights, reason)
 
     def mean_of(self, values: Floats) -> float:
-        """Weighted mean of the values of queries."""
-        return self._query_mean(self.prepared.undefined | np.isnan(values))(values)
-
-    def _query_mean(self, undefined: Bools) -> QueryMean:
-        measure = self.measure
-        reason, summary = measure.reason.format(measure), measure.summary
-        return QueryMean(undefined, self.queries, measure.empty, self._weights, reason, summary=summary)
+        """Weighted mean of the values of queries, or the summary of the measure."""
+        return mean_of_queries(self.fill(values), self._weights, self.measure.summary)
 
 
 def compute_measures(

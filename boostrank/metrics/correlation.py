@@ -118,30 +118,19 @@ class KendallTau(Correlation):
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
         codes, same_label = label_codes(labels.values, queries)
+        n_pairs = queries.sizes * (queries.sizes - 1) // 2
 
         def values(scores: Floats) -> Floats:
-            result = np.empty(queries.n_segments)
-            for block in queries.blocks():
-                tau = _kendall_tau(codes[block.rows], same_label[block.segments], scores[block.rows], block.part)
-                result[block.segments] = tau
-            return result
+            # Half of the pairs with equal scores count as reversed.
+            balance = n_pairs - same_label - 2.0 * count_reversed_pairs(codes, scores, queries, "average")
+            same_score = label_codes(scores, queries)[1]
+            norm = np.sqrt((n_pairs - same_label).astype(np.float64)) * np.sqrt(
+                (n_pairs - same_score).astype(np.float64)
+            )
+            tau = np.divide(balance, norm, out=np.full(len(norm), np.nan), where=norm > 0)
+            return np.clip(tau, -1.0, 1.0)
 
         return Prepared(queries.max(codes) == 0, values)
-
-
-def _kendall_tau(codes: Ints, same_label: Ints, scores: Floats, queries: Segments) -> Floats:
-    """Tau-b of each query, from the codes of its labels and the number of its pairs of equal labels; NaN for 0/0."""
-    # Documents are sorted by decreasing score, and tied documents by decreasing label. So a pair of equal scores is no
-    # inversion.
-    permutation = queries.sort(scores, codes)
-    codes, sorted_scores = codes[permutation], scores[permutation]
-    same_score = count_tied_pairs(queries.runs(sorted_scores), queries)
-    same_both = count_tied_pairs(queries.runs(codes, sorted_scores), queries)
-    n_pairs = queries.sizes * (queries.sizes - 1) // 2
-    balance = n_pairs - same_label - same_score + same_both - 2 * count_inversions(codes, queries)
-    norm = np.sqrt((n_pairs - same_label).astype(np.float64)) * np.sqrt((n_pairs - same_score).astype(np.float64))
-    tau = np.divide(balance, norm, out=np.full(len(norm), np.nan), where=norm > 0)
-    return np.clip(tau, -1.0, 1.0)
 
 
 class SpearmanRho(Correlation):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
 from typing import Any
@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.metrics.base import Empty, QueryMeasure
-from boostrank.metrics.binary import AveragePrecision, Denominator, ReciprocalRank
-from boostrank.metrics.ndcg import NDCG
+from boostrank.metrics.base import Empty
+from boostrank.metrics.binary import Denominator
 from boostrank.metrics.registry import LIBRARY_SETTINGS, Above
 from boostrank.queries.discounts import discount_name
 
@@ -74,42 +73,12 @@ class Settings:
     weights: str = "queries"
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of measure that :func:`boostrank.reconcile` compares.
-
-    Attributes
-    ----------
-    title : str
-        Name in reports.
-    measure : type
-        The class of the measure.
-    settings : tuple of str
-        The settings that this measure has, but not every measure.
-    shown : tuple of str
-        Those of them that reports name.
-    """
-
-    title: str
-    measure: type[QueryMeasure]
-    settings: tuple[str, ...]
-    shown: tuple[str, ...]
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The settings by which values of libraries can differ, in the sequence of :class:`Settings`."""
-        common = ("empty", "labels", "k", "scores", "ties", "weights")
-        return tuple(field.name for field in fields(Settings) if field.name in (*common, *self.settings))
-
-
-#: Kinds of measures by the names of :func:`boostrank.get_measure`.
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "ndcg": Kind("NDCG", NDCG, ("gain", "discount", "decimals"), ("gain", "discount")),
-        "map": Kind("MAP", AveragePrecision, ("threshold", "denominator"), ("threshold", "denominator")),
-        "mrr": Kind("MRR", ReciprocalRank, ("threshold",), ("threshold",)),
-    }
-)
+#: The settings by which values of libraries can differ, in the sequence of :class:`Settings`, by the measure.
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "ndcg": ("empty", "labels", "gain", "discount", "k", "scores", "ties", "decimals", "weights"),
+    "map": ("empty", "labels", "threshold", "k", "denominator", "scores", "ties", "weights"),
+    "mrr": ("empty", "labels", "threshold", "k", "scores", "ties", "weights"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +89,7 @@ class Convention(Settings):
     ----------
     library : str
     measure : str
-        The kind of measure, a key of :data:`KINDS`.
+        The measure, a key of :data:`STEPS`.
     metric, uncut : str
         Name of the metric in the library with and without a cutoff; if `uncut` is empty, the name without a cutoff is
         that without the part in brackets. ``{k}`` is the cutoff, ``{longest}`` the number of documents of the longest
@@ -169,7 +138,7 @@ class Convention(Settings):
 
     def settings(self, ours: Settings) -> Settings:
         """Settings of the metric, for the cutoff and the threshold of `ours`."""
-        theirs = {step: getattr(self, step) for step in KINDS[self.measure].steps if step != "k"}
+        theirs = {step: getattr(self, step) for step in STEPS[self.measure] if step != "k"}
         if ours.documents is not None:
             theirs |= {"queries": self.queries, "documents": self.documents}
         theirs["labels"] = "truncated" if self.labels == "truncated" else "given"
@@ -183,10 +152,8 @@ class Convention(Settings):
         """Name of the metric for the cutoff and the threshold of `ours`."""
         level = _level(ours)
         text = "" if level == 1 else self.level.format(level=level, border=level - 0.5)
-        if ours.k is None:
-            name = self.uncut or re.sub(r"\[.*\]", "", self.metric)
-        else:
-            name = self.metric.replace("[", "").replace("]", "")
+        uncut = self.uncut or re.sub(r"\[.*\]", "", self.metric)
+        name = uncut if ours.k is None else re.sub(r"[\[\]]", "", self.metric)
         return name.format(k=ours.k, longest=longest, level=text)
 
     def refuses(self, labels: Floats, longest: int, threshold: float | None = None) -> str:
@@ -194,16 +161,14 @@ class Convention(Settings):
 
         The longest query has `longest` documents. Labels of at least `threshold` are relevant for us.
         """
-        whole = self.labels == "whole"
-        if labels.max() > self.max_label or (whole and (labels != np.floor(labels)).any()):
-            if whole and self.max_label == 1:
-                return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
-            kind = "whole numbers" if whole else "numbers"
-            limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
-            return f"takes only labels that are {kind}{limit}"
-        if longest > self.max_query:
-            return f"takes only queries of at most {self.max_query:g} documents"
-        return ""
+        is_whole = self.labels == "whole"
+        if labels.max() <= self.max_label and not (is_whole and (labels != np.floor(labels)).any()):
+            is_long = longest > self.max_query
+            return f"takes only queries of at most {self.max_query:g} documents" if is_long else ""
+        if self.max_label == 1:
+            return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
+        limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
+        return f"takes only labels that are {'whole numbers' if is_whole else 'numbers'}{limit}"
 
 
 def _level(settings: Settings) -> int:
@@ -322,16 +287,6 @@ _TEXTS: dict[str, dict[Any, str]] = {
     },
     "weights": {"queries": "weights of queries"},
 }
-_TEMPLATES = {
-    "empty": "empty {}",
-    "labels": "labels {}",
-    "gain": "{} gain",
-    "k": "cutoff {}",
-    "scores": "{} scores",
-    "ties": "ties {}",
-    "decimals": "{} decimals",
-    "weights": "weights {}",
-}
 
 
 def setting_text(step: str, value: Any) -> str:
@@ -340,5 +295,7 @@ def setting_text(step: str, value: Any) -> str:
         return f"{discount_name(value)} discount"
     if step == "threshold":
         return f"relevant above {value.number:g}" if isinstance(value, Above) else f"relevant from {value:g}"
-    text = _TEXTS.get(step, {}).get(value) if isinstance(value, (str, int, type(None))) else None
-    return _TEMPLATES[step].format(getattr(value, "__name__", value)) if text is None else text
+    if isinstance(value, (str, type(None))) and value in _TEXTS.get(step, {}):
+        return _TEXTS[step][value]
+    text = getattr(value, "__name__", value)
+    return f"{text} {step}" if step in ("gain", "scores", "decimals") else f"{'cutoff' if step == 'k' else step} {text}"

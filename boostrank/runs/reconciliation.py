@@ -15,15 +15,16 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.inputs.checks import check_count
-from boostrank.metrics.base import Measure, QueryMean, QueryMeasure
+from boostrank.metrics.base import Measure, QueryMeasure, fill_undefined, mean_of_queries
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
+from boostrank.metrics.names import MEASURES, measure_name
 from boostrank.metrics.registry import get_measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
-from boostrank.runs.conventions import CONVENTIONS, KINDS, Convention, Kind, Settings, setting_text
+from boostrank.runs.conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
 from boostrank.runs.evaluation import (
     TREC_EVAL,
     JudgedRun,
@@ -49,8 +50,8 @@ class Reconciliation:
 
     Attributes
     ----------
-    kind : Kind
-        The kind of measure.
+    name : str
+        Name of the measure: "ndcg", "map" or "mrr".
     value : float
         Our measure with the settings of the call.
     settings : Settings
@@ -63,8 +64,7 @@ class Reconciliation:
         library, metric
             Name of the library, and name of the metric in it.
         empty, labels, ..., weights
-            Conventions of the metric: those of `kind.steps`, which are described in
-            :class:`boostrank.runs.conventions.Settings`.
+            Conventions of the metric, which are described in :class:`boostrank.runs.conventions.Settings`.
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
@@ -85,7 +85,7 @@ class Reconciliation:
     [('LightGBM', 'ndcg@10', '0.8155', '+0.5000')]
     """
 
-    kind: Kind
+    name: str
     value: float
     settings: Settings
     n_queries: int
@@ -97,8 +97,9 @@ class Reconciliation:
     def head(self) -> str:
         """One line with the value, the settings and the numbers of queries."""
         settings = self.settings
-        texts = ", ".join(setting_text(step, getattr(settings, step)) for step in (*self.kind.shown, "ties", "empty"))
-        name = self.kind.title if settings.k is None else f"{self.kind.title}@{settings.k}"
+        shown = [step for step in ("threshold", "gain", "discount", "denominator") if step in STEPS[self.name]]
+        texts = ", ".join(setting_text(step, getattr(settings, step)) for step in (*shown, "ties", "empty"))
+        name = measure_name(self.name.upper(), {}, settings.k)
         counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
         return f"{name} = {self.value:.4f} ({texts}): {counts}"
 
@@ -204,12 +205,12 @@ def reconcile(
     ir_measures  RR@3        0.5000  +0.1250  ties by name a-z +0.1250
     """
     our_measure = get_measure(measure, **settings)
-    kind = _kind_of(our_measure, measure)
+    name = _known_name(our_measure, measure)
     assert isinstance(our_measure, QueryMeasure)
     our_measure.check_domain("arrays")
-    data = ReconciledValues(kind, y_true, y_score, qid, documents)
+    data = ReconciledValues(name, y_true, y_score, qid, documents)
     weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
-    return _reconciliation(data, _settings_of(our_measure, kind, data), weights)
+    return _reconciliation(data, _settings_of(our_measure), weights)
 
 
 def reconcile_run(
@@ -260,73 +261,65 @@ def reconcile_run(
     pytrec_eval   0.7015
     scikit-learn  0.8155  retrieved documents only +0.1139
     """
-    ((name, named),) = measures_of_runs([measure]).items()
-    our_measure = for_runs(name, get_measure(named, **settings), ties, unjudged)
-    kind = _kind_of(our_measure, measure)
-    kind = replace(kind, settings=(*kind.settings, "queries", "documents"))
+    ((listed, named),) = measures_of_runs([measure]).items()
+    our_measure = for_runs(listed, get_measure(named, **settings), ties, unjudged)
+    name = _known_name(our_measure, measure)
     # ir_measures and ranx count the queries that are not in the run.
     judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries="judged" if queries == "common" else queries)
     assert judged.ranking is not None
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores
-    names = judged.texts.take(judged.row)
-    data = ReconciledValues(kind, judged.labels, scores, judged.queries.qid, names, judged)
+    data = ReconciledValues(name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged)
     documents = "judged" if our_measure.judged_only else "all"
     of_run: dict[str, Any] = {"queries": queries or "judged", "documents": documents}
     if ties == TREC_EVAL:
         of_run |= {"ties": "names", "scores": "float32"}
-    return _reconciliation(data, replace(_settings_of(our_measure, kind, data), **of_run), None)
+    return _reconciliation(data, replace(_settings_of(our_measure), **of_run), None)
 
 
-def _kind_of(our_measure: Measure, argument: object) -> Kind:
-    """The kind of a measure; raise ValueError if it is not known, or if its cutoff is a fraction."""
-    kind = KINDS.get(getattr(our_measure, "name", ""))
-    if kind is None or type(our_measure) is not kind.measure:
-        kinds = ", ".join(KINDS)
-        raise ValueError(f"measure must be one of {kinds}, such as 'ndcg@10' or 'map'; got {argument!r}")
+def _known_name(our_measure: Measure, argument: object) -> str:
+    """The name of a measure; raise ValueError if other libraries do not have it, or if its cutoff is a fraction."""
+    name: str = getattr(our_measure, "name", "")
+    if name not in STEPS or type(our_measure) is not MEASURES[name]:
+        raise ValueError(f"measure must be one of {', '.join(STEPS)}, such as 'ndcg@10' or 'map'; got {argument!r}")
     check_count("k", getattr(our_measure, "k", None), optional=True)  # Other libraries have no other cutoffs.
-    return kind
+    return name
 
 
 def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | None) -> Reconciliation:
     """The values of all libraries, compared with our measure with the settings `ours`."""
-    kind, value = data.kind, data.mean(ours, weights)
-    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[kind.measure.name]]
+    rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[data.name]]
+    columns = ["library", "metric", *data.steps, "value", "low", "high", "difference"]
+    table = pd.DataFrame(rows, columns=[*columns, *(f"from_{step}" for step in data.steps), "because"])
     counted = data.counted(ours)
     n_empty, n_single = np.isnan(data.per_query(ours)[counted]).sum(), (data.sizes[counted] == 1).sum()
-    return Reconciliation(kind, value, ours, int(counted.sum()), int(n_empty), int(n_single), pd.DataFrame(rows))
+    numbers = (int(counted.sum()), int(n_empty), int(n_single))
+    return Reconciliation(data.name, data.mean(ours, weights), ours, *numbers, table)
 
 
-def _settings_of(measure: QueryMeasure, kind: Kind, data: ReconciledValues) -> Settings:
+def _settings_of(measure: QueryMeasure) -> Settings:
     """The settings of our measure."""
-    settings = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name in kind.steps}
-    if settings.get("k") is not None:
-        settings["k"] = int(settings["k"])
-    return Settings(**settings)
+    settings = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name != "judged_only"}
+    return Settings(**settings | {"k": None if settings["k"] is None else int(settings["k"])})
 
 
 def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None) -> dict[str, Any]:
-    """The row of a metric in the table of a :class:`Reconciliation`."""
-    theirs, steps = convention.settings(ours), data.kind.steps
-    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, data.sizes.max())}
-    row.update({step: getattr(theirs, step) for step in steps})
-    row["labels"] = convention.labels
-    values = [data.mean(ours, weights)]
+    """The row of a metric in the table; it has no numbers if the library refuses the data."""
+    theirs, longest = convention.settings(ours), data.sizes.max()
+    row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, longest)}
+    row |= {step: getattr(theirs, step) for step in data.steps} | {"labels": convention.labels}
     labels = data.labels["given"][data.retrieved] if theirs.documents == "retrieved" else data.labels["given"]
-    refused = convention.refuses(labels, data.sizes.max(), ours.threshold)
-    if not refused:
-        for step in steps:
-            ours = replace(ours, **{step: getattr(theirs, step)})
-            values.append(data.mean(ours, weights))
-        if values[-1] > convention.max_value:
-            refused = f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"
-    if refused:
-        numbers = ("value", "low", "high", "difference", *(f"from_{step}" for step in steps))
-        row.update(dict.fromkeys(numbers, np.nan))
-        row["because"] = refused
-        return row
+    refusal = convention.refuses(labels, longest, ours.threshold)
+    if refusal:
+        return row | {"because": refusal}
+    values = [data.mean(ours, weights)]
+    for step in data.steps:
+        ours = replace(ours, **{step: getattr(theirs, step)})
+        values.append(data.mean(ours, weights))
+    if values[-1] > convention.max_value:
+        return row | {"because": f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"}
     low, high = _bounds(convention, theirs, data, weights)
-    parts = dict(zip(steps, np.diff(values).tolist(), strict=True))
+    parts = dict(zip(data.steps, np.diff(values).tolist(), strict=True))
     because = [
         f"{setting_text(step, getattr(theirs, step))} {_signed(difference)}"
         for step, difference in parts.items()
@@ -334,10 +327,8 @@ def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights
     ]
     if low != high:
         because.append(f"ties: {low:.4f} to {high:.4f}")
-    row.update({"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]})
-    row.update({f"from_{step}": difference for step, difference in parts.items()})
-    row["because"] = "; ".join(because)
-    return row
+    row |= {"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]}
+    return row | {f"from_{step}": part for step, part in parts.items()} | {"because": "; ".join(because)}
 
 
 def _bounds(
@@ -366,8 +357,8 @@ class ReconciledValues:
 
     Parameters
     ----------
-    kind : Kind
-        The kind of measure.
+    name : str
+        Name of the measure.
     y_true, y_score, qid, documents
         As in :func:`boostrank.reconcile`.
     run : JudgedRun, optional
@@ -376,7 +367,7 @@ class ReconciledValues:
 
     def __init__(
         self,
-        kind: Kind,
+        name: str,
         y_true: ArrayLike,
         y_score: ArrayLike,
         qid: ArrayLike | None,
@@ -384,7 +375,9 @@ class ReconciledValues:
         run: JudgedRun | None = None,
     ) -> None:
         labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
-        self.kind, self.labels = kind, {"given": labels, "truncated": np.floor(labels)}
+        self.name, self.labels = name, {"given": labels, "truncated": np.floor(labels)}
+        #: The settings by which values can differ.
+        self.steps = STEPS[name] if run is None else ("empty", "queries", "documents", *STEPS[name][1:])
         self.scores = {"given": scores}
         # Scores outside of the range of float32 become infinite, and are then tied.
         with np.errstate(over="ignore"):
@@ -399,7 +392,7 @@ class ReconciledValues:
             self.retrieved[run.ranking.rows] = True
         #: Number of ranked documents of each query, shape (n_queries,).
         self.sizes = self.queries.sum(self.retrieved.astype(np.int64))
-        self._known: dict[Settings, Floats] = {}
+        self._computed: dict[Settings, Floats] = {}
 
     def per_query(self, settings: Settings) -> Floats:
         """Value of each query, shape (n_queries,); NaN for queries without relevant documents.
@@ -407,9 +400,9 @@ class ReconciledValues:
         Documents of scores that relevant documents cannot have are irrelevant.
         """
         key = replace(settings, empty="skip", weights="queries", queries=None)
-        if key not in self._known:
-            self._known[key] = self._compute(key)
-        return self._known[key]
+        if key not in self._computed:
+            self._computed[key] = self._compute(key)
+        return self._computed[key]
 
     def _compute(self, settings: Settings) -> Floats:
         labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
@@ -419,7 +412,7 @@ class ReconciledValues:
         rows = self.by_name.get(settings.ties, slice(None))
         labels, scores, ranked = labels[rows], scores[rows], ranked[rows]
         rows = queries.sort(scores)
-        prepared = _measure(self.kind, settings).prepare(GroupedLabels(labels[rows], queries))
+        prepared = _measure(self.name, settings).prepare(GroupedLabels(labels[rows], queries))
         values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
         values = np.where(prepared.undefined, np.nan, values)
         return values if settings.decimals is None else np.round(values, settings.decimals)
@@ -430,28 +423,25 @@ class ReconciledValues:
 
     def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
         """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
-        values = self.per_query(settings) if values is None else values
-        queries, counted = self.queries, self.counted(settings)
-        values, queries = values[counted], Queries.from_sizes(queries.sizes[counted], queries.ids[counted])
-        undefined = np.isnan(values)
-        if settings.weights == "ignored":
-            weights = None
-        mean = QueryMean(undefined, queries, settings.empty, weights)
-        if weights is None or settings.weights != "not of empty queries":
-            return mean(values)
-        return float(mean.fill(values) @ np.where(undefined, 1.0, weights) / weights.sum())
+        values, counted = self.per_query(settings) if values is None else values, self.counted(settings)
+        queries = Queries.from_sizes(self.queries.sizes[counted], self.queries.ids[counted])
+        undefined = np.isnan(values[counted])
+        if weights is None or settings.weights == "ignored":
+            weights = np.ones(len(undefined))
+        filled = fill_undefined(values[counted], undefined, queries, settings.empty, weights)
+        if settings.weights != "not of empty queries":
+            return mean_of_queries(filled, weights)
+        return float(filled @ np.where(undefined, 1.0, weights) / weights.sum())
 
 
-def _measure(kind: Kind, settings: Settings) -> Any:
+def _measure(name: str, settings: Settings) -> Any:
     """The measure with these settings; its tie rule is "stable" if tied documents are ranked by name."""
-    names = {field.name for field in fields(kind.measure)}
-    values = {name: getattr(settings, name) for name in kind.steps if name in names}
-    measure: type[QueryMeasure] = kind.measure
-    if settings.ties == "last rank":
-        measure, values["ties"] = LastRankAveragePrecision, "average"
-    elif settings.ties in ("names", "names ascending"):
-        values["ties"] = "stable"
-    return measure(**values)
+    measure, rule = MEASURES[name], settings.ties
+    if rule == "last rank":
+        measure, rule = LastRankAveragePrecision, "average"
+    names = {field.name for field in fields(measure)} - {"judged_only"}
+    values = {setting: getattr(settings, setting) for setting in names}
+    return measure(**values | {"ties": "stable" if rule in ("names", "names ascending") else rule})
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:

@@ -42,7 +42,7 @@ CALLS = {
 
 
 def test_the_calls_are_complete():
-    names = {"evaluate", "reconcile", "dcg_breakdown", "ndcg_curve", "expected_ndcg", "ndcg_score"}
+    names = {"evaluate", "reconcile", "ndcg_curve", "expected_ndcg", "ndcg_score"}
     assert names < set(CALLS)
     assert len([name for name in CALLS if name.endswith("Display")]) == 3
 

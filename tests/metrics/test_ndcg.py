@@ -1,13 +1,16 @@
-"""NDCG as a score: conventions, weights, values of queries, bad input."""
+"""NDCG: conventions, bad input, cutoffs, and its expectation over noisy labels."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from cases import for_each
 from measure_definitions import CHOOSE
-from oracles import dcg_of_order, orders_by
+from oracles import dcg_of_order, normalized_gains, orders_by
 
 import boostrank as br
+from boostrank.metrics import expected_ndcg, ndcg_curve
+
+TIES = ("average", "stable", "best", "worst")
 
 
 def slow_ndcg(y, scores, k, ties):
@@ -26,7 +29,7 @@ def ragged():
 
 
 @for_each("k", [None, 1, 3, 10])
-@for_each("ties", ["average", "stable", "best", "worst"])
+@for_each("ties", TIES)
 def test_each_query_equals_the_definition(ragged, k, ties):
     y, scores, qid = (values[:120] for values in ragged)
     values = br.ndcg_score(y, scores, qid, k=k, ties=ties, empty="skip", per_query=True)
@@ -58,3 +61,39 @@ def test_a_gain_may_be_a_function_without_a_hash():
     values = br.evaluate([1, 0, 2], [3.0, 2.0, 1.0], [7, 7, 7], measures)
     square_ndcg, linear_ndcg = (1 + 4 / 2) / (4 + 1 / np.log2(3)), (1 + 2 / 2) / (2 + 1 / np.log2(3))
     assert values == pytest.approx({"square": square_ndcg, "square@1": 1 / 4, "linear": linear_ndcg})
+
+
+@for_each("ties", TIES)
+@for_each("empty", ["zero", "one", "skip"])
+def test_curve_is_ndcg_score_at_every_cutoff(ties, empty, tied):
+    labels, scores, qid = tied
+    settings = {"ties": ties, "empty": empty, "gain": "linear", "discount": "zipf"}
+    ks = [7, 1, 30, 2, 3, 12]
+    for weights in (None, 1.0 + np.arange(40) % 3, 1.0 + qid % 3):
+        options = settings | {"sample_weight": weights}
+        expected = [br.ndcg_score(labels, scores, qid, k=k, **options) for k in ks]
+        np.testing.assert_allclose(ndcg_curve(labels, scores, qid, ks=ks, **options), expected, rtol=0, atol=1e-12)
+    expected = [br.ndcg_score(labels, scores, qid, k=k, per_query=True, **settings) for k in ks]
+    seen = ndcg_curve(labels, scores, qid, ks=ks, per_query=True, **settings)
+    np.testing.assert_allclose(seen, np.transpose(expected), rtol=0, atol=1e-12)
+
+
+def test_bad_settings_of_a_curve_are_errors():
+    for ks in ([], [0], 3):
+        with pytest.raises(ValueError, match="ks must be"):
+            ndcg_curve([1], [1], [1], ks=ks)
+    with pytest.raises(ValueError, match="empty must be one of zero, one, skip, raise; got 'nan'"):
+        ndcg_curve([1], [1], [1], empty="nan")
+
+
+OUTCOMES, PROBABILITIES = np.array([[2, 0, 1, 3, 0], [0, 1, 0, 1, 2], [0, 0, 3, 0, 1]]), np.array([0.5, 0.3, 0.2])
+SCORES, QID = np.array([0.1, 0.3, 0.2, 0.5, 0.5]), list("babab")
+
+
+@for_each("k", [None, 1, 2])
+def test_it_is_the_mean_of_ndcg_over_outcomes(k):
+    bayes = np.zeros(5)
+    for rows in ([0, 2, 4], [1, 3]):
+        bayes[rows] = PROBABILITIES @ [normalized_gains(labels[rows], cutoff=k) for labels in OUTCOMES]
+    expected = PROBABILITIES @ [br.ndcg_score(labels, SCORES, QID, k=k, per_query=True) for labels in OUTCOMES]
+    np.testing.assert_allclose(expected_ndcg(bayes, SCORES, QID, k=k), expected, rtol=1e-12)

@@ -9,10 +9,10 @@ from cases import for_each
 import boostrank as br
 from boostrank.metrics import get_measure
 from boostrank.runs import CONVENTIONS
-from boostrank.runs.conventions import KINDS
+from boostrank.runs.conventions import STEPS
 
 CONVENTIONS_OF_NDCG = CONVENTIONS["ndcg"]
-PARTS = [f"from_{step}" for step in KINDS["ndcg"].steps]
+PARTS = [f"from_{step}" for step in STEPS["ndcg"]]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_parts_sum_to_the_difference(ragged, measure, settings):
     for largest in (4, 1):
         labels = np.minimum(y, largest)
         found = br.reconcile(labels, scores, qid, measure, **settings)
-        parts = found.table[[f"from_{step}" for step in KINDS[measure].steps]]
+        parts = found.table[[f"from_{step}" for step in STEPS[measure]]]
         known = found.table["value"].notna()
         assert found.value == get_measure(measure, **settings)(labels, scores, qid)
         np.testing.assert_allclose(parts.sum(axis=1)[known], found.table["difference"][known], atol=1e-12)
