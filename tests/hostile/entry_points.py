@@ -73,7 +73,6 @@ METRICS = {
     "evaluate": lambda y, s, q: br.evaluate(y, s, q, ["ndcg@3", "mrr"], per_query=True),
     "make_scorer": lambda y, s, q: br.make_scorer("ndcg@3")(Constant(s), FEATURES, y, q),
     "reconcile": lambda y, s, q: br.reconcile(y, s, q, k=K).value,
-    "dcg_breakdown": lambda y, s, q: metrics.dcg_breakdown(y, s, q, k=K)["contribution"],
     "ndcg_curve": lambda y, s, q: metrics.ndcg_curve(y, s, q, ks=[1, K], per_query=True),
     "expected_ndcg": lambda y, s, q: br.expected_ndcg(y, s, q, K),
     "queries_needed": needed,
