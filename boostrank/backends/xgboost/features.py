@@ -119,27 +119,18 @@ def _bins(
 
     Parameters are those of :func:`_iterate`; `ends` are the ends of the queries.
     """
-    xgb, cache = import_backend("xgboost"), None
-    if issparse(X):
-        # With weights XGBoost's bins depend on the blocks, so that there is only one.
-        ends = _block_ends(_rows_per_block(X), ends if weights is None else ends[-1:])
-    elif isinstance(X, FeatureStream):
-        ends, cache = _block_ends(X.rows_per_block, ends), X.cache
-        columns = {**columns, "feature_names": None if X.names is None else [NAMES.encode(name) for name in X.names]}
-    elif isinstance(X, list):
-        ends = np.cumsum([len(block) for block in X])
-    else:
+    xgb, is_stream = import_backend("xgboost"), isinstance(X, FeatureStream)
+    if not (is_stream or issparse(X) or isinstance(X, list)):
         return xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
-
-    def get_block(number: int, rows: slice) -> NDArray[Any]:
-        if isinstance(X, list):
-            return X[number]
-        return X.read(rows.start, rows.stop) if isinstance(X, FeatureStream) else _dense(X[rows])
-
-    make_blocks = partial(_iterate, ends, get_block, fields, weights, columns)
-    if cache is not None:
-        return _cached(make_blocks, cache, settings)
-    return _matrix_of_blocks(xgb.QuantileDMatrix, make_blocks(), settings)
+    if is_stream:
+        columns = {**columns, "feature_names": None if X.names is None else [NAMES.encode(name) for name in X.names]}
+    elif weights is not None:
+        # With weights XGBoost's bins depend on the blocks, so that a sparse matrix is only one.
+        ends = ends[-1:]
+    make_iterator = partial(_iterate, partial(dense_blocks, X, ends), fields, weights, columns)
+    if is_stream and X.cache is not None:
+        return _cached(make_iterator, X.cache, settings)
+    return _matrix_of_blocks(xgb.QuantileDMatrix, make_iterator(), settings)
 
 
 def takes_bins(parameters: Mapping[str, Any]) -> bool:
@@ -147,14 +138,22 @@ def takes_bins(parameters: Mapping[str, Any]) -> bool:
     return parameters.get("tree_method", "auto") in ("auto", "hist")
 
 
-def dense_blocks(X: Any) -> Iterator[Any]:
-    """Features as XGBoost takes them to predict: an array, or dense blocks of rows of a sparse matrix or of files."""
-    if isinstance(X, FeatureStream):
-        yield from X.blocks()
+def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
+    """Features as XGBoost takes them: an array, or dense blocks of the rows of a sparse matrix, of files or of a list.
+
+    Blocks of a sparse matrix and of files end at some of the rows `ends`; at any row, if these are None.
+    """
+    if isinstance(X, list):
+        yield from X
+    elif isinstance(X, FeatureStream):
+        blocks = X.blocks() if ends is None else (X.read(*rows) for rows in _rows_of_blocks(X.rows_per_block, ends))
+        yield from blocks
     elif issparse(X):
         matrix: Any = X
-        for rows in _slices(_block_ends(_rows_per_block(X), np.arange(1, matrix.shape[0] + 1))):
-            yield _dense(matrix[rows])
+        n_rows, n_features = matrix.shape
+        ends = np.arange(1, n_rows + 1) if ends is None else ends
+        for start, end in _rows_of_blocks(max(1, BLOCK_ELEMENTS // n_features), ends):
+            yield _dense(matrix[start:end])
     else:
         yield _frame_as_array(X) if is_pandas(X) else X
 
@@ -176,36 +175,25 @@ def _dense(X: Any) -> NDArray[np.float32]:
     return X.astype(np.float32).toarray()
 
 
-def _rows_per_block(X: Any) -> int:
-    return max(1, BLOCK_ELEMENTS // X.shape[1])
-
-
-def _block_ends(rows: int, ends: Ints) -> Ints:
-    """Ends of blocks of at most `rows` rows where `ends` allows it: a block ends at some of these.
+def _rows_of_blocks(n_rows: int, ends: Ints) -> Iterator[tuple[int, int]]:
+    """First row and end of blocks of at most `n_rows` rows where `ends` allows it: a block ends at some of these.
 
     Examples
     --------
-    >>> _block_ends(4, np.array([2, 3, 5, 9])).tolist()
-    [3, 5, 9]
+    >>> list(_rows_of_blocks(4, np.array([2, 3, 5, 9])))
+    [(0, 3), (3, 5), (5, 9)]
     """
-    chosen, start = [], 0
+    start = 0
     while start < ends[-1]:
-        i = np.searchsorted(ends, start + rows, side="right") - 1
+        i = np.searchsorted(ends, start + n_rows, side="right") - 1
         if i < 0 or ends[i] <= start:
             i += 1
+        yield start, int(ends[i])
         start = int(ends[i])
-        chosen.append(start)
-    return np.array(chosen)
-
-
-def _slices(ends: Ints) -> Iterator[slice]:
-    """The rows of each block."""
-    return (slice(start, end) for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))
 
 
 def _iterate(
-    ends: Ints,
-    get_block: Callable[[int, slice], NDArray[Any]],
+    make_blocks: Callable[[], Iterator[NDArray[Any]]],
     fields: dict[str, NDArray[Any]],
     weights: Floats | None,
     columns: dict[str, Any],
@@ -215,10 +203,8 @@ def _iterate(
 
     Parameters
     ----------
-    ends : ndarray of int, shape (n_blocks,)
-        End of the rows of each block, which are whole queries.
-    get_block : callable
-        Returns the features of a block from its number and its rows.
+    make_blocks : callable
+        Returns an iterator over the features of the blocks, which are whole queries.
     fields : dict
         ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are 0, 1, ...
     weights : ndarray, shape (n_queries,), optional
@@ -227,29 +213,26 @@ def _iterate(
     cache_prefix : str, optional
         Where XGBoost's external memory begins the names of its files.
     """
-    xgb = import_backend("xgboost")
-    blocks = list(enumerate(_slices(ends)))
 
-    class Blocks(xgb.DataIter):  # type: ignore[name-defined]
-        i = 0
-
+    class Blocks(import_backend("xgboost").DataIter):  # type: ignore[misc]
         def reset(self) -> None:
-            self.i = 0
+            self.blocks, self.n_read = make_blocks(), 0
 
         def next(self, input_data: Any) -> bool:
-            if self.i == len(blocks):
-                return False
-            number, rows = blocks[self.i]
-            part = {name: values[rows] for name, values in fields.items()}
-            weight = None if weights is None else weights[part["qid"][0] : part["qid"][-1] + 1]
             try:
-                block = interruptible(get_block, number, rows)
+                block = interruptible(next, self.blocks, None)
             except Exception:
                 raise
             except BaseException as error:
                 raise _InterruptError(error) from None
-            input_data(data=block, weight=weight, **part, **columns)
-            self.i += 1
+            if block is None:
+                return False
+            rows = slice(self.n_read, self.n_read + len(block))
+            block_fields = {name: values[rows] for name, values in fields.items()}
+            first, last = block_fields["qid"][[0, -1]]
+            weight = None if weights is None else weights[first : last + 1]
+            input_data(data=block, weight=weight, **block_fields, **columns)
+            self.n_read = rows.stop
             return True
 
     return Blocks(cache_prefix)
