@@ -19,7 +19,7 @@ from boostrank.datasets.synthetic import make_ranking
 from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.rankers import LightGBMRanker
-from boostrank.training.losses import DEFAULT_LOSS, is_loss_name
+from boostrank.training.losses import DEFAULT_LOSS, find_loss
 from boostrank.training.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
 OF_SYNTHETIC = (
@@ -107,7 +107,7 @@ def compare(
 def random_trees(ranker: Any) -> dict[str, Any]:
     """Parameters of random trees: a round draws half of the queries, or of the rows for objectives of the libraries."""
     sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
-    if not is_loss_name(ranker.objective):
+    if find_loss(ranker.objective) is None:
         sample = {"subsample": QUERY_SHARE, **({"subsample_freq": 1} if isinstance(ranker, LightGBMRanker) else {})}
     return {"colsample_bytree": TREE_SHARE, "colsample_bynode": NODE_SHARE, **sample}
 

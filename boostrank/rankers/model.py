@@ -356,7 +356,10 @@ class TrainedModel(BaseEstimator):
         self.best_score_: dict[str, dict[str, float]] = {}
         for name, metrics in self.evals_result_.items():
             self.best_score_[name] = {metric: values[self._best_round - 1] for metric, values in metrics.items()}
-        features.copy_to(self)
+        self.n_features_in_ = features.n_features_in_
+        if hasattr(features, "feature_names_in_"):
+            self.feature_names_in_ = features.feature_names_in_
+        self._qid_column, self._categories = features.qid_column, features.categories
 
     def _importances(self, kind: Any) -> NDArray[Any]:
         self._parameters._rules["importance_type"]("importance_type", kind)

@@ -103,14 +103,6 @@ class TrainingFeatures(BaseEstimator):
         """Set number and names to those of `X`, and return the checked features."""
         return check_features(self, X, reset=True)
 
-    def copy_to(self, ranker: Any) -> None:
-        """Set the attributes of a ranker to these."""
-        ranker.n_features_in_ = self.n_features_in_
-        ranker._qid_column = self.qid_column
-        ranker._categories = self.categories
-        if hasattr(self, "feature_names_in_"):
-            ranker.feature_names_in_ = self.feature_names_in_
-
 
 def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     """Check features, and convert them to a type that the boosting libraries take.

@@ -6,10 +6,8 @@ These are surrogates of NDCG, ensembles of losses, and losses of extensions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,46 +68,44 @@ def get_loss(loss: str | Loss) -> Loss:
     >>> get_loss("edge-logistic")
     EdgeLoss(margin='logistic')
     """
+    known = find_loss(loss)
+    if known is None:
+        raise ValueError(
+            f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; boostrank.surrogates.SURROGATES and "
+            "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate, EdgeLoss or "
+            "LossEnsemble"
+        )
+    return known
+
+
+def find_loss(loss: Any) -> Loss | None:
+    """As :func:`get_loss`, but None if `loss` is neither an instance nor the name of a loss."""
     if isinstance(loss, (Surrogate, BindableLoss)):
         return loss
-    if isinstance(loss, str) and loss == DEFAULT_LOSS:
+    if not isinstance(loss, str):
+        return None
+    if loss == DEFAULT_LOSS:
         return DEFAULT_ENSEMBLE
-    if isinstance(loss, str) and loss in SURROGATES:
+    if loss in SURROGATES:
         return SURROGATES[loss]
-    loaders = _losses_of_extensions()
-    if isinstance(loss, str) and loss in loaders:
-        return loaders[loss]()
-    raise ValueError(
-        f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; boostrank.surrogates.SURROGATES and "
-        "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate, EdgeLoss or LossEnsemble"
-    )
-
-
-def is_loss_name(name: Any) -> bool:
-    """Whether a loss has this name."""
-    return isinstance(name, str) and (name == DEFAULT_LOSS or name in SURROGATES or name in _losses_of_extensions())
+    for point in entry_points(group=ENTRY_POINTS, name=loss):
+        # It is a mapping that has its own name.
+        of_extension: Loss = point.load()[loss]
+        return of_extension
+    return None
 
 
 def loss_names() -> list[str]:
     """The names of all losses."""
-    return [*SURROGATES, DEFAULT_LOSS, *_losses_of_extensions()]
-
-
-def _losses_of_extensions() -> dict[str, Callable[[], Any]]:
-    """Functions that import the losses of extensions, by name: an entry point is a mapping that has its name."""
-    return {point.name: partial(_load, point) for point in entry_points(group=ENTRY_POINTS)}
-
-
-def _load(point: EntryPoint) -> Any:
-    return point.load()[point.name]
+    return [*SURROGATES, DEFAULT_LOSS, *(point.name for point in entry_points(group=ENTRY_POINTS))]
 
 
 def get_single_loss(loss: str | Loss) -> Loss:
     """The loss as :func:`get_loss` gives it; raises ValueError for an ensemble too."""
-    found = get_loss(loss)
-    if isinstance(found, LossEnsemble):
-        raise ValueError(f"{loss!r} is an ensemble, which only rankers train: give one of its losses, {found.losses}")
-    return found
+    single = get_loss(loss)
+    if isinstance(single, LossEnsemble):
+        raise ValueError(f"{loss!r} is an ensemble, which only rankers train: give one of its losses, {single.losses}")
+    return single
 
 
 @dataclass(frozen=True)
@@ -160,22 +156,22 @@ class LossEnsemble(BindableLoss):
         members: list[Any] = []
         for loss in self.losses:
             members.append(bind(loss, labels, queries, dcg, normalize, weights))
-        return EnsembleObjective(members)
+        return EnsembleObjective(queries, members)
 
 
+@dataclass(frozen=True)
 class EnsembleObjective:
     """The losses of a :class:`LossEnsemble`, bound to one data set.
 
-    Parameters
+    Attributes
     ----------
+    queries : Queries
     members : list of BoundLoss
     """
 
-    takes_device_arrays = False
-
-    def __init__(self, members: Sequence[Any]) -> None:
-        self.members: list[BoundLoss] = list(members)
-        self.queries = self.members[0].queries
+    queries: Queries
+    members: list[BoundLoss]
+    takes_device_arrays: ClassVar[bool] = False
 
     def boosting_function(self, has_one_model: bool) -> BoostingFunction:
         """Return the function that gives gradient and Hessian of the next loss in each round of one training.

@@ -20,7 +20,7 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.queries import draw_queries_to_hold_out
 from boostrank.surrogates.base import Surrogate
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.losses import DEFAULT_LOSS, BindableLoss, get_loss, is_function, is_loss_name, loss_names
+from boostrank.training.losses import DEFAULT_LOSS, BindableLoss, find_loss, is_function, loss_names
 
 #: A function of the name and the value of a parameter, which raises ValueError for a value without a meaning.
 Rule = Callable[[str, Any], None]
@@ -163,19 +163,14 @@ class Settings:
         return MAX_ROUNDS if self.chooses_rounds else int(self.values["n_estimators"] or default)
 
     def random_trees(self, n_features: int) -> dict[str, Any]:
-        """Rounds, learning rate, shares of the features and shape of the trees of losses of boostrank."""
+        """Learning rate, shares of the features and shape of the trees of losses of boostrank."""
         stops_early = self.chooses_rounds or self.values["early_stopping_rounds"] is not None
         rate = LOSS_LEARNING_RATE if stops_early else min(MAX_LEARNING_RATE, TOTAL_STEP / self.n_rounds)
         share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / n_features))
         by_tree, by_node = self.values["colsample_bytree"], self.values["colsample_bynode"]
         if by_tree is None:
             by_tree = min(1.0, share / NODE_SHARE) if by_node is None else 1.0
-        trees = {
-            "n_estimators": self.values["n_estimators"] or LOSS_ROUNDS,
-            "learning_rate": rate,
-            "colsample_bytree": by_tree,
-            "colsample_bynode": min(1.0, share / by_tree),
-        }
+        trees = {"learning_rate": rate, "colsample_bytree": by_tree, "colsample_bynode": min(1.0, share / by_tree)}
         return {**trees, **self.backend.tree_shape(self.values, self.unused)}
 
     @property
@@ -249,6 +244,7 @@ class Settings:
         values, backend, parameters = self.values, self.backend, self.parameters(features, random_state)
         dcg = DCG(values["k"], values["gain"], values["discount"])
         share = values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0)
+        has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
         return TrainingSpecification(
             loss=self.loss,
             dcg=dcg,
@@ -260,7 +256,7 @@ class Settings:
             seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
             early_stopping_metric=early_stopping_metric,
-            metrics=self._metrics(eval_metric, eval_at, dcg),
+            metrics=self._metrics(eval_metric, eval_at, dcg) if has_metrics else (),
             callbacks=(*as_list(values["callbacks"]), *(callbacks or ())),
             verbose=verbose,
             init_model=init_model,
@@ -268,11 +264,9 @@ class Settings:
 
     def _metrics(self, eval_metric: Any, eval_at: Any, dcg: DCG) -> tuple[Any, ...]:
         """The metrics of ``fit``, and then those of the parameters; the first one decides on early stopping."""
-        eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
-        if eval_metric is None and eval_at is None and self.values["eval_metric"] is None:
-            return ()
         from boostrank.training.custom_functions import as_metrics
 
+        eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
         parameters = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
         of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
         return as_metrics([*of_fit, *parameters], eval_at, dcg)
@@ -305,9 +299,10 @@ def _resolve_objective(backend: Backend, objective: Any, normalize: str) -> Any:
     if objective is None or isinstance(objective, str):
         objective = backend.OBJECTIVE_ALIASES.get(objective, objective)
     is_native = isinstance(objective, str) and objective in backend.NATIVE_OBJECTIVES
+    loss = None if is_native else find_loss(objective)
+    if loss is not None:
+        return loss
     if not (is_native or is_function(objective)):
-        if isinstance(objective, (Surrogate, BindableLoss)) or is_loss_name(objective):
-            return get_loss(objective)
         names = [*loss_names(), *backend.NATIVE_OBJECTIVES]
         raise ValueError(
             "objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "

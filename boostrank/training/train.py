@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.interrupts import defer_interrupts
@@ -18,25 +17,7 @@ from boostrank.training.losses import BindableLoss, bind
 def train(
     backend: Backend, specification: TrainingSpecification, data: GroupedData, validation: Sequence[ValidationSet] = ()
 ) -> Trained:
-    """Check the categorical features, bind the loss to the data, and train."""
-    backend.check_categories(data.X, specification.parameters)
-    for part in validation:
-        backend.check_categories(part.data.X, specification.parameters)
-    objective, weights = bind_objective(backend, specification, data)
-    with defer_interrupts():
-        return backend.train(specification, data, validation, objective, weights)
-
-
-def bind_objective(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData
-) -> tuple[Any, Floats | None]:
-    """Bind the loss to the data to train on.
-
-    Returns
-    -------
-    (objective, weights)
-        The :class:`~boostrank.backends.base.BoostingObjective`; or None, and weights of documents whose mean is 1 if
-        there are any, for an objective of the boosting library, which compares its limits with weighted sums.
+    """Check the categorical features, bind the loss to the data, and train.
 
     Raises
     ------
@@ -45,17 +26,23 @@ def bind_objective(
         query: XGBoost would take the weight of the first document, and LightGBM's objectives are no sums over
         documents. For an objective of a user also if the labels are no relevance.
     """
-    loss, labels, weights = specification.loss, data.labels, data.weights
-    if isinstance(loss, str):
-        if weights is None:
-            return None, None
-        require_equal_weights(weights, data.queries, DOCUMENT_WEIGHTS)
-        return None, unit_mean(weights)
+    backend.check_categories(data.X, specification.parameters)
+    for validation_set in validation:
+        backend.check_categories(validation_set.data.X, specification.parameters)
+    loss, queries, objective = specification.loss, data.queries, None
+    weights_of_library: Floats | None = None
     if isinstance(loss, (Surrogate, BindableLoss)):
-        labels = labels.prepare(partial(_predict_logs, backend, specification, data))
-        weights = labels.weighted(weights)
-        return bind(loss, labels, data.queries, specification.dcg, specification.normalize, weights), None
-    return loss.bind(labels, data.queries, weights), None
+        labels = data.labels.prepare(partial(_predict_logs, backend, specification, data))
+        weights = labels.weighted(data.weights)
+        objective = bind(loss, labels, queries, specification.dcg, specification.normalize, weights)
+    elif not isinstance(loss, str):
+        objective = loss.bind(data.labels, queries, data.weights)
+    elif data.weights is not None:
+        require_equal_weights(data.weights, queries, DOCUMENT_WEIGHTS)
+        # The library compares its limits with weighted sums.
+        weights_of_library = unit_mean(data.weights)
+    with defer_interrupts():
+        return backend.train(specification, data, validation, objective, weights_of_library)
 
 
 def _predict_logs(
