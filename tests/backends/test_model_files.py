@@ -102,10 +102,8 @@ def test_damaged_and_nested_files_and_files_of_something_else_are_errors(models,
     for suffix, (ranker, whole) in models.items():
         last = whole.rindex(b"}" if suffix != ".txt" else b"\nend of parameters")
         contents |= {f"cut-{i}{suffix}": whole[:i] for i in random.integers(0, last, 10)}
-        if suffix != ".ubj":
-            contents |= {f"appended-{i}{suffix}": whole[:i] + whole for i in random.integers(20, last, 30)}
-            ranges = random.integers(20, last, (30, 2))
-            contents |= {f"lacking-{i}-{j}{suffix}": whole[:i] + whole[j:] for i, j in ranges}
+        contents |= {f"appended-{i}{suffix}": whole[:i] + whole for i in random.integers(20, last, 30)}
+        contents |= {f"lacking-{i}-{j}{suffix}": whole[:i] + whole[j:] for i, j in random.integers(20, last, (30, 2))}
         expected[suffix] = " ".join(["scores", *map(str, ranker.predict(frame[0]))])
     for name, outcome in outcomes(contents, frame, tmp_path).items():
         # A file may lack a part that no prediction needs.
