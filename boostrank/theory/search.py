@@ -9,7 +9,7 @@ counterexample exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.segments import Segments
@@ -37,8 +37,6 @@ N_CLIMBS = 5
 MAX_CONFIRMATIONS = 10
 # Number of similar distributions, relative to the number of distributions drawn.
 NEIGHBOURS_SHARE = 0.06
-# Largest relative difference between the gradient and differences of the loss.
-GRADIENT_TOLERANCE = 1e-3
 # Largest label of drawn distributions, unless a table of gains ends at a smaller one.
 MAX_LABEL = 5
 # Numbers of documents of drawn distributions.
@@ -61,55 +59,27 @@ class _Examined(NamedTuple):
 
 @dataclass(frozen=True)
 class _Search:
-    """A loss, and the metric for which it may be inconsistent."""
+    """A loss, and the NDCG for which it may be inconsistent."""
 
     surrogate: Surrogate
     normalize: Normalize
     dcg: DCG
-    metric: DCG
 
     def targets(self, batch: DistributionBatch) -> Distributions:
         """The distributions of targets over which the loss is expected."""
         return batch.targets(self.normalize, self.dcg)
 
-    def inside(self, batch: DistributionBatch) -> Bools:
-        """Which distributions have all targets within the surrogate's bounds, shape (n_distributions,)."""
-        return self.targets(batch).within_bounds(self.surrogate)
-
     def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
         """Minimize the expected loss for each distribution whose targets are within bounds, and compute the regret."""
-        inside = self.inside(batch)
+        inside = self.targets(batch).within_bounds(self.surrogate)
         if not inside.any():
             return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0)
         batch = batch.take(inside)
         solution = minimize_numerically(self.surrogate, self.targets(batch), thorough)
         scores = _tied(solution.scores)
-        regrets = batch.ndcg_regret(scores, self.metric)
+        regrets = batch.ndcg_regret(scores, self.dcg)
         regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
         return _Examined(batch, scores, regrets, int(solution.solved.sum()))
-
-    def check(self, batches: list[DistributionBatch]) -> None:
-        """Raise ValueError if no distribution has targets within the bounds, or if the gradient is wrong.
-
-        The gradient is wrong if it differs from differences of the loss for most of the distributions.
-        """
-        batch = next((batch.take(inside) for batch in batches if (inside := self.inside(batch)).any()), None)
-        if batch is None:
-            low, high = self.surrogate.target_bounds
-            raise ValueError(
-                f"{self.surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={self.normalize!r} none "
-                "of the distributions has such targets: use another normalization or another surrogate"
-            )
-        loss = ExpectedLoss(self.surrogate, self.targets(batch))
-        scores, direction = np.random.default_rng(1).normal(size=(2, *batch.shape))
-        step, loss = 1e-4 * direction, loss.at(scores)
-        rise, expected = loss(scores + step) - loss(scores - step), 2.0 * (loss.gradient(scores) * step).sum(axis=1)
-        error = float(np.median(np.abs(rise - expected) / (loss.unit() * np.linalg.norm(2.0 * step, axis=1))))
-        if not error <= GRADIENT_TOLERANCE:
-            raise ValueError(
-                f"gradient_hessian() of {self.surrogate!r} does not give the gradient of its loss(): at random "
-                f"scores, a small step changes the loss by another amount, with a relative error of {error:.2g}"
-            )
 
     def loss_gap(self, distribution: LabelDistribution, scores: Floats) -> float:
         """Least expected loss of scores that rank the documents optimally and without ties, minus that of `scores`.
@@ -119,9 +89,9 @@ class _Search:
         """
         batch = DistributionBatch.of([distribution])
         loss = ExpectedLoss(self.surrogate, self.targets(batch)).at(scores[None])
-        bayes = batch.bayes_scores(self.metric)[0]
+        bayes = batch.bayes_scores(self.dcg)[0]
         ranking = np.argsort(-bayes, kind="stable")
-        n_counted = int(self.metric.cutoffs(batch.queries)[0])
+        n_counted = int(self.dcg.cutoffs(batch.queries)[0])
         unit = np.eye(len(bayes))
         better = [(i, j) for i in ranking[:n_counted] for j in ranking if bayes[i] > bayes[j] + TIE_TOLERANCE]
         rows = np.array([unit[i] - unit[j] for i, j in better])
@@ -149,8 +119,6 @@ def check_consistency(
     normalize: Normalize = "dcg",
     dcg: DCG | None = None,
     *,
-    metric: DCG | None = None,
-    distributions: Sequence[LabelDistribution] = (),
     n_distributions: int = 1600,
     random_state: Any = 0,
 ) -> ConsistencyReport:
@@ -171,15 +139,10 @@ def check_consistency(
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         Kind of targets; see :func:`boostrank.make_targets`.
     dcg : DCG, optional
-        Gain, discount and cutoff of the targets; the default is ``DCG()``.
-    metric : DCG, optional
-        Gain, discount and cutoff of the NDCG in which regret is measured; by default those of the targets. If they
-        differ, the report shows for example the regret of targets without a cutoff for NDCG with a cutoff.
-    distributions : sequence of LabelDistribution, optional
-        More distributions to examine, of any number of documents.
+        Gain, discount and cutoff of the targets and of NDCG; the default is ``DCG()``.
     n_distributions : int, default 1600
-        Number of random distributions to draw. Those of the paper, `distributions`, and those that are similar to the
-        ones with the largest regret are examined besides; the report has the number of each.
+        Number of random distributions to draw. Those of the paper, and those that are similar to the ones with the
+        largest regret, are examined besides; the report has the number of each.
     random_state : int, Generator or None, default 0
 
     Returns
@@ -189,10 +152,10 @@ def check_consistency(
     Raises
     ------
     ValueError
-        If no distribution has targets within the surrogate's `target_bounds`, if its gradient is not the derivative of
-        its loss, or if an argument is invalid.
+        If no distribution has targets within the surrogate's `target_bounds`, or if an argument is invalid.
     RuntimeError
-        If the expected loss could not be minimized for any distribution.
+        If the expected loss could not be minimized for any distribution; :func:`boostrank.surrogates.check` says
+        whether the gradient is that of the loss.
 
     References
     ----------
@@ -208,16 +171,18 @@ def check_consistency(
     (False, True)
     """
     check_count("n_distributions", n_distributions)
-    targets_dcg = DCG() if dcg is None else dcg
-    search = _Search(get_surrogate(surrogate), normalize, targets_dcg, targets_dcg if metric is None else metric)
-    random, top = as_generator(random_state), min(_max_label(search.dcg), _max_label(search.metric))
-    fixed = [*distributions, *(example for example in PAPER_DISTRIBUTIONS if example.labels.max() <= top)]
-    # One batch for each number of documents.
-    sizes = sorted({distribution.n_documents for distribution in fixed})
-    batches = [DistributionBatch.of([item for item in fixed if item.n_documents == size]) for size in sizes]
-    batches += _candidates(int(n_distributions), search.metric, top, random)
-    search.check(batches)
+    search = _Search(get_surrogate(surrogate), normalize, DCG() if dcg is None else dcg)
+    random, top = as_generator(random_state), _max_label(search.dcg)
+    of_paper = [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
+    batches = [DistributionBatch.of(of_paper)] if of_paper else []
+    batches += _candidates(int(n_distributions), search.dcg, top, random)
     examined = [search.examine(batch) for batch in batches]
+    if not any(len(batch.scores) for batch in examined):
+        low, high = search.surrogate.target_bounds
+        raise ValueError(
+            f"{search.surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} none of the "
+            "distributions has such targets: use another normalization or another surrogate"
+        )
     if not any(batch.n_solved for batch in examined):
         raise RuntimeError(
             f"no expected loss of {search.surrogate!r} with normalize={normalize!r} could be minimized: the loss may "
@@ -228,8 +193,7 @@ def check_consistency(
         for worst in _worst_by_size(examined):
             examined.append(search.examine(_neighbours(worst, n_neighbours, top, random)))
     n_similar = n_neighbours * (len(examined) - len(batches))
-    counts = {"random": int(n_distributions), "of the paper": len(fixed) - len(distributions)}
-    counts |= {"given": len(distributions), "similar to the worst": n_similar}
+    counts = {"random": int(n_distributions), "of the paper": len(of_paper), "similar to the worst": n_similar}
     return _report(search, examined, counts)
 
 
@@ -246,22 +210,17 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
 def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) -> ConsistencyReport:
     """The report of the counterexample with the largest regret that is confirmed, or of none."""
     n_solved, n_examined = sum(batch.n_solved for batch in examined), sum(len(batch.scores) for batch in examined)
-    settings = (search.surrogate, search.normalize, search.dcg, search.metric)
+    settings = search.surrogate, search.normalize, search.dcg, counts
     candidates = [(regret, batch, i) for batch, _, regrets, _ in examined for i, regret in enumerate(regrets) if regret]
     for _, batch, i in sorted(candidates, key=lambda candidate: -candidate[0])[:MAX_CONFIRMATIONS]:
         single = DistributionBatch.of([batch[i]])
         ((scores,), (regret,)) = search.examine(single, thorough=True)[1:3]
-        gap = search.loss_gap(single[0], scores) if regret > 0 else 0.0
-        if gap > 0:
-            bayes = single.bayes_scores(search.metric)
-            best = float(single.expected_ndcg(bayes, search.metric)[0])
+        if regret > 0 and search.loss_gap(single[0], scores) > 0:
             minimizer = search.surrogate.representative(scores[None])[0]
-            numbers = best - float(regret), best, float(regret), gap
-            n_unsolved = n_examined - n_solved
-            return ConsistencyReport(*settings, n_solved, n_unsolved, single[0], minimizer, bayes[0], *numbers, counts)
+            return ConsistencyReport(*settings, n_solved, n_examined - n_solved, single[0], minimizer, float(regret))
     # No regret was confirmed: the scores are not minimizers, so that their distributions count as unsolved.
-    n_unsolved = n_examined - n_solved + len(candidates)
-    return ConsistencyReport(*settings, n_examined - n_unsolved, n_unsolved, counts=counts)
+    n_solved -= len(candidates)
+    return ConsistencyReport(*settings, n_solved, n_examined - n_solved)
 
 
 def _tied(scores: Floats) -> Floats:
