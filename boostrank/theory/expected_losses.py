@@ -108,6 +108,13 @@ class ExpectedLoss:
         """Gradient of the expected loss, shape (n_distributions, n_documents)."""
         return self.targets.expect(self._gradients(scores))
 
+    def residuals(self, scores: Floats) -> Floats:
+        """Residuals of scores as :class:`Solution` defines them, shape (n_distributions,)."""
+        return (
+            np.linalg.norm(self.gradient(scores), axis=1) * np.maximum(1.0, np.linalg.norm(scores, axis=1)) / self.unit
+        )
+
+    @cached_property
     def unit(self) -> Floats:
         """Unit of residuals, shape (n_distributions,): the expected length of the gradient at random scores."""
         shape = self.targets.shape
@@ -133,15 +140,8 @@ class ExpectedLoss:
             return self
         return replace(self, weights_at=scores)
 
-    def residuals(self, scores: Floats) -> Floats:
-        """Residuals of scores as :class:`Solution` defines them, shape (n_distributions,); infinity replaces NaN."""
-        residuals = _residuals(self.gradient(scores), scores, self.unit())
-        return np.where(np.isfinite(residuals), residuals, np.inf)
-
     def take(self, selection: NDArray[Any]) -> ExpectedLoss:
         """The expected loss of some of the distributions, given by a mask."""
-        if selection.all():
-            return self
         weights_at = None if self.weights_at is None else self.weights_at[selection]
         return ExpectedLoss(self.surrogate, self.targets.take(selection), weights_at)
 
@@ -181,7 +181,7 @@ class Solution(NamedTuple):
     losses : ndarray, shape (n_distributions,)
         Expected losses at the scores.
     residuals : ndarray, shape (n_distributions,)
-        ``||gradient|| max(1, ||s||)`` in units of :meth:`ExpectedLoss.unit`. For a loss that depends only on the
+        ``||gradient|| max(1, ||s||)`` in units of :attr:`ExpectedLoss.unit`. For a loss that depends only on the
         direction of ``s``, that is the derivative with respect to the angle. For a loss that is least at infinity, it
         is an upper bound of the decrease by doubling the scores.
     """
@@ -199,8 +199,7 @@ class Solution(NamedTuple):
 def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERANCE) -> Solution:
     """Newton's method from `start`, for every distribution until its residual is at most `tolerance`."""
     scores = start.astype(np.float64)
-    unit = loss.unit()
-    losses, residuals = loss(scores), _residuals(loss.gradient(scores), scores, unit)
+    losses, residuals = loss(scores), loss.residuals(scores)
     active = residuals > tolerance
     halved, since = residuals.copy(), np.zeros(len(scores), dtype=np.int64)
     for step in range(MAX_STEPS):
@@ -208,7 +207,7 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
             break
         unsolved = loss.take(active)
         moved, lower = _descend(unsolved, scores[active], losses[active])
-        better = _residuals(unsolved.gradient(moved), moved, unit[active])
+        better = unsolved.residuals(moved)
         # If a step decreases neither the loss nor the residual, rounding prevents a better solution.
         stuck = (lower >= losses[active]) & ~(better < residuals[active])
         keep = np.where(stuck[:, None], scores[active], moved)
@@ -217,7 +216,6 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
         progress = residuals <= 0.5 * halved
         halved[progress], since[progress] = residuals[progress], step
         active[active] = (~stuck & (residuals[active] > tolerance)) & (step - since[active] < MAX_IDLE_STEPS)
-    residuals = np.where(np.isfinite(residuals), residuals, np.inf)
     return Solution(scores, losses, residuals)
 
 
@@ -269,8 +267,3 @@ def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     sizes = np.maximum(sizes, MIN_CURVATURE * np.maximum(sizes.max(axis=1, keepdims=True), MIN_CURVATURE))
     rotated = (vectors.transpose(0, 2, 1) @ gradient[..., None]) / sizes[..., None]
     return -(vectors @ rotated)[..., 0]
-
-
-def _residuals(gradient: Floats, scores: Floats, unit: Floats) -> Floats:
-    """Residuals as :class:`Solution` defines them."""
-    return np.linalg.norm(gradient, axis=1) * np.maximum(1.0, np.linalg.norm(scores, axis=1)) / unit

@@ -137,28 +137,19 @@ def excess_loss(
     return float(excess_losses(get_surrogate(surrogate), targets, values[None])[0])
 
 
-def excess_losses(surrogate: Surrogate, targets: Distributions, scores: Floats, least: Floats | None = None) -> Floats:
-    """:func:`excess_loss` for many distributions, shape (n_distributions,).
-
-    `least` are the least expected losses, shape (n_distributions,), if they are known already.
-    """
+def excess_losses(surrogate: Surrogate, targets: Distributions, scores: Floats) -> Floats:
+    """:func:`excess_loss` for many distributions, shape (n_distributions,)."""
     if surrogate.reweighted:
         raise ValueError(
             f"{surrogate!r} has no excess loss: its weights depend on the scores, so that it has one loss for each "
             "choice of weights, and no single loss that different scores can be compared by. Use ndcg_regret of the "
             "distribution to compare scores"
         )
-    least = least_losses(surrogate, targets) if least is None else least
-    return np.maximum(ExpectedLoss(surrogate, targets)(scores) - least, 0.0)
-
-
-def least_losses(surrogate: Surrogate, targets: Distributions) -> Floats:
-    """The infimum of the expected loss for each distribution, shape (n_distributions,)."""
-    best = closed_form(surrogate, targets.mean())
+    loss, best = ExpectedLoss(surrogate, targets), closed_form(surrogate, targets.mean())
     if best is None:
-        return minimize_numerically(surrogate, targets).losses
+        return np.maximum(loss(scores) - minimize_numerically(surrogate, targets).losses, 0.0)
     length = MAX_LENGTH if surrogate.least_at_infinite_length else 1.0
-    return ExpectedLoss(surrogate, targets)(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length))
+    return np.maximum(loss(scores) - loss(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length)), 0.0)
 
 
 def minimize_numerically(surrogate: Surrogate, targets: Distributions, thorough: bool = True) -> Solution:
