@@ -15,7 +15,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from boostrank.inputs.checks import as_random_state, is_count, is_number, named_part
+from boostrank.inputs.arrays import check_lengths
+from boostrank.inputs.checks import as_random_state, check_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
@@ -25,18 +26,6 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
-from boostrank.tables.html import html_table
-
-
-class CrossValidationResults(dict[str, Any]):
-    """The dict of :func:`cross_validate`; notebooks show a table of its scores, with a row for each fold."""
-
-    def _repr_html_(self) -> str:
-        """The scores of the folds and their means as an HTML table, for notebooks."""
-        scores = {name: values for name, values in self.items() if name.startswith(("test_", "train_"))}
-        rows = {f"fold {i}": row for i, row in enumerate(zip(*scores.values(), strict=True))}
-        rows["mean"] = tuple(map(np.mean, scores.values()))
-        return html_table([["", *scores], *([name, *(f"{x:.4f}" for x in row)] for name, row in rows.items())])
 
 
 class QueryGridSearchCV(model_selection.GridSearchCV):
@@ -136,7 +125,7 @@ def cross_validate(
     Returns
     -------
     dict of ndarray, each of shape (n_folds,)
-        The result of scikit-learn's function, which notebooks show as a table. The scores are ``"test_score"``, or
+        The result of scikit-learn's function. The scores are ``"test_score"``, or
         ``"test_NAME"`` for each name if `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of
         boosting rounds that the predictions of each model use, which early stopping may have reduced.
 
@@ -159,7 +148,7 @@ def cross_validate(
         result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
     if "estimator" in result:
         result["estimator"] = [unwrap(fitted) for fitted in result["estimator"]]
-    return CrossValidationResults(result)
+    return result
 
 
 def learning_curve(
@@ -183,9 +172,8 @@ def learning_curve(
     ranker, X, y, qid, cv, **options
         As in :func:`boostrank.cross_validate`, with `scoring` and `params` among the options. With
         ``return_train_score=True`` the result has the scores on the queries that were trained on too.
-    train_sizes : iterable of float or int
-        Numbers of training queries: floats in (0, 1] are fractions of the training queries of a fold, rounded, at least
-        one query; integers are counts.
+    train_sizes : iterable of float
+        Numbers of training queries: fractions in (0, 1] of the training queries of a fold, rounded, at least one query.
     random_state : int, RandomState or None, default 0
         Seed of the permutations.
 
@@ -209,15 +197,18 @@ def learning_curve(
     >>> table[["train_size", "n_queries", "fold"]].to_numpy().tolist()
     [[0.5, 10.0, 0.0], [0.5, 10.0, 1.0], [1.0, 20.0, 0.0], [1.0, 20.0, 1.0]]
     """
+    sizes = list(train_sizes)
+    for size in sizes:
+        check_number("an element of train_sizes", size, above=0, largest=1)
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "learning_curve"))
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     folds, random = make_folds(X, y, queries, cv), as_random_state(random_state)
     permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
     rows, smaller_folds = [], []
-    for size in _check_sizes(train_sizes, min(map(len, permuted))):
+    for size in sizes:
         for fold, (available, (train, test)) in enumerate(zip(permuted, folds, strict=True)):
-            n_queries = size if is_count(size) else max(1, round(size * len(available)))
+            n_queries = max(1, round(size * len(available)))
             rows.append((size, n_queries, fold))
             smaller_folds.append((train[np.isin(number[train], available[:n_queries])], test))
     scores = cross_validate(ranker, X, y, qid, cv=smaller_folds, **options)
@@ -343,6 +334,7 @@ def _scorers(scoring: Any, y: Any, queries: Queries, folds: Folds) -> dict[str, 
 def _check_measures(measures: Sequence[Measure], y: Any, queries: Queries, folds: Folds) -> None:
     """Raise ValueError for labels that a measure does not take, and for folds in which it is not defined."""
     labels = as_labels(y)
+    check_lengths(qid=queries.n_documents, y=len(labels))
 
     def bind(labels: Labels, queries: Queries) -> None:
         for measure in measures:
@@ -355,20 +347,6 @@ def _check_measures(measures: Sequence[Measure], y: Any, queries: Queries, folds
                 labels_of_rows = labels[rows]
                 if use == "test":
                     bind(labels_of_rows, Queries.from_qid(queries.qid[rows]))
-
-
-def _check_sizes(train_sizes: Iterable[float], n_available: int) -> list[float]:
-    """The sizes, checked; `n_available` is the number of training queries of the smallest fold."""
-    sizes = list(train_sizes) if isinstance(train_sizes, Iterable) else []
-    if not sizes:
-        raise ValueError(f"train_sizes must be a list of fractions and counts of queries; got {train_sizes!r}")
-    for size in sizes:
-        if not (1 <= size <= n_available if is_count(size) else is_number(size) and 0 < size <= 1):
-            raise ValueError(
-                f"train_sizes must be fractions above 0 and up to 1.0, or integers from 1 to {n_available}, the "
-                f"training queries of the smallest fold; got {size!r}"
-            )
-    return sizes
 
 
 class _RoundsScorer:

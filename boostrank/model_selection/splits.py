@@ -12,9 +12,8 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count, named_part
+from boostrank.inputs.checks import as_random_state, check_count, check_number, is_count, named_part
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.queries.dcg import check_relevance
 from boostrank.queries.queries import Queries, draw_queries_to_hold_out, positions_by_id
 
 
@@ -33,9 +32,6 @@ class QueryKFold(GroupKFold):
         False: the folds have about the same number of documents. True: queries are assigned to folds at random.
     random_state : int, RandomState or None
         Seed of the shuffling.
-    stratify : bool, default False
-        Distribute the queries without a relevant document (no label above 0) evenly over the folds. The NDCG of these
-        queries is 0 or 1 for every ranker, so their share in a fold changes its score.
 
     Raises
     ------
@@ -57,20 +53,14 @@ class QueryKFold(GroupKFold):
 
     __metadata_request__split: ClassVar = {"groups": "qid"}
 
-    def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None, stratify: bool = False
-    ) -> None:
-        super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
-        self.stratify = stratify
-
     def split(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[tuple[Ints, Ints]]:
         """Yield the row numbers to train on and those to test on, for each fold.
 
         Parameters
         ----------
         X : array-like or DataFrame of n_documents rows
-        y : array-like, shape (n_documents,), optional
-            Relevance labels; required if `stratify` is True.
+        y
+            Not used; labels of clicks or preferences may have the query ids.
         groups : array-like, shape (n_documents,), optional
             Query ids; may be left out if `X` is a DataFrame with a column or an index level named "qid".
         """
@@ -79,28 +69,8 @@ class QueryKFold(GroupKFold):
         check_lengths(X=_num_samples(X), qid=queries.n_documents)
         if queries.n_queries < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
-        check_flag("stratify", self.stratify)
-        random = as_random_state(self.random_state)
-        groups = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
-        yield from self._stratified(queries, y, random) if self.stratify else super().split(X, y, groups)
-
-    def _stratified(self, queries: Queries, y: Any, random: np.random.RandomState) -> Iterator[tuple[Ints, Ints]]:
-        if y is None:
-            raise ValueError("QueryKFold(stratify=True) needs the labels: pass y to split")
-        relevance = check_relevance(y)
-        check_lengths(qid=queries.n_documents, y=len(relevance))
-        relevant = queries.max(queries.group(relevance)) > 0
-        n_queries = queries.n_queries
-        permutation = random.permutation(n_queries) if self.shuffle else np.argsort(-queries.sizes, kind="stable")
-        permutation = permutation[np.argsort(~relevant[permutation], kind="stable")]
-        # The queries are assigned to the folds 0, 1, ..., n - 1, n - 1, ..., 1, 0, 0, 1, ... Queries with relevant
-        # documents come first, and if queries are not shuffled, large ones come before small ones. So the folds have
-        # about the same numbers of queries of both kinds, and of documents.
-        folds = np.arange(self.n_splits)
-        fold = np.empty(n_queries, dtype=np.int64)
-        fold[permutation] = np.resize(np.concatenate([folds, folds[::-1]]), n_queries)
-        for i in range(self.n_splits):
-            yield queries.original_rows_of(fold != i), queries.original_rows_of(fold == i)
+        as_random_state(self.random_state)
+        yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:

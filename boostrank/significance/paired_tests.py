@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, check_number
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, mean_difference, paired_differences
-from boostrank.tables.html import html_table
 
 # Differences with an adjusted p-value below this are called significant.
 LEVEL = 0.05
@@ -45,12 +44,6 @@ class PairedTest(NamedTuple):
     wins: int
     ties: int
     losses: int
-
-    def _repr_html_(self) -> str:
-        """The five numbers as an HTML table, for notebooks."""
-        head = ["difference", "p-value", *self._fields[2:]]
-        numbers = [f"{self.difference:+.4f}", shown_p(self.p_value), *self[2:]]
-        return html_table([head, numbers], "Paired randomization test", n_texts=0)
 
     def conclusion(self, name: str, baseline: str, level: float = LEVEL) -> str:
         """A sentence that says whether the ranker is better or worse, without the full stop.

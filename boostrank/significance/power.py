@@ -10,9 +10,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_floats, check_lengths
-from boostrank.inputs.checks import check_choice, check_number
-from boostrank.metrics import Empty, check_scores
-from boostrank.metrics.base import EMPTY
+from boostrank.inputs.checks import check_number
+from boostrank.metrics import check_scores
 from boostrank.queries.dcg import DCG, Gain, check_relevance, ratio_to_ideal
 from boostrank.queries.discounts import (
     CUTOFFS,
@@ -95,16 +94,15 @@ def queries_needed(
     discounts: Discounts = DISCOUNTS,
     ks: Iterable[Cutoff] = CUTOFFS,
     gain: Gain = "exp2",
-    empty: Empty = "zero",
     power: float = 0.8,
     level: float = 0.05,
 ) -> pd.DataFrame:
     """Number of queries with which a paired t-test shows the difference of two rankers, by discount and cutoff of NDCG.
 
     The number follows by :func:`required_queries` from the mean and standard deviation of ``NDCG(a) - NDCG(b)`` over
-    the given queries. It is an estimate, which has a confidence interval: that of the effect by the noncentral t
-    distribution. If the upper end of the interval is infinite, the given queries do not show that there is a
-    difference.
+    the given queries, where queries without relevant documents have the difference 0. It is an estimate, which has a
+    confidence interval: that of the effect by the noncentral t distribution. If the upper end of the interval is
+    infinite, the given queries do not show that there is a difference.
 
     Do not choose the measure with the smallest number of queries and test with it on the same queries: false rejections
     are then more probable than `level`. Choose the measure on some queries, and test on other queries.
@@ -124,9 +122,6 @@ def queries_needed(
         The default is all ranks, 10, a fifth of the ranks, and the square root of their number.
     gain
         As in :class:`boostrank.DCG`.
-    empty : {"zero", "one", "skip", "raise"}, default "zero"
-        With ``"zero"`` and ``"one"``, queries without relevant documents have the difference 0 and are included in the
-        number of queries. With ``"skip"`` they are left out. With ``"raise"`` they are an error.
     power, level
         As in :func:`required_queries`.
 
@@ -140,7 +135,7 @@ def queries_needed(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if fewer than two queries are left.
+        If an argument is invalid, or if there is only one query.
 
     References
     ----------
@@ -168,7 +163,9 @@ def queries_needed(
     check_lengths(qid=queries.n_documents, y=len(relevance), scores_a=len(first), scores_b=len(second))
     gains = DCG(gain=gain).relative_gains_of(queries.group(relevance), queries)
     first, second = queries.group(first), queries.group(second)
-    differences = _without_empty(ndcg_differences(gains, first, second, queries, cutoffs), empty)
+    differences = np.nan_to_num(ndcg_differences(gains, first, second, queries, cutoffs))
+    if queries.n_queries < 2:
+        raise ValueError(f"a standard deviation over queries needs at least two of them; got {queries.n_queries}")
     mean, deviation = differences.mean(axis=1), differences.std(axis=1, ddof=1)
     effect = standardized(mean, deviation)
     weakest, strongest = _weakest_strongest(effect, differences.shape[1])
@@ -211,18 +208,6 @@ def ndcg_differences(
     result = ratio_to_ideal(dcg[0], dcg[2]) - ratio_to_ideal(dcg[1], dcg[2])
     result[np.abs(result) < ROUNDING] = 0.0
     return result
-
-
-def _without_empty(differences: Floats, empty: Empty) -> Floats:
-    """Differences without NaN: queries whose gains are all 0 are left out or have the difference 0."""
-    check_choice("empty", empty, EMPTY)
-    undefined = np.isnan(differences[0])
-    if empty == "raise" and undefined.any():
-        raise ValueError("a query has no relevant document; choose empty='zero', 'one' or 'skip'")
-    differences = differences[:, ~undefined] if empty == "skip" else np.nan_to_num(differences)
-    if differences.shape[1] < 2:
-        raise ValueError(f"a standard deviation over queries needs at least two of them; got {differences.shape[1]}")
-    return differences
 
 
 def _weakest_strongest(effects: Floats, n: int) -> tuple[Floats, Floats]:

@@ -122,10 +122,7 @@ FUNCTIONS = {
     "from_pairs-pairs": lambda: preferences.from_pairs([(0, 1)], ROWS[2]),
     "ndcg_score-per_query": lambda: br.ndcg_score(*ROWS, per_query=1),
     "evaluate-per_query": lambda: br.evaluate(*ROWS, per_query=1),
-    "QueryKFold-stratify": lambda: list(br.QueryKFold(2, stratify=1).split(X, Y, QID)),
-    "QueryKFold-random_state": lambda: list(
-        br.QueryKFold(2, shuffle=True, stratify=True, random_state=-1).split(X, Y, QID)
-    ),
+    "QueryKFold-random_state": lambda: list(br.QueryKFold(2, shuffle=True, random_state=-1).split(X, Y, QID)),
     "split_queries-random_state": lambda: br.split_queries(QID, 0.5, random_state=-1),
     "permutation_test-random_state": lambda: br.permutation_test(np.arange(20.0), np.zeros(20), random_state=-1),
     "simulate_clicks-random_state": lambda: br.simulate_clicks(*ROWS, random_state=-1),

@@ -38,14 +38,14 @@ def test_scores_are_those_of_a_loop_over_folds(data):
     X, y, qid = data
     Recorder.seen.clear()
     ranker = Recorder(**RANKER.get_params())
-    table = learning_curve(ranker, X, y, qid, train_sizes=[3, 0.33, 1.0], cv=3, return_train_score=True)
+    table = learning_curve(ranker, X, y, qid, train_sizes=[0.15, 0.33, 1.0], cv=3, return_train_score=True)
     folds = list(br.QueryKFold(3).split(X, y, qid))
     assert table["fold"].tolist() == [0, 1, 2] * 3
-    assert table["train_size"].tolist() == [3] * 3 + [0.33] * 3 + [1.0] * 3
+    assert table["train_size"].tolist() == [0.15] * 3 + [0.33] * 3 + [1.0] * 3
     for row, seen in zip(table.itertuples(), Recorder.seen, strict=True):
         train, test = folds[row.fold]
         n_available = len(np.unique(qid[train]))
-        n_queries = {3: 3, 0.33: round(0.33 * n_available), 1.0: n_available}[row.train_size]
+        n_queries = {0.15: 3, 0.33: round(0.33 * n_available), 1.0: n_available}[row.train_size]
         assert len(np.unique(seen)) == row.n_queries == n_queries
         # Whole queries of this fold only.
         rows = train[np.isin(qid[train], seen)]
@@ -60,7 +60,7 @@ def test_scores_are_those_of_a_loop_over_folds(data):
 
 def test_the_seed_query_ids_in_a_frame_and_several_scores(data):
     X, y, qid = data
-    settings = {"train_sizes": [4], "cv": 2, "scoring": ["ndcg@5", "mrr"]}
+    settings = {"train_sizes": [0.25], "cv": 2, "scoring": ["ndcg@5", "mrr"]}
     table = learning_curve(RANKER, pd.DataFrame(X).assign(qid=qid), y, **settings, random_state=1)
     pd.testing.assert_frame_equal(table, learning_curve(RANKER, X, y, qid, **settings, random_state=1))
     assert list(table)[3:] == ["test_ndcg@5", "test_mrr", "test_n_estimators"]
@@ -69,8 +69,8 @@ def test_the_seed_query_ids_in_a_frame_and_several_scores(data):
 
 
 def test_bad_sizes_are_named(data):
-    for sizes in ([], 3, [0.0], [1.5], [16], [True]):
-        with pytest.raises(ValueError, match="train_sizes must be"):
-            learning_curve(RANKER, *data, train_sizes=sizes, cv=2)
+    for size in (0.0, 1.5, 16, True):
+        with pytest.raises(ValueError, match="an element of train_sizes must be"):
+            learning_curve(RANKER, *data, train_sizes=[0.5, size], cv=2)
     with pytest.raises(ValueError, match="learning_curve got no qid"):
         learning_curve(RANKER, *data[:2])

@@ -6,33 +6,6 @@ import pytest
 import boostrank as br
 
 
-def test_stratified_folds_spread_queries_without_relevance():
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 40, 53)
-    qid = np.repeat(np.arange(53), sizes)
-    empty = rng.permutation(53) < 13
-    y = np.where(empty[qid], 0, 1)
-    order = rng.permutation(len(qid))
-    qid, y = qid[order], y[order]
-    for shuffle in (False, True):
-        splitter = br.QueryKFold(5, shuffle=shuffle, random_state=3 if shuffle else None, stratify=True)
-        tests = [test for train, test in splitter.split(qid, y, qid) if not set(qid[train]) & set(qid[test])]
-        assert sorted(np.concatenate(tests)) == list(range(len(qid)))
-        counts = [len(set(qid[test])) for test in tests]
-        assert max(counts) - min(counts) <= 1
-        empties = [empty[list(set(qid[test]))].sum() for test in tests]
-        assert max(empties) - min(empties) <= 1
-        if not shuffle:
-            assert max(map(len, tests)) < 1.2 * min(map(len, tests))
-    first, again, other = (
-        [test.tolist() for _, test in br.QueryKFold(5, shuffle=True, random_state=s, stratify=True).split(qid, y, qid)]
-        for s in (0, 0, 1)
-    )
-    assert first == again != other
-    with pytest.raises(ValueError, match="needs the labels"):
-        list(br.QueryKFold(5, stratify=True).split(qid, groups=qid))
-
-
 def test_splits_keep_queries_whole(data):
     X, _, qid = data
     for shuffle in (False, True):
@@ -59,6 +32,5 @@ def test_folds_partition_the_queries():
 
 
 def test_fewer_queries_than_folds():
-    for stratify in (False, True):
-        with pytest.raises(ValueError, match="n_splits=3 folds need as many queries; got 2"):
-            list(br.QueryKFold(3, stratify=stratify).split(np.zeros((4, 1)), [1, 0, 1, 0], [7, 7, 8, 8]))
+    with pytest.raises(ValueError, match="n_splits=3 folds need as many queries; got 2"):
+        list(br.QueryKFold(3).split(np.zeros((4, 1)), [1, 0, 1, 0], [7, 7, 8, 8]))

@@ -231,8 +231,6 @@ def test_misuse_is_an_error(ranker):
         fit(X, labels, eval_set=[(X, labels)], eval_metric="ndcg")
     with pytest.raises(ValueError, match="click-dcg needs ClickLabels; got Relevance"):
         fit(X, labels, eval_set=[(X, y, qid)], eval_metric=ClickDCG())
-    with pytest.raises(ValueError, match="got ClickLabels"):
-        list(br.QueryKFold(3, stratify=True).split(X, labels))
     few = br.simulate_clicks(y, X[:, -1], qid, n_sessions=300, depth=None, relevance=relevance_of, random_state=0).log
     few_clicks = br.ClickLabels(few, ("power", 1.0), normalize="sessions", not_shown="irrelevant")
     with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].*normalize='independent' of ClickLabels"):

@@ -110,17 +110,14 @@ def test_equal_differences_need_two_queries():
     assert row[["effect", "queries", "low", "high"]].tolist() == [np.inf, 2.0, 2.0, 2.0]
 
 
-def test_empty_queries_are_among_those_needed_unless_skipped():
+def test_empty_queries_are_among_those_needed():
     y, first, second, qid = rankers(seed=9)
     y[qid < 20] = 0
-    counted, skipped = (
-        queries_needed(y, first, second, qid, discounts="log2", ks=[None], empty=empty).iloc[0]
-        for empty in ("zero", "skip")
-    )
-    assert counted["queries"] > 1.2 * skipped["queries"]
-    with pytest.raises(ValueError, match="no relevant document"):
-        queries_needed(y, first, second, qid, empty="raise")
+    settings = {"discounts": "log2", "ks": [None]}
+    rest = qid >= 20
+    without = queries_needed(y[rest], first[rest], second[rest], qid[rest], **settings).iloc[0]
+    assert queries_needed(y, first, second, qid, **settings).iloc[0]["queries"] > 1.2 * without["queries"]
     with pytest.raises(ValueError, match="at least two"):
-        queries_needed(y[qid < 21], first[qid < 21], second[qid < 21], qid[qid < 21], empty="skip")
+        queries_needed([1, 0], [1, 2], [2, 1], [7, 7])
     with pytest.raises(ValueError, match="scores_a has"):
         queries_needed(y, first[1:], second, qid)

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse as sp
 
 import boostrank as br
-from boostrank.significance import PairedTest
 from boostrank.tables.html import html_table
 
 
@@ -77,23 +76,6 @@ def test_comparisons(comparison):
         rows = [[name, *comparison.cells(name, measure)] for name in comparison.names]
         assert table == [["ranker", *comparison.heads], *rows]
     assert tables.notes == [comparison.conclusion(measure) for measure in comparison.measures]
-
-
-def test_cross_validation():
-    results = br.cross_validate(br.LightGBMRanker(n_estimators=3, n_jobs=1), *br.make_ranking(20, random_state=0), cv=2)
-    (table,) = Tables(results._repr_html_()).tables
-    scores, rounds = results["test_score"], "3.0000"
-    assert table[0] == ["", "test_score", "test_n_estimators"]
-    assert table[1:] == [
-        [name, f"{score:.4f}", rounds]
-        for name, score in zip(("fold 0", "fold 1", "mean"), (*scores, scores.mean()), strict=True)
-    ]
-
-
-def test_paired_tests():
-    tables = Tables(PairedTest(0.0111, 0.00023, 20, 1, 9)._repr_html_())
-    head, row = ["difference", "p-value", "wins", "ties", "losses"], ["+0.0111", "<0.001", "20", "1", "9"]
-    assert tables.tables == [[head, row]]
 
 
 def test_reconciliations():
