@@ -451,8 +451,8 @@ class Backend(Protocol):
     def average(self, boosters: Sequence[Any]) -> Any:
         """Return one booster whose score of every row is the mean of the scores of these, at least one.
 
-        It has the rounds of the first booster, then those of the second, ..., each tree with outputs divided by the
-        number of boosters. Raises ValueError for models that do not take the same features.
+        They were trained on the same features. It has the rounds of the first booster, then those of the second, ...,
+        each tree with outputs divided by the number of boosters.
         """
 
 

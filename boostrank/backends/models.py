@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,16 +73,6 @@ def require_same_categories(before: list[list[Any]], X: Any) -> None:
             "init_model was trained on columns with other categories, or with the same in another sequence: give the "
             f"columns of X the categories of that training, {str(before)[:200]}; got {str(now)[:200]}"
         )
-
-
-def require_same_models(what: str, values: Sequence[Any]) -> None:
-    """Raise ValueError if a property, of which `values` has one for each model to average, is not the same for all."""
-    for value in values[1:]:
-        if value != values[0]:
-            raise ValueError(
-                f"models can only be averaged if they have the same {what}; got {str(values[0])[:200]} and "
-                f"{str(value)[:200]}"
-            )
 
 
 def warn_without_splits(sameness: str) -> None:

@@ -50,10 +50,15 @@ class History:
         Returns the name of each metric, its value, and whether higher is better.
         """
         results = [result for metric in self._sets[i].metrics for result in interruptible(metric.results, scores)]
-        _check_names([name for name, _, _ in results], list(self._values[i]))
-        for name, value, _ in results:
-            self._values[i].setdefault(name, []).append(value)
+        names, values = [name for name, _, _ in results], self._values[i]
         better = self._directions[i] = {name: is_higher_better for name, _, is_higher_better in results}
+        if not names or len(better) < len(names) or (values and values.keys() != better.keys()):
+            raise ValueError(
+                "eval_metric must have at least one value, each with a name of its own, and the same names in every "
+                f"round; got {names}" + (f" after {list(values)}" if values else "")
+            )
+        for name, value, _ in results:
+            values.setdefault(name, []).append(value)
         if i == self._deciding_set:
             if self._metric is None:
                 self._metric = results[0][0]
@@ -96,18 +101,6 @@ class History:
         """Values of the deciding metric by round, with the other sign if lower is better."""
         assert self._metric is not None
         return self._sign * np.asarray(self._values[self._deciding_set][self._metric])
-
-
-def _check_names(names: list[str], before: list[str]) -> None:
-    """Raise ValueError unless each name stands for one value, and the names are those of the rounds before."""
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise ValueError(f"eval_metric has two values of the name {repeated[0]!r}, under which they are recorded")
-    if not names or (before and set(names) != set(before)):
-        raise ValueError(
-            f"eval_metric must have at least one value, and the same names in every round; got {names}"
-            + (f" after {before}" if before else "")
-        )
 
 
 def training_bar(specification: TrainingSpecification, history: History | None) -> ProgressBar:

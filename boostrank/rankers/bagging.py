@@ -157,9 +157,6 @@ class BaggedRanker(TrainedModel):
             If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
         settings = self._check_parameters()
-        has_validation = any(settings.values[name] for name in ("early_stopping_rounds", "validation_fraction"))
-        if eval_metric is not None and not has_validation and not settings.chooses_rounds:
-            raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         random_state = as_random_state(self.random_state)
         name, takes_infinity = type(self).__name__, self._library.takes_infinity(settings.native)
         data, features, queries = training_data(

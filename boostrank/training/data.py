@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.base import GroupedData
-from boostrank.inputs.arrays import Ints, as_array, check_lengths, finite_numbers
+from boostrank.inputs.arrays import as_array, check_lengths, finite_numbers
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, find_qid, require_qid
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.labels import Labels, as_labels
@@ -141,8 +141,11 @@ def group_data(
     weights = (
         None if sample_weight is None else document_weights(sample_weight, queries, may_differ=True, grouped=False)
     )
-    positions = None if position is None else queries.group(_positions(position, queries))
-    scores = None
+    positions, scores = None, None
+    if position is not None:
+        values = finite_numbers(position, "position", X=queries.n_documents)
+        # LightGBM takes their numbers, counted from 0 for the smallest position.
+        positions = queries.group(np.unique(values, return_inverse=True)[1].astype(np.int64))
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
     if queries.permutation is not None:
@@ -165,11 +168,3 @@ def _refuse_sizes(qid: Any, n_documents: int) -> None:
             f"qid has {len(given)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
             "queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
         )
-
-
-def _positions(position: ArrayLike, queries: Queries) -> Ints:
-    """The number of each document's position among the different positions, counted from 0 for the smallest."""
-    values = finite_numbers(position, "position", X=queries.n_documents)
-    if (values % 1 != 0).any() or values.min() < 0:
-        raise ValueError("position must have integers of at least 0: the position at which a document was shown")
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)

@@ -99,9 +99,7 @@ def eval_sets(
         `eval_set`, or if two sets have the same name.
     """
     if isinstance(eval_set, Mapping):
-        if eval_names is not None:
-            raise ValueError("give the names of validation sets as keys of eval_set or as eval_names, not both")
-        eval_set, eval_names = list(eval_set.values()), [str(name) for name in eval_set]
+        eval_set, eval_names = list(eval_set.values()), eval_names or [str(name) for name in eval_set]
     elif isinstance(eval_set, tuple) and eval_set and not isinstance(eval_set[0], (tuple, list)):
         eval_set = [eval_set]
     sets = [] if eval_set is None else list(eval_set)

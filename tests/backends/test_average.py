@@ -152,25 +152,6 @@ def test_models_without_a_split(ranker_class, data, frame, tmp_path):
     assert_mean(averaged(both, tmp_path / "model"), both, frame)
 
 
-def test_ranges_and_categories_of_features_are_those_of_all_models_of_lightgbm(data, tmp_path):
-    X, y, sizes = data
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    X = np.column_stack([X[:, 0], np.where(qid < 20, 1.0, X[:, 1]), np.ones(len(y)), np.where(qid < 20, qid % 3, 5)])
-    # Neither part has the whole range of the first feature.
-    parts = [(qid < 20) & (X[:, 0] > -1), (qid >= 20) & (X[:, 0] < 1)]
-    rankers = [
-        br.LightGBMRanker(n_estimators=2, n_jobs=1, categorical_feature=[3]).fit(X[rows], y[rows], qid[rows])
-        for rows in parts
-    ]
-    infos = averaged(rankers, tmp_path / "model").booster_.dump_model()["feature_infos"]
-    used = np.concatenate([X[rows] for rows in parts])
-    assert infos["Column_0"] == {"min_value": used[:, 0].min(), "max_value": used[:, 0].max(), "values": []}
-    later = X[parts[1], 1]
-    assert infos["Column_1"] == {"min_value": later.min(), "max_value": later.max(), "values": []}
-    assert "Column_2" not in infos
-    assert {0, 1, 2} <= set(infos["Column_3"]["values"])
-
-
 def test_a_booster_of_lightgbm_counts_up_to_its_best_iteration(data):
     X, y, _ = data
     boosters = [
@@ -238,33 +219,3 @@ def test_attributes_of_one_model_of_xgboost_are_not_those_of_the_average(data):
     for booster in boosters:
         booster.set_attr(best_iteration="1", boostrank_missing="1.0")
     assert br.XGBoostRanker._backend.average(boosters).attributes() == {"boostrank_missing": "1.0"}
-
-
-@by_class
-def test_models_that_take_other_rows_are_refused(ranker_class, data, frame):
-    average = ranker_class._backend.average
-    frame = frame[["x1", "x2", "kind"]]
-    boosters = {
-        "same": train(ranker_class, frame, data, rounds=(2,))[0].booster_,
-        "same names": train(ranker_class, frame.rename(columns={"x1": "z"}), data, rounds=(2,))[0].booster_,
-        "same categories": train(
-            ranker_class,
-            frame.assign(kind=frame["kind"].cat.reorder_categories(["high", "low", "middle"])),
-            data,
-            rounds=(2,),
-        )[0].booster_,
-    }
-    if ranker_class is br.XGBoostRanker:
-        others = {
-            "same numbers of features": (data[0], {}),
-            "same types of features": (frame.assign(x1=frame["x1"].fillna(0).astype(int)), {}),
-            "same num_parallel_tree": (frame, {"num_parallel_tree": 2}),
-        }
-        for message, (X, parameters) in others.items():
-            boosters[message] = train(ranker_class, X, data, rounds=(2,), **parameters)[0].booster_
-        boosters["same missing"] = boosters["same"].copy()
-        boosters["same missing"].set_attr(boostrank_missing="3.0")
-    average([boosters["same"]] * 2)
-    for message in list(boosters)[1:]:
-        with pytest.raises(ValueError, match=message):
-            average([boosters["same"], boosters[message]])

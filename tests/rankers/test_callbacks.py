@@ -81,11 +81,6 @@ def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_
     np.testing.assert_array_equal(ranker.fit(*data, callbacks=[callback]).predict(data[0]), expected)
 
 
-def test_what_is_no_callback_is_an_error(ranker_class, data):
-    with pytest.raises(TypeError, match="callbacks must be"):
-        small(ranker_class).fit(*data, callbacks=[None])
-
-
 def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
     ranker = small(br.XGBoostRanker, booster="dart")
     with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):

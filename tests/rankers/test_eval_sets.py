@@ -113,14 +113,13 @@ def test_a_metric_may_have_several_values(ranker_class, data):
     ("arguments", "message"),
     [
         ({"eval_set": 3}, "eval_set must be a list or dict of .X, y, qid.; got int"),
-        ({"eval_set": {"a": VALIDATION}, "eval_names": ["b"]}, "as keys of eval_set or as eval_names, not both"),
         ({"eval_set": [VALIDATION], "eval_qid": [VALIDATION[2]]}, "has query ids, and so has eval_qid"),
         ({"eval_set": [VALIDATION], "early_stopping_metric": "map"}, "needs early_stopping_rounds"),
         ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),
         ({"eval_set": [VALIDATION, VALIDATION], "eval_names": ["a", "a"]}, "must have different names"),
         ({"eval_set": {"a": VALIDATION}, "eval_sample_weight": {"a": [1.0] * 30}}, "eval_sample_weight must be a list"),
         ({"eval_set": VALIDATION[0]}, "eval_set must be a list or dict of"),
-        ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "two values of the name"),
+        ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "a name of its own"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 1, True)}, "same names in every round"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: 0.5}, "must return .name, value, is_higher_better"),
         (

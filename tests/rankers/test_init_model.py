@@ -199,9 +199,8 @@ def test_positions_reach_lightgbm(data):
             small(br.LightGBMRanker, objective).fit(X, y, qid, position=position)
     with pytest.raises(ValueError, match=r"XGBoost takes no position.*lambdarank_unbiased"):
         small(br.XGBoostRanker, "native").fit(X, y, qid, position=position)
-    for wrong in (position - 1, position[:-1], position * 0.5):
-        with pytest.raises(ValueError, match=r"position (must have|has 776 values)"):
-            small(br.LightGBMRanker, "native").fit(X, y, qid, position=wrong)
+    with pytest.raises(ValueError, match="position has 776 values"):
+        small(br.LightGBMRanker, "native").fit(X, y, qid, position=position[:-1])
 
 
 def test_lightgbm_takes_no_initial_scores_beside_a_model(data):

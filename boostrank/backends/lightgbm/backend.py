@@ -34,7 +34,6 @@ from boostrank.backends.models import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
     read_with_checksum,
-    require_same_models,
     write_with_checksum,
 )
 
@@ -192,27 +191,15 @@ def average(boosters: Sequence[Any]) -> Any:
     """Return one booster whose raw score of every row is the mean of the raw scores of the boosters.
 
     It has the trees of the first booster, then those of the second, ..., with outputs divided by the number of
-    boosters. Of a booster with a best iteration, it has the trees up to this one. The parameters that it records are
-    those of the first booster. The average of random forests is no random forest, because LightGBM divides the scores
-    of a forest by the number of its trees, unless it is asked for raw scores.
-
-    Raises
-    ------
-    ValueError
-        If the boosters have different features or categories.
+    boosters. Of a booster with a best iteration, it has the trees up to this one. The parameters and the ranges of
+    features that it records are those of the first booster. The average of random forests is no random forest, because
+    LightGBM divides the scores of a forest by the number of its trees, unless it is asked for raw scores.
     """
     heads, forests, tails = zip(*(_parse(booster.model_to_string()) for booster in boosters), strict=True)
-    require_same_models("names of features", [head["feature_names"] for head in heads])
-    require_same_models("categories of columns", [booster.pandas_categorical or [] for booster in boosters])
     trees = [_scale(tree, len(boosters)) for forest in forests for tree in forest]
     blocks = [f"Tree={i}\n{tree}" for i, tree in enumerate(trees)]
-    infos = zip(*(head["feature_infos"].split() for head in heads), strict=True)
-    head = {
-        **heads[0],
-        "feature_infos": " ".join(_merge_infos(features) for features in infos),
-        # Sizes count bytes.
-        "tree_sizes": " ".join(str(len(block.encode())) for block in blocks),
-    }
+    # Sizes count bytes.
+    head = {**heads[0], "tree_sizes": " ".join(str(len(block.encode())) for block in blocks)}
     head.pop("average_output", None)
     lines = [f"{name}={value}" if value else name for name, value in head.items()]
     text = "\n".join(lines) + "\n\n" + "".join(blocks) + _END.lstrip("\n") + tails[0]
@@ -241,17 +228,3 @@ def _scale(tree: str, n_boosters: int) -> str:
         return f"{field.group(1)}={values}"
 
     return _OUTPUTS.sub(divide, tree)
-
-
-def _merge_infos(infos: Sequence[str]) -> str:
-    """The range of a feature, ``[smallest:largest]``, or its categories, ``0:1:2``, over several training sets.
-
-    The info of a feature that was constant in a training set is "none".
-    """
-    known = [info for info in infos if info != "none"]
-    if not known:
-        return "none"
-    if all(info.startswith("[") for info in known):
-        lows, highs = zip(*(info.strip("[]").split(":") for info in known), strict=True)
-        return f"[{min(lows, key=float)}:{max(highs, key=float)}]"
-    return ":".join(dict.fromkeys(category for info in known for category in info.split(":")))

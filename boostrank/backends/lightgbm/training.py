@@ -18,7 +18,7 @@ from boostrank.backends.base import (
     import_backend,
 )
 from boostrank.backends.interrupts import interruptible
-from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, check_callbacks, n_earlier_rounds
+from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earlier_rounds
 from boostrank.backends.lightgbm.features import dataset_features
 from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
@@ -122,8 +122,6 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
             "boosting='rf' is not for rankers, because LightGBM's random forests take no custom objective: set 'gbdt' "
             "or 'dart'"
         )
-    if specification.callbacks:
-        check_callbacks(specification.callbacks)
     if data.position is not None and specification.native_objective != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")

@@ -18,7 +18,6 @@ from boostrank.backends.models import (
     BLANK_CHECKSUM,
     CHECKSUM_FIELD,
     read_with_checksum,
-    require_same_models,
     write_with_checksum,
 )
 from boostrank.backends.xgboost.callbacks import without_validation as without_validation
@@ -233,19 +232,9 @@ def average(boosters: Sequence[Any]) -> Any:
 
     It has the rounds of the first booster, then those of the second, ..., with outputs of leaves divided by the number
     of boosters. It is of the kind "gbtree": the weights by which DART rescales trees are part of its leaves.
-
-    Raises
-    ------
-    ValueError
-        If the boosters have different features, categories, numbers that mean a missing value, or numbers of trees in a
-        round.
     """
     documents = [to_document(booster) for booster in boosters]
     learners = [document["learner"] for document in documents]
-    require_same_models("numbers of features", [learner["learner_model_param"]["num_feature"] for learner in learners])
-    require_same_models("names of features", [learner["feature_names"] for learner in learners])
-    require_same_models("types of features", [learner["feature_types"] for learner in learners])
-    require_same_models("missing", [booster.attr(MISSING_ATTRIBUTE) for booster in boosters])
     learner = learners[0]
     learner["gradient_booster"] = _average_trees(learners)
     learner["objective"] = _OBJECTIVE
@@ -257,9 +246,6 @@ def average(boosters: Sequence[Any]) -> Any:
 
 def _average_trees(learners: list[Object]) -> Object:
     forests = [_forest(learner) for learner in learners]
-    require_same_models("categories of features", [forest.get("cats") for forest in forests])
-    sizes = [forest["gbtree_model_param"]["num_parallel_tree"] for forest in forests]
-    require_same_models("num_parallel_tree", sizes)
     trees = []
     for learner, forest in zip(learners, forests, strict=True):
         # The weights of the trees in the sum differ from 1 with DART only.

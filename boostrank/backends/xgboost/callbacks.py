@@ -11,13 +11,6 @@ from boostrank.backends.interrupts import interruptible
 from boostrank.backends.progress import History, ProgressBar
 
 
-def check_callbacks(callbacks: Sequence[Any]) -> None:
-    """Raise TypeError for an object that is no callback of XGBoost."""
-    for callback in callbacks:
-        if not isinstance(callback, import_backend("xgboost").callback.TrainingCallback):
-            raise TypeError(f"callbacks must be instances of xgboost.callback.TrainingCallback; got {callback!r}")
-
-
 def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
     """The callbacks for a training without validation sets: those that stop early are left out."""
     stopping = stopping_callbacks(callbacks)

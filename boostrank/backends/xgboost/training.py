@@ -129,12 +129,7 @@ def _check(
         by_feature = categories(specification.init_model)
         if None not in by_feature.values():
             require_same_categories([values for values in by_feature.values() if values is not None], data.X)
-    callbacks.check_callbacks(specification.callbacks)
-    if not callbacks.stopping_callbacks(specification.callbacks):
-        return
-    if not validation:
-        raise ValueError("the callback EarlyStopping needs validation queries: give eval_set or validation_fraction")
-    if is_dart:
+    if is_dart and callbacks.stopping_callbacks(specification.callbacks):
         raise ValueError(
             f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
