@@ -22,7 +22,6 @@ from .datasets import FeatureFiles as FeatureFiles
 from .datasets import make_ranking as make_ranking
 from .datasets import read_letor as read_letor
 from .datasets import read_letor_folds as read_letor_folds
-from .datasets import write_letor as write_letor
 from .metrics import evaluate as evaluate
 from .metrics import get_measure as get_measure
 from .metrics import make_scorer as make_scorer

@@ -21,7 +21,7 @@ import boostrank as br
 # Hypothesis draws constants of the modules that are imported. If a test imported one of these modules while it runs,
 # its data would change.
 from boostrank import cli  # noqa: F401
-from boostrank.datasets import letor_parser, letor_reader, letor_writer  # noqa: F401
+from boostrank.datasets import letor_parser, letor_reader  # noqa: F401
 from boostrank.queries import compiled
 
 quick = {"derandomize": True, "deadline": None, "max_examples": 15, "database": None}

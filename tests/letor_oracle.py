@@ -56,5 +56,12 @@ def put(folder, content, name="data.txt"):
     return path
 
 
+def write_letor(path, X, y, qid):
+    """Write all values with the digits that identify them."""
+    rows = zip(y.tolist(), qid.tolist(), X.tolist(), strict=True)
+    texts = ((f"{label} qid:{query}", [f"{i}:{value}" for i, value in enumerate(row, 1)]) for label, query, row in rows)
+    path.write_text("".join(" ".join([head, *features]) + "\n" for head, features in texts))
+
+
 def read(folder, content, **options):
     return read_letor(put(folder, content), **options)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import sklearn
+from letor_oracle import write_letor
 
 import boostrank as br
 from boostrank.surrogates import SURROGATES
@@ -21,7 +22,7 @@ def test_each_command_stands_below_the_installation_that_it_needs():
 @pytest.mark.filterwarnings("error")
 def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    br.write_letor("train.txt", *br.make_ranking(n_queries=100, random_state=0))
+    write_letor(tmp_path / "train.txt", *br.make_ranking(n_queries=100, random_state=0))
     # The default of 300 would only take longer.
     monkeypatch.setattr("boostrank.training.settings.LOSS_ROUNDS", 100)
     names = {}

@@ -11,8 +11,6 @@ from typing import Any
 INTERRUPTED = 130
 #: Exit code of a command whose output is read no further, as after ``| head -1``.
 BROKEN_PIPE = 141
-#: Begin of the names of modules that are made from Python files of users.
-USER_MODULE = "boostrank_file_"
 # Errors whose messages say what is wrong. After others, the traceback is printed too.
 EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, RuntimeError)
 
@@ -33,21 +31,13 @@ def main() -> None:
             _print_to_stderr("stopped:", "yellow", "before the command ended")
         sys.exit(code)
     except Exception as error:
-        text, line = _message(error), line_of_user(error)
-        if not isinstance(error, EXPLAINED) and not line:
+        text = _message(error)
+        if not isinstance(error, EXPLAINED):
             traceback.print_exc()
-        if not isinstance(error, EXPLAINED) or line:
-            text = f"{line}{type(error).__name__}: {text}"
+            text = f"{type(error).__name__}: {text}"
         _print_to_stderr("error:", "red", text)
         # Python's own exit code, 1, would mean that `check` has found a counterexample.
         sys.exit(2)
-
-
-def line_of_user(error: BaseException) -> str:
-    """The line of a user's Python file in which an error occurred, such as "own.py, line 3: "; or an empty text."""
-    files = {getattr(module, "__file__", "") for name, module in [*sys.modules.items()] if name.startswith(USER_MODULE)}
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
 
 
 def _message(error: Exception) -> str:

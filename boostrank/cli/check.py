@@ -9,18 +9,17 @@ import typer
 from typer import Argument, Option
 
 from boostrank.cli.documents import column_names, read_columns
-from boostrank.cli.options import GainOption, KOption, SeedOption, load_object, refuse_unused, set_options
+from boostrank.cli.options import GainOption, KOption, SeedOption, refuse_unused, set_options
 from boostrank.cli.reports import show_table
-from boostrank.inputs.checks import check_choice, did_you_mean
+from boostrank.inputs.checks import check_choice
 from boostrank.queries.dcg import DCG, NORMALIZATIONS
-from boostrank.surrogates import SURROGATES, LambdaMART, Surrogate
+from boostrank.surrogates import SURROGATES, LambdaMART
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
 LAMBDAMART = "lambdarank"
 SURROGATE_HELP = (
-    "Name of a surrogate (softmax), lambdarank for LambdaMART as LightGBM computes it, or FILE.py:NAME for a class or "
-    "an instance of your own; the file is executed. /NORMALIZE after it gives it other targets, "
-    f"{', '.join(NORMALIZATIONS)} (by default dcg): softmax/softmax is ListNet."
+    "Name of a surrogate (softmax), or lambdarank for LambdaMART as LightGBM computes it. /NORMALIZE after it gives it "
+    f"other targets, {', '.join(NORMALIZATIONS)} (by default dcg): softmax/softmax is ListNet."
 )
 DISTRIBUTIONS_HELP = "Number of random label distributions to try, besides those of the paper."
 
@@ -54,7 +53,11 @@ def check(
     else:
         from boostrank.theory import check_consistency
 
-        loss, targets = _parse(surrogate)
+        name, _, normalize = surrogate.partition("/")
+        targets: Any = normalize or "dcg"
+        check_choice("SURROGATE", name, [*SURROGATES, LAMBDAMART])
+        check_choice("NORMALIZE", targets, NORMALIZATIONS)
+        loss = LambdaMART() if name == LAMBDAMART else name
         dcg = DCG(k, discount=discount, **set_options(gain=gain))
         report = check_consistency(loss, targets, dcg, n_distributions=distributions, random_state=seed)
         typer.echo(repr(report))
@@ -75,23 +78,3 @@ def _print_diagnosis(path: Path) -> bool:
     show_table([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
     typer.echo(f"\nUse {diagnosis.estimator}: {diagnosis.reason}" if diagnosis.estimator else f"\n{diagnosis.reason}")
     return bool((diagnosis.table["verdict"] != "bad").all())
-
-
-def _parse(text: str) -> tuple[str | Surrogate, Any]:
-    """Surrogate and targets of ``NAME``, ``NAME/NORMALIZE``, ``FILE.py:NAME`` or ``FILE.py:NAME/NORMALIZE``."""
-    file, colon, rest = text.rpartition(".py:")
-    name, _, targets = rest.partition("/")
-    loss: str | Surrogate = LambdaMART() if name == LAMBDAMART else name
-    if colon:
-        loss = load_object(f"{file}.py:{name}", "a boostrank.surrogates.Surrogate", _is_surrogate)
-    elif name not in (*SURROGATES, LAMBDAMART):
-        raise ValueError(
-            f"unknown surrogate {name!r}{did_you_mean(name, [*SURROGATES, LAMBDAMART])}; use one of "
-            f"{', '.join([*SURROGATES, LAMBDAMART])}, or FILE.py:NAME for your own"
-        )
-    check_choice("targets", targets or "dcg", NORMALIZATIONS)
-    return loss, targets or "dcg"
-
-
-def _is_surrogate(value: object) -> bool:
-    return isinstance(value, Surrogate) or (isinstance(value, type) and issubclass(value, Surrogate))

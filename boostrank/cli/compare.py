@@ -26,6 +26,8 @@ OF_SYNTHETIC = (
     "lambdarank,rank:ndcg,ensemble,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
 )
 SYNTHETIC_QUERIES = 600
+# Settings of the trees of all rankers.
+LEARNING_RATE, N_LEAVES = 0.1, 15
 # Objectives on a user's data: LambdaMART of both libraries, the default loss, and two that look at the list otherwise.
 OF_DATA = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
 #: Name of the measure that only synthetic data have.
@@ -36,7 +38,6 @@ OBJECTIVES = (
     "Objectives, as of fit, separated by commas; the first one is the baseline. By default "
     f"{OF_DATA.replace(',', ', ')}; on synthetic data {OF_SYNTHETIC.replace(',', ', ')}."
 )
-RANKER = "Your own estimator, FILE.py:NAME, such as a CatBoostRanker; the file is executed. May be repeated."
 RESULTS = "Folder that keeps finished trainings: the same command goes on where it was stopped."
 
 
@@ -49,11 +50,8 @@ def compare(
     categorical: options.CategoricalOption = None,
     backend: Literal["lightgbm", "xgboost", "both"] = "both",
     objectives: Annotated[str | None, Option(help=OBJECTIVES)] = None,
-    ranker: Annotated[list[str] | None, Option(help=RANKER)] = None,
     rounds: Annotated[int, Option(help="Maximum number of rounds.", min=1)] = 500,
     patience: Annotated[int, Option(help="Stop after N rounds without gain.", min=1)] = 100,
-    learning_rate: Annotated[float, Option(min=1e-6)] = 0.1,
-    leaves: options.LeavesOption = 15,
     measures: Annotated[str, Option(help=options.MEASURES_HELP)] = "ndcg@10",
     gain: options.GainOption = None,
     empty: options.EmptyOption = None,
@@ -64,16 +62,14 @@ def compare(
     results: Annotated[Path | None, Option("--results", "--resume", help=RESULTS)] = None,
     output: options.OutputOption = None,
     plot: Annotated[Path | None, Option(help="File for an image of the differences in the last measure.")] = None,
-    plot_queries: options.PlotQueriesOption = None,
     html: Annotated[Path | None, Option(help="File for a report with tables, plots and settings.")] = None,
-    layout: options.LayoutOption = "marks",
 ) -> None:
     """Train rankers on the same folds, and compare them on the test queries.
 
-    Rankers but those of --ranker have equal settings and random trees. NDCG
-    on the validation queries decides how many rounds each keeps.
+    They have equal settings and random trees. NDCG on the validation
+    queries decides how many rounds each keeps.
     """
-    files = {"output": output, "plot": plot, "plot_queries": plot_queries, "html": html}
+    files = {"output": output, "plot": plot, "html": html}
     reports.check_files(**files)
     # The names are checked before the data are read, so that a wrong name is an error at once.
     names = options.split_outside_brackets(measures)
@@ -83,17 +79,16 @@ def compare(
     rankers = options.make_rankers(
         objectives or (OF_DATA if path else OF_SYNTHETIC),
         backend,
-        leaves,
+        N_LEAVES,
         **set_options(gain=gain),
         k=k,
         n_estimators=rounds,
         early_stopping_rounds=patience,
-        learning_rate=learning_rate,
+        learning_rate=LEARNING_RATE,
         random_state=seed,
     )
     for boosted in rankers.values():
         boosted.set_params(**random_trees(boosted))
-    rankers |= _load_rankers(ranker or [], rankers)
     parts, of_data = _folds(path, ColumnOptions(qid, label, features, drop, categorical), folds, seed)
     measured |= of_data if has_expected else {}
     jobs = jobs or min(joblib.cpu_count(), len(parts))
@@ -101,7 +96,7 @@ def compare(
         rankers, folds=parts, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
     )
     reports.show_comparison(comparison)
-    reports.write_comparison(comparison, comparison.measures[-1], layout, files)
+    reports.write_comparison(comparison, comparison.measures[-1], "marks", files)
 
 
 def random_trees(ranker: Any) -> dict[str, Any]:
@@ -110,21 +105,6 @@ def random_trees(ranker: Any) -> dict[str, Any]:
     if find_loss(ranker.objective) is None:
         sample = {"subsample": QUERY_SHARE, **({"subsample_freq": 1} if isinstance(ranker, LightGBMRanker) else {})}
     return {"colsample_bytree": TREE_SHARE, "colsample_bynode": NODE_SHARE, **sample}
-
-
-def _load_rankers(texts: list[str], others: dict[str, Any]) -> dict[str, Any]:
-    """The estimators of texts ``FILE.py:NAME`` by their names."""
-    rankers: dict[str, Any] = {}
-    for text in texts:
-        name = text.rpartition(":")[2]
-        if name in (*rankers, *others):
-            raise ValueError(f"--ranker has two rankers called {name!r}; give one of them another name in its file")
-        rankers[name] = options.load_object(text, "an estimator with fit, predict and get_params", _is_estimator)
-    return rankers
-
-
-def _is_estimator(value: object) -> bool:
-    return all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
 
 
 def _folds(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> tuple[Any, dict[str, Any]]:

@@ -50,11 +50,9 @@ def column_names(path: Path) -> list[str]:
     with open_decompressed(path) as file, _named_errors(path):
         header = pd.read_csv(file, sep=_separator(path), header=None, nrows=1, dtype=str, encoding="utf-8-sig")
     names = header.iloc[0].dropna().to_list()
-    if all(is_finite_text(name) for name in names):
-        raise ValueError(f"{path}: its first line must have the names of the columns; got {','.join(names)[:60]!r}")
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise ValueError(f"{path}: two columns have the name {repeated[0]!r}")
+    if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
+        text = ",".join(names)[:60]
+        raise ValueError(f"{path}: its first line must have different names of the columns; got {text!r}")
     return names
 
 
@@ -78,12 +76,9 @@ def read_columns(path: Path, columns: list[str], texts: Collection[str]) -> pd.D
                 keep_default_na=False,
                 float_precision="round_trip",
             )
-        if not isinstance(frame.index, pd.RangeIndex):
-            raise ValueError(
-                f"{path}: the rows have more fields than the first line, which has the names of the columns"
-            )
-    if frame.empty:
-        raise ValueError(f"{path}: the table has no rows")
+    if frame.empty or not isinstance(frame.index, pd.RangeIndex):
+        fault = "there are none" if frame.empty else "they have more"
+        raise ValueError(f"{path}: below the first line there must be rows with as many fields; {fault}")
     return frame[columns]
 
 

@@ -28,14 +28,9 @@ from boostrank.tables.text import latex_table, markdown_table
 DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
 PATHS = "Documents, LETOR file or table, and scores, one a line or in a table's column score; with --qrels: runs."
 MEASURES = f"{options.MEASURES_HELP} By default {DEFAULT}; of runs {RUN_DEFAULT}."
-UNJUDGED = "Documents of runs without judgment have relevance 0 (zero, the default), or are removed."
 QUERIES = "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
 TIES = "Equal scores: average of all permutations (default), by row (stable), by decreasing id (default of runs), ..."
-EXPLAIN = "Also print what other libraries compute for the last measure, and why."
 Ties = Literal["average", "stable", "best", "worst", "trec_eval"]
-
-# Functions that compute measures, and explain the values of one of them.
-_Functions = tuple[Callable[..., Any], Callable[[Measure], Any]]
 
 
 def evaluate(
@@ -45,9 +40,7 @@ def evaluate(
     qrels: Annotated[Path | None, Option(help="Relevance judgments of TREC.")] = None,
     run: Annotated[list[Path] | None, Option(help="TREC run, named by tag or file; several are compared.")] = None,
     baseline: Annotated[str | None, Option(help="Run to compare with; by default the first one.")] = None,
-    unjudged: Annotated[Literal["zero", "remove"] | None, Option(help=UNJUDGED)] = None,
     queries: Annotated[Literal["judged", "common"] | None, Option(help=QUERIES)] = None,
-    seed: options.SeedOption = 0,
     measures: Annotated[str | None, Option(help=MEASURES)] = None,
     gain: options.GainOption = None,
     empty: options.EmptyOption = None,
@@ -57,7 +50,6 @@ def evaluate(
     plot: Annotated[Path | None, Option(help="Image: precision by recall of a run, or differences of runs.")] = None,
     plot_queries: options.PlotQueriesOption = None,
     layout: options.LayoutOption = "marks",
-    explain: Annotated[bool, Option("--explain", help=EXPLAIN)] = False,
 ) -> None:
     """Print measures of scores for documents, or of TREC runs.
 
@@ -70,13 +62,11 @@ def evaluate(
         raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
     compares = qrels is not None and len(paths) > 1
     if qrels is None:
-        refuse_unused("--qrels and --run", unjudged=unjudged, queries=queries, plot=plot)
+        refuse_unused("--qrels and --run", queries=queries, plot=plot)
     else:
         refuse_unused("DATA and SCORES", qid=qid, label=label)
     if not compares:
         refuse_unused("--qrels and several runs", baseline=baseline, plot_queries=plot_queries)
-    elif explain:
-        raise ValueError("--explain is for DATA and SCORES, or one run")
     files = {"output": output, "per_query": per_query, "plot": plot, "plot_queries": plot_queries}
     reports.check_files(**files)
     settings = set_options(gain=gain, empty=empty, ties=ties if qrels is None else None)
@@ -85,15 +75,15 @@ def evaluate(
     if qrels is not None:
         from boostrank.runs.evaluation import measures_of_runs as make
     measured = options.parse_measures("--measures", names, settings, make)
-    of_runs = {"ties": ties or "trec_eval", "queries": queries, **set_options(unjudged=unjudged)}
+    of_runs: dict[str, Any] = {"ties": ties or "trec_eval", "queries": queries}
     if qrels is None:
-        compute, explain_measure = _of_scores(paths, ColumnOptions(qid, label), measured)
+        compute = _of_scores(paths, ColumnOptions(qid, label), measured)
     elif compares:
-        comparison = _compare_runs(measured, qrels, paths, baseline, random_state=seed, **of_runs)
+        comparison = _compare_runs(measured, qrels, paths, baseline, **of_runs)
         reports.write_comparison(comparison, list(measured)[-1], layout, files)
         return
     else:
-        compute, explain_measure = _of_run(qrels, paths[0], measured, of_runs, plot)
+        compute = _of_run(qrels, paths[0], measured, of_runs, plot)
     means = compute()
     reports.show_table(_measure_rows(measured, means, {} if qrels is None else of_runs), last_is_text=True)
     rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in means.items())]
@@ -102,33 +92,29 @@ def evaluate(
     if per_query is not None:
         values = compute(per_query=True).rename_axis("query_id").reset_index()
         reports.write_unrounded("values of queries", per_query, values)
-    if explain:
-        _show_reconciliation(explain_measure([*measured.values()][-1]))
 
 
-def _of_scores(paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]) -> _Functions:
-    """Functions that compute measures of scores, and explain one of them."""
+def _of_scores(paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]) -> Callable[..., Any]:
+    """A function that computes measures of scores."""
     _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
     scores = read_scores(paths[1], qid)
     n_queries = counted(Queries.from_qid(qid).n_queries, "query", "queries")
     typer.echo(f"{n_queries}, {counted(len(scores), 'document')}")
-    compute = partial(compute_measures, y, scores, qid, measures)
-    return compute, lambda measure: boostrank.runs.reconcile(y, scores, qid, measure)
+    return partial(compute_measures, y, scores, qid, measures)
 
 
 def _of_run(
     qrels: Path, path: Path, measures: dict[str, Measure], settings: dict[str, Any], plot: Path | None
-) -> _Functions:
-    """Functions that compute measures of a run, and explain one of them; an image of the run is written."""
+) -> Callable[..., Any]:
+    """A function that computes measures of a run; an image of the run is written."""
     judgments, run = boostrank.runs.read_qrels(qrels), boostrank.runs.read_run(path)
     ids = set(judgments["query_id"])
     if settings["queries"] == "common":
         ids &= set(run["query_id"])
     typer.echo(f"{len(ids)} queries, {run['query_id'].isin(ids).sum()} documents retrieved")
-    compute = partial(boostrank.runs.evaluate_run, judgments, run, measures, **settings)
     named = {run_names([path], [run.attrs["tag"]])[0]: run}
     reports.write_image(plot, lambda: boostrank.displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings))
-    return compute, lambda measure: boostrank.runs.reconcile_run(judgments, run, measure, **settings)
+    return partial(boostrank.runs.evaluate_run, judgments, run, measures, **settings)
 
 
 def _compare_runs(
@@ -174,17 +160,3 @@ def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: M
         texts = [f"{key} {value}" for key, value in settings.items() if key not in off]
         rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(texts)])
     return rows
-
-
-def _show_reconciliation(reconciliation: Any) -> None:
-    """Print the values of other libraries and why they differ."""
-    head = ["library", "metric", "value", "diff", "because of"]
-    typer.echo()
-    reports.show_text(reconciliation.head)
-    reports.show_table([head, *map(list, reconciliation.rows)], 2, last_is_text=True)
-    of_run = " Libraries that take arrays get only the retrieved documents of a run."
-    reports.show_text(
-        "diff: to the value above; because of: its parts, each the change of the value as one setting of boostrank "
-        "after the other is replaced by that of the library. Two values are the lowest and the highest one, where a "
-        f"library has no fixed rule for ties.{of_run * (reconciliation.settings.documents is not None)}"
-    )

@@ -54,7 +54,6 @@ def fit(
     patience: Annotated[
         int | None, Option(help="Stop after so many rounds without gain; by default 150.", min=1)
     ] = None,
-    folds: Annotated[int | None, Option(help="Folds of --rounds auto; by default 5.", min=2)] = None,
     gain: options.GainOption = None,
     k: options.KOption = None,
     eval_metric: Annotated[str | None, Option(help="Measure that chooses the rounds, such as map@10.")] = None,
@@ -71,8 +70,6 @@ def fit(
     chooses_rounds = rounds == AUTO or validation is not None
     if not chooses_rounds:
         refuse_unused("--validation or --rounds auto", patience=patience, eval_metric=eval_metric)
-    if rounds != AUTO:
-        refuse_unused("--rounds auto", folds=folds)
     rankers = options.make_rankers(
         objective,
         backend,
@@ -80,7 +77,6 @@ def fit(
         **set_options(gain=gain, learning_rate=learning_rate),
         n_estimators=int(rounds) if rounds and rounds.isdecimal() else rounds,
         early_stopping_rounds=(patience or DEFAULT_PATIENCE) if chooses_rounds else None,
-        cv=folds,
         k=k,
         n_jobs=threads,
         random_state=seed,

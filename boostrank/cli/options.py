@@ -1,19 +1,16 @@
-"""Options that several commands share, and the objects that their values name: measures, rankers, code of users."""
+"""Options that several commands share, and the objects that their values name: measures and rankers."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from boostrank.cli import USER_MODULE, line_of_user
 from boostrank.cli.documents import USUAL_NAMES
-from boostrank.inputs.checks import check_choice, did_you_mean
+from boostrank.inputs.checks import check_choice
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import base_name
 from boostrank.queries.dcg import NORMALIZATIONS
@@ -126,9 +123,7 @@ def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: 
     for name in split_outside_brackets(objectives):
         objective, _, normalize = name.partition("/")
         known = SURROGATES if normalize else [*loss_names(), *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES]
-        if objective not in known:
-            near = did_you_mean(objective, known)
-            raise ValueError(f"unknown objective {objective!r}{near}; use one of {', '.join(known)}")
+        check_choice("objective", objective, known)
         check_choice(f"NORMALIZE of {name!r}", normalize or "dcg", NORMALIZATIONS)
         parameters: dict[str, Any] = {**settings, "normalize": normalize} if normalize else settings
         if backend != "xgboost" and objective not in XGBOOST_OBJECTIVES:
@@ -138,52 +133,3 @@ def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: 
     if not rankers:
         raise ValueError(f"none of the objectives {objectives!r} runs on --backend {backend}")
     return rankers
-
-
-def load_object(text: str, kind: str, is_of_kind: Callable[[object], bool]) -> Any:
-    """The object that a text ``FILE.py:NAME`` names; of a class that needs no arguments, an instance.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the text has another form, the file raises an error or does not define the name, or the object is not of the
-        kind, such as "a surrogate", as `is_of_kind` says.
-    """
-    file, colon, name = text.rpartition(".py:")
-    if not colon or not name:
-        raise ValueError(f"{text!r} is not FILE.py:NAME, a Python file and the name of {kind} in it")
-    module = _import_file(Path(f"{file}.py"))
-    if not hasattr(module, name):
-        names = [key for key, value in vars(module).items() if is_of_kind(value)]
-        raise ValueError(f"{file}.py has no {name!r}; it has {', '.join(names) or 'nothing'} that may be {kind}")
-    value = getattr(module, name)
-    try:
-        value = value() if isinstance(value, type) else value
-    except TypeError as error:
-        raise ValueError(f"{file}.py: {name}() needs arguments ({error}): name an instance of the class") from error
-    if not is_of_kind(value):
-        raise ValueError(f"{file}.py: {name} must be {kind}; got {type(value).__name__}")
-    return value
-
-
-def _import_file(path: Path) -> ModuleType:
-    """Execute a Python file as a module; the file can import other modules in its folder."""
-    # The prefix keeps the module apart from others of the same name. Dataclasses need it in `sys.modules`.
-    module = ModuleType(f"{USER_MODULE}{path.stem}")
-    code, module.__file__ = path.read_bytes(), str(path)
-    sys.modules[module.__name__] = module
-    sys.path.insert(0, str(path.absolute().parent))
-    try:
-        exec(compile(code, path, "exec"), vars(module))
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"{line_of_user(error) or f'{path}: '}{type(error).__name__}: {error}") from error
-    try:
-        # joblib has a copy of cloudpickle up to version 1.5, and needs the package itself since 1.6.
-        from joblib.externals import cloudpickle
-    except ImportError:
-        import cloudpickle
-    # Other processes cannot import the module by its name.
-    cloudpickle.register_pickle_by_value(module)
-    return module

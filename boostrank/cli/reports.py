@@ -15,6 +15,7 @@ import typer
 from boostrank.cli.options import require_folder_of
 from boostrank.comparison import Comparison
 from boostrank.displays.style import import_pyplot
+from boostrank.inputs.checks import refuse
 from boostrank.inputs.files import write_atomically
 from boostrank.tables.text import text_lines
 
@@ -33,13 +34,6 @@ def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text:
     typer.echo("\n".join(text_lines(rows, n_texts, last_is_text=last_is_text)))
 
 
-def show_text(text: str) -> None:
-    """Print a paragraph, with lines as wide as the terminal, and at most of 80 characters."""
-    width = min(shutil.get_terminal_size().columns, MAX_TEXT_WIDTH)
-    # Names of rankers have hyphens, and stay whole; so do paths.
-    typer.echo(textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False))
-
-
 def counted(count: int, name: str, plural: str | None = None) -> str:
     """A number of things in words.
 
@@ -52,14 +46,14 @@ def counted(count: int, name: str, plural: str | None = None) -> str:
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the tables of a comparison, and what their columns mean."""
-    typer.echo(f"{comparison!r}\n")
-    show_text(
+    """Print the tables of a comparison, and what their columns mean, in lines of at most 80 characters."""
+    meaning = (
         "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method; "
         "significant below 0.05. w/t/l: queries won, tied, lost."
-        + " rounds: mean number."
-        * (comparison.kind == "ranker")
     )
+    meaning += " rounds: mean number." if comparison.kind == "ranker" else ""
+    width = min(shutil.get_terminal_size().columns, MAX_TEXT_WIDTH)
+    typer.echo(f"{comparison!r}\n\n{textwrap.fill(meaning, width)}")
 
 
 def check_files(**paths: Path | None) -> None:
@@ -68,8 +62,7 @@ def check_files(**paths: Path | None) -> None:
         if path is not None:
             require_folder_of(path)
             if path.suffix not in ENDINGS[name]:
-                option = f"--{name.replace('_', '-')}"
-                raise ValueError(f"{option} must be a file that ends in {', '.join(ENDINGS[name])}; got {str(path)!r}")
+                refuse(f"--{name.replace('_', '-')}", str(path), f"a file that ends in {', '.join(ENDINGS[name])}")
             if ENDINGS[name] == IMAGES or name == "html":
                 import_pyplot()
 
@@ -108,7 +101,7 @@ def write_comparison(comparison: Comparison, measure: str, layout: str, files: M
     write_table(files["output"], comparison.table, to_markdown, to_latex)
     write_unrounded("values of queries", files.get("per_query"), comparison.per_query)
     write_image(files["plot"], lambda: comparison.plot(measure))
-    write_image(files["plot_queries"], lambda: comparison.plot_queries(measure=measure))
+    write_image(files.get("plot_queries"), lambda: comparison.plot_queries(measure=measure))
     _write("report", files.get("html"), lambda path: comparison.save_html(path, measure))
 
 

@@ -53,9 +53,6 @@ class Comparison:
     n_permutations : int, default 10_000
     random_state : int or None, default 0
         Those of the permutation tests.
-    curves : dict of (str, str) to dict of str to list of float
-        By the names of ranker and fold, the first metric that the training recorded on the validation queries: its name
-        and its values after each round. An estimator that recorded none has an empty dict.
     settings : dict of str to str
         Parameters of the rankers, seeds, and versions, as text.
 
@@ -107,7 +104,6 @@ class Comparison:
     kind: str = "ranker"
     n_permutations: int = 10_000
     random_state: Any = 0
-    curves: Mapping[tuple[str, str], Mapping[str, list[float]]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     table: pd.DataFrame = field(init=False)
     groups: pd.DataFrame | None = field(init=False, default=None)
@@ -146,12 +142,6 @@ class Comparison:
     def rows_of(self, measure: str) -> pd.DataFrame:
         """The rows of `table` of a measure, by the names of the rankers or runs."""
         return self.table[self.table["metric"] == measure].set_index(self.kind)
-
-    def require_groups(self) -> pd.DataFrame:
-        """The attribute `groups`; ValueError if the comparison has none."""
-        if self.groups is None:
-            raise ValueError("this comparison has no groups: pass by= to compare_runs")
-        return self.groups
 
     def conclusion(self, measure: str) -> str:
         """Say in words which rankers or runs differ significantly from the baseline in a measure, at the level 0.05.
@@ -199,14 +189,19 @@ class Comparison:
         for measure in self.measures:
             rows = [row[1:] for row in self._difference_rows([measure])]
             yield f"{printed_name(measure)}, compared with {self.baseline}", rows, 1, self.conclusion(measure)
-        for measure in self.measures if self.groups is not None else []:
-            head, *rows = [row[1:] for row in self._group_rows([measure])]
-            # The name of a group stands only in the first line of the group.
-            shown = [["", "", *row[2:]] if i % len(self.names) else row for i, row in enumerate(rows)]
+        groups = self.groups
+        if groups is None:
+            return
+        for measure in self.measures:
+            table = [["group", "queries", self.kind, *self.heads]]
+            for i, (_, row) in enumerate(groups[groups["metric"] == measure].iterrows()):
+                # The name of a group stands only in the first line of the group.
+                group = ["", ""] if i % len(self.names) else [str(row["group"]), str(row["queries"])]
+                table.append([*group, row[self.kind], *_cells(row)])
             # Three columns of text: the number of queries, which is between two texts, is aligned like them.
-            yield f"{printed_name(measure)} by group, compared with {self.baseline}", [head, *shown], 3, ""
+            yield f"{printed_name(measure)} by group, compared with {self.baseline}", table, 3, ""
 
-    def to_markdown(self, layout: str = "marks", *, by_group: bool = False) -> str:
+    def to_markdown(self, layout: str = "marks") -> str:
         """Return a Markdown table of the means of rankers or runs, and a note below it.
 
         Parameters
@@ -215,20 +210,18 @@ class Comparison:
             "marks": means, the best in bold, with the sign + or - where they differ significantly from the baseline.
             "pairs": the same with letters for the rankers or runs than which they are significantly better.
             "differences": one row per measure and ranker or run, with the columns of the printed tables.
-        by_group : bool, default False
-            Return a table with one row per measure, group and run instead, in the layout "differences".
 
         Raises
         ------
         ValueError
-            If the layout is unknown, or if `by_group` is True and the comparison has no groups.
+            If the layout is unknown.
         """
-        rows, n_texts, note = self._note_table(layout, by_group)
+        rows, n_texts, note = self._note_table(layout)
         return f"{markdown_table(rows, n_texts)}\n{note}\n"
 
-    def to_latex(self, layout: str = "marks", *, by_group: bool = False) -> str:
+    def to_latex(self, layout: str = "marks") -> str:
         """Return the table of :meth:`to_markdown` for LaTeX with the package booktabs; its caption is the note."""
-        rows, n_texts, note = self._note_table(layout, by_group)
+        rows, n_texts, note = self._note_table(layout)
         head = [r"\begin{table}", r"\centering\small", rf"\caption{{{escape_latex(note)}}}", r"\medskip"]
         return "\n".join([*head, latex_table(rows, n_texts) + r"\end{table}"]) + "\n"
 
@@ -276,12 +269,12 @@ class Comparison:
         table = pd.DataFrame(rows)
         return table.assign(p_holm=holm(table["p_value"])) if rows else table
 
-    def plot(self, measure: Any = None, ax: Any = None, *, by_group: bool = False) -> Any:
+    def plot(self, measure: Any = None, ax: Any = None) -> Any:
         """Plot the differences to the baseline with their intervals, by :class:`boostrank.displays.ComparisonDisplay`.
 
         The parameters are those of its method `from_comparison`, which makes the display that is returned.
         """
-        return _extension("comparison")(self, measure, ax, by_group=by_group)
+        return _extension("comparison")(self, measure, ax)
 
     def plot_queries(self, name: str | None = None, measure: Any = None, ax: Any = None) -> Any:
         """Plot the differences of each query, by :class:`boostrank.displays.QueryDifferencesDisplay`.
@@ -293,10 +286,8 @@ class Comparison:
     def save_html(self, path: str | os.PathLike[str], measure: Any = None) -> None:
         """Write a report as one HTML file, which needs no other files: for a browser, a phone and paper.
 
-        It has the printed tables; for one measure a plot of the differences, means by group of queries, and the queries
-        on which the best ranker or run loses most against the baseline; the metric on validation queries during the
-        trainings, and the settings. Queries are grouped by `by` of :func:`boostrank.compare_runs` or by their number of
-        relevant documents. It needs matplotlib.
+        It has the printed tables; for one measure a plot of the differences, and the queries on which the best ranker
+        or run loses most against the baseline; and the settings. It needs matplotlib.
 
         Parameters
         ----------
@@ -312,11 +303,9 @@ class Comparison:
         text = _extension("report")(self, self.find_measure(measure))
         write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
 
-    def _note_table(self, layout: str, by_group: bool) -> tuple[list[list[Any]], int, str]:
+    def _note_table(self, layout: str) -> tuple[list[list[Any]], int, str]:
         """The rows of a table, below the head, how many of the first columns are texts, and the note below it."""
         check_choice("layout", layout, LAYOUTS)
-        if by_group:
-            return self._group_rows(self.measures), 4, self._note("differences")
         if layout == "differences":
             return self._difference_rows(self.measures), 2, self._note(layout)
         # Means with marks are aligned left, so that their digits are below each other.
@@ -328,15 +317,6 @@ class Comparison:
         for measure in measures:
             titles = [printed_name(measure), *[""] * (len(self.names) - 1)]
             rows += [[title, name, *self.cells(name, measure)] for title, name in zip(titles, self.names, strict=True)]
-        return rows
-
-    def _group_rows(self, measures: list[str]) -> list[list[str]]:
-        """Rows of text, a row per measure, group and run, below the head."""
-        groups = self.require_groups()
-        rows = [["measure", "group", "queries", self.kind, *self.heads]]
-        for measure in measures:
-            for _, row in groups[groups["metric"] == measure].iterrows():
-                rows.append([printed_name(measure), *map(str, row[["group", "queries", self.kind]]), *_cells(row)])
         return rows
 
     def _marked_rows(self, layout: str) -> list[list[str | Marked]]:

@@ -19,7 +19,7 @@ from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
-from boostrank.inputs.checks import check_flag, named_part
+from boostrank.inputs.checks import check_choice, check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
@@ -122,12 +122,6 @@ def compare(
     OSError
         If the folder `results` cannot be read or written, and if the process of a training ends unexpectedly.
 
-    Warns
-    -----
-    UserWarning
-        If `results` has trainings of the same names with other data, settings or versions.
-        These are trained again.
-
     Examples
     --------
     >>> from boostrank import LightGBMRanker, make_ranking
@@ -144,8 +138,7 @@ def compare(
     consistent-lambdarank does not differ significantly from lambdarank.
     """
     baseline = next(iter(rankers)) if baseline is None else baseline
-    if baseline not in rankers:
-        raise ValueError(f"baseline must be one of the rankers {', '.join(rankers)}; got {baseline!r}")
+    check_choice("baseline", baseline, rankers)
     check_flag("progress", progress)
     folds = _folds(X, y, qid, cv, folds)
     if measures is None:
@@ -155,7 +148,7 @@ def compare(
     _check_test_labels(measures, folds)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
     jobs = [TrainingJob(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
-    tables, curves = dict[int, pd.DataFrame](), dict[int, dict[str, list[float]]]()
+    tables: dict[int, pd.DataFrame] = {}
     label = ""
     bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
     with bar, contextlib.closing(run_trainings(jobs, n_jobs, None if results is None else Path(results))) as finished:
@@ -164,7 +157,6 @@ def compare(
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
             values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
             tables[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
-            curves[number] = result.curve
             if is_saved:
                 bar.leave_out()
             else:
@@ -173,12 +165,11 @@ def compare(
     # The sequence is that of the arguments, and not that in which the trainings ended.
     joined = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
     columns = [name for name in ("ranker", "fold", "query", "rounds", "relevant") if name in joined]
-    named_curves = {(job.name, job.fold.name): curves[number] for number, job in enumerate(jobs)}
     tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
     per_query = joined[[*columns, *measures]]
-    return Comparison(per_query, list(measures), baseline, curves=named_curves, settings=settings, **tests)
+    return Comparison(per_query, list(measures), baseline, settings=settings, **tests)
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:

@@ -26,11 +26,11 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
-from boostrank.model_selection.estimators import fit_with_validation, n_rounds, recorded_curve
+from boostrank.model_selection.estimators import fit_with_validation, n_rounds
 from boostrank.queries.labels import Labels
 
 # Number of the format of the files, which are not read by versions with another one.
-FORMAT = 4
+FORMAT = 5
 # Parameters that change how long a training takes and what it prints, and not its model.
 WITHOUT_INFLUENCE = frozenset(
     ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
@@ -63,13 +63,10 @@ class TrainingResult(NamedTuple):
         Scores of the rows of the fold to test on.
     rounds : float
         Number of boosting rounds that predictions use, NaN for an estimator that has none.
-    curve : dict of str to list of float
-        Result of :func:`boostrank.model_selection.estimators.recorded_curve`.
     """
 
     scores: Floats
     rounds: float
-    curve: dict[str, list[float]]
 
 
 def run_trainings(
@@ -78,14 +75,13 @@ def run_trainings(
     """Yield the number of each job, its result, and whether it was saved: first the saved ones, then as they end.
 
     A result is a file of JSON in the folder, which is written before the result is yielded. The name of the file is a
-    hash of the names of ranker and fold, and a hash of all that the training depends on.
+    hash of all that the training depends on.
     """
     paths: list[Path | None] = [None] * len(jobs)
     if folder is not None:
         # A folder that cannot be made is an error before the first training, not after it.
         folder.mkdir(exist_ok=True)
         paths = _paths(folder, jobs)
-        _warn_of_unused(folder, paths)
     waiting = []
     for number, path in enumerate(paths):
         if path is not None and path.exists():
@@ -103,7 +99,7 @@ def read_result(path: Path) -> TrainingResult:
     """Read a file of :func:`write_result`."""
     try:
         values = json.loads(path.read_text("utf-8"))
-        return TrainingResult(np.array(values["scores"]), values["rounds"], values["curve"])
+        return TrainingResult(np.array(values["scores"]), values["rounds"])
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{str(path)!r} is damaged: delete it, and its training will be run again") from error
 
@@ -149,8 +145,7 @@ def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> list[Path | None]:
     paths = []
     for name, ranker, fold in jobs:
         identity = (name, fold.name, data[id(fold)], _or_none(settings_hash, ranker), versions())
-        path = folder / f"{_hash(identity[:2])}-{_hash((FORMAT, *identity))}.json"
-        paths.append(None if None in identity else path)
+        paths.append(None if None in identity else folder / f"{_hash((FORMAT, *identity))}.json")
     return paths
 
 
@@ -182,17 +177,6 @@ def _content(data: Dataset) -> list[Any]:
         csr = X.tocsr()
         X = csr.shape, csr.data, csr.indices, csr.indptr
     return [X, labels, _sources(labels), data.qid]
-
-
-def _warn_of_unused(folder: Path, paths: Sequence[Path | None]) -> None:
-    """Warn of saved trainings of the same names that differ in something else."""
-    missing = [path for path in paths if path is not None and not path.exists()]
-    n_others = sum(any(folder.glob(f"{path.name.partition('-')[0]}-*.json")) for path in missing)
-    if n_others:
-        warn(
-            f"{folder} has {n_others} of these trainings with other data, settings or versions: they are not used, and "
-            "the trainings are run"
-        )
 
 
 def _train_all(jobs: list[tuple[int, TrainingJob]], n_jobs: int | None) -> Iterator[tuple[int, TrainingResult]]:
@@ -244,4 +228,4 @@ def _trained(job: TrainingJob) -> TrainingResult:
     except Exception as error:
         error.add_note(f"while {name} was trained on {fold.name}")
         raise
-    return TrainingResult(scores, n_rounds(fitted), recorded_curve(fitted))
+    return TrainingResult(scores, n_rounds(fitted))

@@ -8,13 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, as_array
-from boostrank.queries.queries import Queries
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
-
-# With more different labels than this, a notebook does not show the number of documents of each of them.
-MAX_LABELS = 12
 
 
 class Dataset(NamedTuple):
@@ -43,33 +39,10 @@ class Dataset(NamedTuple):
     def take(self, rows: Any) -> Dataset:
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
         # Preferences and clicks are no arrays, and take rows themselves.
-        y = self.y if self._has_other_labels else np.asarray(self.y)
+        y = self.y if hasattr(self.y, "queries") else np.asarray(self.y)
         from sklearn.utils import _safe_indexing
 
         return Dataset(_safe_indexing(self.X, rows), y[rows], as_array(self.qid, "qid")[rows])
-
-    @property
-    def _has_other_labels(self) -> bool:
-        return hasattr(self.y, "queries")
-
-    def _repr_html_(self) -> str:
-        """Numbers of documents, queries, features and labels as an HTML table, for notebooks."""
-        from boostrank.tables.html import html_table, range_text
-
-        queries = Queries.from_qid(self.qid)
-        rows = [["documents", f"{queries.n_documents:,}"], ["queries", f"{queries.n_queries:,}"]]
-        rows += [["documents of a query", range_text(queries.sizes)], ["features", f"{self.X.shape[1]:,}"]]
-        kind = f"{type(self.X).__name__}, {self.X.dtype}" if hasattr(self.X, "dtype") else type(self.X).__name__
-        rows += [["type of the features", kind]]
-        if self._has_other_labels:
-            return html_table([*rows, ["labels", repr(self.y)]], "Dataset", has_head=False)
-        labels, counts = np.unique(np.asarray(self.y), return_counts=True)
-        if len(labels) <= MAX_LABELS:
-            shares = zip(labels, counts, strict=True)
-            rows += [[f"label {label:g}", f"{count:,} ({count / len(self.y):.1%})"] for label, count in shares]
-        else:
-            rows += [["labels", f"{len(labels):,} different ones, {range_text(np.asarray(self.y))}"]]
-        return html_table(rows, "Dataset", has_head=False)
 
 
 class Fold(NamedTuple):

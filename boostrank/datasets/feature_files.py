@@ -325,10 +325,9 @@ def open_file(path: Any, columns: Sequence[str] | None) -> FeatureFile:
     file = ParquetFeatures(path, columns) if is_parquet(path) else NpyFile(path)
     if columns is not None and file.names is None:
         raise ValueError(f"columns are the names of columns of Parquet files, and {file.name} has no names of columns")
-    if len(file.shape) != 2 or file.shape[1] == 0:
+    if len(file.shape) != 2 or file.shape[1] == 0 or file.dtype.kind not in "biuf" or file.dtype.itemsize > 8:
         file.refuse(
-            f"must have two dimensions, (n_documents, n_features), and at least one feature; got the shape {file.shape}"
+            "must have two dimensions, (n_documents, n_features), with at least one feature, and contain numbers of at "
+            f"most 64 bits; got the shape {file.shape} and dtype {file.dtype}"
         )
-    if file.dtype.kind not in "biuf" or file.dtype.itemsize > 8:
-        file.refuse(f"must contain numbers of at most 64 bits; got dtype {file.dtype}")
     return file

@@ -106,27 +106,6 @@ class ParsedBlock(NamedTuple):
     n_lines: int
 
 
-class GrowingArray:
-    """A one-dimensional array to append to; it grows in place where the system can move pages instead of copying."""
-
-    def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.values: Array = np.empty(1024, dtype)
-        self.size = 0
-
-    def append(self, more: Array) -> None:
-        """Add values at the end."""
-        end = self.size + more.size
-        if end > self.values.size:
-            self.values.resize(max(end, self.values.size * 9 // 8), refcheck=False)
-        self.values[self.size : end] = more
-        self.size = end
-
-    def finish(self) -> Array:
-        """Give back unused memory and return the values."""
-        self.values.resize(self.size, refcheck=False)
-        return self.values
-
-
 class ParsedFile:
     """The content of one file, before the number of features, and whether X is dense, are decided.
 
@@ -148,7 +127,7 @@ class ParsedFile:
         Number of features in each row, an array per block.
     n_regular : int or None
         n if each row has exactly the columns 0 to n - 1; `indices` is then empty, to save memory.
-    indices, data : GrowingArray
+    indices, data : ndarray, shape (n_features_listed,)
         Column and value of each feature, sorted by row, then column.
     """
 
@@ -161,8 +140,18 @@ class ParsedFile:
         self.qid_runs: list[tuple[bytes, int]] = []
         self.counts: list[Array] = []
         self.n_regular: int | None = None
-        self.indices = GrowingArray(np.int32)
-        self.data = GrowingArray(dtype)
+        # They grow in place where the system can move pages instead of copying.
+        self._indices, self._data, self._dtype = bytearray(), bytearray(), dtype
+
+    @property
+    def indices(self) -> Array:
+        """Column of each feature."""
+        return np.frombuffer(self._indices, np.int32)
+
+    @property
+    def data(self) -> Array:
+        """Value of each feature."""
+        return np.frombuffer(self._data, self._dtype)
 
     def append(self, block: ParsedBlock) -> None:
         """Add the documents of a block."""
@@ -171,11 +160,11 @@ class ParsedFile:
         if not self.n_rows:
             self.n_regular = block.n_regular
         elif self.n_regular is not None and self.n_regular != block.n_regular:
-            self.indices.append(np.tile(np.arange(self.n_regular, dtype=np.int32), self.n_rows))
+            self._indices += np.tile(np.arange(self.n_regular, dtype=np.int32), self.n_rows).data
             self.n_regular = None
         if self.n_regular is None:
-            self.indices.append(block.indices)
-        self.data.append(block.data)
+            self._indices += np.ascontiguousarray(block.indices).data
+        self._data += np.ascontiguousarray(block.data).data
         self.labels.append(block.labels)
         self.counts.append(block.counts)
         self.qid_runs += block.qid_runs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -27,8 +26,9 @@ from boostrank.datasets.letor_parser import (
 if TYPE_CHECKING:
     from scipy import sparse as sp
 
-#: Endings of the names of LETOR files in folds.
-LETOR_ENDINGS = (".txt", ".txt.gz")
+#: Files of a fold: their names, of which earlier ones are preferred, and the endings of these.
+FOLD_FILES = {"train": ("train",), "vali": ("vali", "valid", "validation"), "test": ("test",)}
+ENDINGS = (".txt", ".txt.gz")
 
 
 def read_letor(
@@ -90,7 +90,6 @@ def read_letor(
     See Also
     --------
     read_letor_folds : Read files that must have the same columns.
-    write_letor : Write such a file.
 
     Examples
     --------
@@ -165,7 +164,7 @@ def read_letor_folds(
     [('Fold1', (2, 3), None, (1, 3))]
     """
     options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
-    folders = find_folds(Path(directory), LETOR_ENDINGS)
+    folders = _find_folds(Path(directory))
     parsed_files = [parse_file(path, options) for _, paths in folders for path in paths if path]
     for parsed in parsed_files:
         apply_sizes(parsed)
@@ -225,7 +224,7 @@ def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset
 
 
 def _dense(parsed: ParsedFile, width: int) -> Array:
-    data, shape = parsed.data.finish(), (parsed.n_rows, width)
+    data, shape = parsed.data, (parsed.n_rows, width)
     if parsed.n_regular == width:
         return data.reshape(shape)
     try:
@@ -237,7 +236,7 @@ def _dense(parsed: ParsedFile, width: int) -> Array:
     if parsed.n_regular is not None:
         X[:, : parsed.n_regular] = data.reshape(parsed.n_rows, parsed.n_regular)
         return X
-    indices, row, start = parsed.indices.finish(), 0, 0
+    indices, row, start = parsed.indices, 0, 0
     for counts in parsed.counts:  # One block at a time: the row numbers of all values would take much memory.
         rows = np.repeat(np.arange(row, row + len(counts)), counts)
         listed = slice(start, start + rows.size)
@@ -249,38 +248,30 @@ def _dense(parsed: ParsedFile, width: int) -> Array:
 def _csr(parsed: ParsedFile, width: int) -> sp.csr_matrix:
     from scipy import sparse as sp
 
-    columns = parsed.indices.finish()
+    columns = parsed.indices
     if parsed.n_regular is not None:
         columns = np.tile(np.arange(parsed.n_regular, dtype=np.int32), parsed.n_rows)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(parsed.counts))])
-    return sp.csr_matrix((parsed.data.finish(), columns, indptr), shape=(parsed.n_rows, width))
+    return sp.csr_matrix((parsed.data, columns, indptr), shape=(parsed.n_rows, width))
 
 
-def find_folds(directory: Path, endings: Sequence[str]) -> list[tuple[Path, list[Path | None]]]:
-    """Return the folder of each fold, sorted by number, with its training, validation and test file.
-
-    The names of the files end in one of `endings`; earlier endings are preferred.
-    """
+def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
+    """The folder of each fold, sorted by number, with its training, validation and test file."""
     matches = {f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()}
     folders = sorted((int(match[1]), folder) for folder, match in matches.items() if match)
     if not folders:
-        names = ", ".join(sorted(f.name for f in directory.iterdir())[:8]) or "nothing"
+        content = ", ".join(sorted(f.name for f in directory.iterdir())[:8]) or "nothing"
         raise FileNotFoundError(
-            f"{directory} contains no folders Fold1, Fold2, ... (or fold1, ...); it contains {names}"
+            f"{directory} contains no folders Fold1, Fold2, ... (or fold1, ...); it contains {content}"
         )
     folds: list[tuple[Path, list[Path | None]]] = []
     for _, folder in folders:
-        train, test = _find_file(folder, endings, "train"), _find_file(folder, endings, "test")
-        if train is None or test is None:
-            missing = "train" if train is None else "test"
-            files = [missing + ending for ending in endings]
-            raise FileNotFoundError(
-                f"{folder} has neither {', '.join(files[:-1])} nor {files[-1]}; a fold needs one of them"
-            )
-        folds.append((folder, [train, _find_file(folder, endings, "vali", "valid", "validation"), test]))
+        files = []
+        for names in FOLD_FILES.values():
+            paths = [folder / (name + ending) for name in names for ending in ENDINGS]
+            files.append(next((path for path in paths if path.is_file()), None))
+            if files[-1] is None and names != FOLD_FILES["vali"]:
+                texts = " nor ".join(path.name for path in paths)
+                raise FileNotFoundError(f"{folder} has neither {texts}; a fold needs one of them")
+        folds.append((folder, files))
     return folds
-
-
-def _find_file(folder: Path, endings: Sequence[str], *stems: str) -> Path | None:
-    paths = (folder / (stem + ending) for stem in stems for ending in endings)
-    return next((path for path in paths if path.is_file()), None)

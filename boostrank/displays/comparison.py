@@ -13,11 +13,9 @@ import pandas as pd
 
 from boostrank.comparison import Comparison
 from boostrank.displays import style
-from boostrank.displays.predictions import GROUPINGS, MAX_GROUPS, QueryGroupDisplay, ranges
-from boostrank.displays.rankers import TrainingCurveDisplay
 from boostrank.displays.style import Display
 from boostrank.inputs.checks import check_choice
-from boostrank.metrics.query_groups import GROUP, QueryGroups, group_means
+from boostrank.metrics.query_groups import GROUP
 from boostrank.significance.paired_tests import LEVEL
 from boostrank.tables.html import html_table
 
@@ -25,8 +23,8 @@ from boostrank.tables.html import html_table
 N_NAMED = 8
 # The width of pictures in inches: on a phone they are shrunk to it, and their texts stay readable.
 REPORT_WIDTH = 5.2
-# Numbers of rankers in the picture of groups, which has a row for each of them in each group, and of worst queries.
-N_BEST, N_LISTED = 4, 10
+# Number of the worst queries in a report.
+N_LISTED = 10
 EXPLANATION = (
     "<p>diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over all queries, "
     "adjusted for the number of comparisons. w/t/l: queries won, tied and lost. Intervals are those of 95%.</p>"
@@ -60,7 +58,7 @@ class ComparisonDisplay(Display):
     Attributes
     ----------
     table : DataFrame
-        Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference, or by group of queries.
+        Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference.
         `low` and `high` are the ends of the 95% interval of the mean difference over queries, as in
         :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
     measure : str
@@ -85,9 +83,7 @@ class ComparisonDisplay(Display):
     baseline: str
 
     @classmethod
-    def from_comparison(
-        cls, comparison: Comparison, measure: Any = None, ax: Any = None, *, by_group: bool = False
-    ) -> ComparisonDisplay:
+    def from_comparison(cls, comparison: Comparison, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
         """Plot the differences of a comparison.
 
         Parameters
@@ -97,21 +93,14 @@ class ComparisonDisplay(Display):
             A measure of the comparison, such as "ndcg@10"; the last one by default.
         ax : matplotlib Axes, optional
             Axes to draw on; new ones by default.
-        by_group : bool, default False
-            Draw the differences in each group of queries.
 
         Raises
         ------
         ValueError
-            If the comparison has no such measure, or if `by_group` is True and it has no groups.
+            If the comparison has no such measure.
         """
         kind, baseline, measure = comparison.kind, comparison.baseline, comparison.find_measure(measure)
         rows = comparison.rows_of(measure).reset_index().sort_values("difference", kind="stable")
-        if by_group:
-            groups = comparison.require_groups()
-            rows = groups[(groups["metric"] == measure) & (groups[kind] != baseline)]
-            # The first group is at the top.
-            rows = rows.assign(**{kind: rows["group"].astype(str) + ": " + rows[kind]}).iloc[::-1]
         columns = [kind, "mean", "difference", "low", "high", "p_holm"]
         return cls(rows[columns].reset_index(drop=True), measure, baseline).plot(ax)
 
@@ -229,43 +218,28 @@ class QueryDifferencesDisplay(Display):
 def html_report(comparison: Comparison, measure: str) -> str:
     """The text of the file of :meth:`Comparison.save_html`, with the pictures in it."""
     name, title = style.measure_name(measure), f"{comparison.kind.capitalize()}s compared with {comparison.baseline}"
-    queries = comparison.per_query[comparison.per_query[comparison.kind] == comparison.baseline]
-    queries = queries.assign(weight=queries.get("weight", 1.0)).reset_index(drop=True)
-    # The values of queries, a column per ranker or run: the baseline, then by decreasing mean.
-    means = comparison.rows_of(measure)["mean"].drop(comparison.baseline).sort_values(ascending=False, kind="stable")
-    columns = dict(list(comparison.per_query.groupby(comparison.kind)[measure]))
-    values = pd.DataFrame({key: columns[key].to_numpy() for key in [comparison.baseline, *means.index]})
+    n_queries = (comparison.per_query[comparison.kind] == comparison.baseline).sum()
     differences = ComparisonDisplay.from_comparison(comparison, measure)
     sections = {
-        f"{len(queries):,} queries": comparison._repr_html_() + EXPLANATION,
+        f"{n_queries:,} queries": comparison._repr_html_() + EXPLANATION,
         f"Differences in {name}": _picture(differences, f"Differences to {comparison.baseline}"),
-        f"{name} by group of queries": _groups(queries, values, measure),
-        f"Queries with the lowest difference in {name}": _worst(queries, values),
-        "Validation during training": _curves(comparison),
+        f"Queries with the lowest difference in {name}": _worst(comparison, measure),
         "Settings": html_table([*comparison.settings.items()], n_texts=2, has_head=False),
     }
     body = [f"<h2>{html.escape(head)}</h2>\n{text}" for head, text in sections.items() if text]
     return PAGE.format(title=html.escape(title), style=STYLE, body="\n".join(body))
 
 
-def _groups(queries: pd.DataFrame, values: pd.DataFrame, measure: str) -> str:
-    """A picture of means by group of queries, or by a number that is known of them; empty if there are many groups."""
-    title, of_queries = GROUP, queries.get(GROUP)
-    if of_queries is None and "relevant" in queries:
-        title, of_queries = GROUPINGS["relevant"], pd.Series(ranges(queries["relevant"].to_numpy(), 4))
-    if of_queries is None or of_queries.nunique() > MAX_GROUPS:
-        return ""
-    groups, best = QueryGroups.from_values(of_queries), values.iloc[:, :N_BEST]
-    table = group_means(best, groups, queries["weight"].to_numpy()).rename(columns={"metric": "ranker"})
-    return _picture(QueryGroupDisplay(table, measure, title).plot(), f"Means by {title}")
-
-
-def _worst(queries: pd.DataFrame, values: pd.DataFrame) -> str:
+def _worst(comparison: Comparison, measure: str) -> str:
     """A table of the queries on which the other ranker or run of the highest mean loses most against the baseline."""
-    if len(values.columns) == 1:
+    baseline, means = comparison.baseline, comparison.rows_of(measure)["mean"].drop(comparison.baseline)
+    if means.empty:
         return ""
-    baseline, best = values.columns[:2]
-    difference = (values[best] - values[baseline])[queries["weight"] > 0].rename("diff")
+    best = str(means.idxmax())
+    rows_of = {name: rows.reset_index(drop=True) for name, rows in comparison.per_query.groupby(comparison.kind)}
+    queries, values = rows_of[baseline], pd.DataFrame({name: rows_of[name][measure] for name in (baseline, best)})
+    counted = queries["weight"] > 0 if "weight" in queries else slice(None)
+    difference = (values[best] - values[baseline])[counted].rename("diff")
     lost = difference[difference < 0].nsmallest(N_LISTED).map("{:+.4f}".format)
     labels = queries[[name for name in ("query", GROUP, "relevant") if name in queries]]
     rows = labels.join(values[[baseline, best]].map("{:.4f}".format)).join(lost, how="right")
@@ -273,19 +247,6 @@ def _worst(queries: pd.DataFrame, values: pd.DataFrame) -> str:
     return html_table(
         [list(rows), *rows.to_numpy().tolist()], caption, n_texts=labels.shape[1] - ("relevant" in labels)
     )
-
-
-def _curves(comparison: Comparison) -> str:
-    """A picture for each metric on validation queries: its mean over folds, for the rounds that all of them have."""
-    by_metric: dict[str, dict[str, list[list[float]]]] = {}
-    for (ranker, _), curve in comparison.curves.items():
-        for metric, values in curve.items():
-            by_metric.setdefault(metric, {}).setdefault(ranker, []).append(values)
-    pictures = []
-    for metric, curves in by_metric.items():
-        means = {(name, ""): np.mean(list(zip(*folds, strict=False)), axis=1) for name, folds in curves.items()}
-        pictures.append(_picture(TrainingCurveDisplay(means, {}, metric).plot(), f"{metric} by boosting round"))
-    return "".join(pictures)
 
 
 def _picture(display: Display, text: str) -> str:

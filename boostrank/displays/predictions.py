@@ -9,18 +9,18 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.displays import style
 from boostrank.displays.style import Display, by_name
-from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_count, is_number
+from boostrank.inputs.arrays import Ints
+from boostrank.inputs.checks import check_choice
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, evaluate, get_measure, ndcg_curve
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.labels import require_ids
 from boostrank.metrics.ndcg import check_ks
-from boostrank.metrics.query_groups import GROUP, QueryGroups, group_means, mean_margin, query_groups
+from boostrank.metrics.query_groups import QueryGroups, group_means, mean_margin
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights, weighted_means
@@ -28,15 +28,15 @@ from boostrank.runs import evaluate_run
 
 #: The name of scores that are given without a name.
 SCORES = "scores"
-# Points of several rankers at one cutoff, or in one row, are beside each other in this share of the distance of two
-# cutoffs or rows, so that their intervals do not cover each other.
-CUTOFF_SHARE, ROW_SHARE = 0.5, 0.6
+# Points of several rankers in one row are beside each other in this share of the distance of two rows, so that their
+# intervals do not cover each other.
+ROW_SHARE = 0.6
 #: Groupings that are computed from the labels, with the title of the groups in the plot.
 GROUPINGS = {"size": "documents of the query", "relevant": "relevant documents of the query"}
 # Numbers with more different values than this are divided into ranges.
 MAX_VALUES = 10
-# More rows than this cannot be read.
-MAX_GROUPS = 40
+# Number of these ranges.
+N_RANGES = 4
 
 
 @dataclass
@@ -74,15 +74,12 @@ class NDCGCurveDisplay(PredictionDisplay):
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a band, the intervals
     of its mean. Of several rankers, the means are drawn without bands, because intervals of single rankers say nothing
-    about differences on the same queries; below them are the differences to the first ranker, paired by query, with
-    their intervals.
+    about differences on the same queries: see :func:`boostrank.permutation_test` and :func:`boostrank.compare`.
 
-    Each interval is ``mean -+ t s / sqrt(n)`` with the standard deviation ``s`` over the ``n`` queries that are not
-    skipped, and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. Those of means are
-    clipped to [0, 1], and those of differences to [-1, 1]. If queries have weights, means and intervals are those of
-    the weighted mean. The intervals are pointwise: each holds for its own cutoff and ranker, and among many of them
-    some are wrong by chance. To test one difference use :func:`boostrank.permutation_test`, and for several rankers
-    :func:`boostrank.compare`.
+    Each interval is ``mean -+ t s / sqrt(n)``, clipped to [0, 1], with the standard deviation ``s`` over the ``n``
+    queries that are not skipped, and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. If
+    queries have weights, means and intervals are those of the weighted mean. The intervals are pointwise: each holds
+    for its own cutoff and ranker, and among many of them some are wrong by chance.
 
     Attributes
     ----------
@@ -93,14 +90,10 @@ class NDCGCurveDisplay(PredictionDisplay):
             Name of the ranker, and cutoff, increasing.
         mean, low, high
             Mean NDCG@k, and the ends of its interval, which are NaN for a single query.
-        difference, difference_low, difference_high
-            Mean over queries of NDCG@k minus that of the first ranker, and the ends of its interval.
     n_queries : int
         Number of queries in the mean: those that are neither skipped nor of weight 0.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
-    difference_ax_ : matplotlib Axes or None
-        Axes of the differences, which are drawn in a new figure only; otherwise None.
 
     Examples
     --------
@@ -108,17 +101,16 @@ class NDCGCurveDisplay(PredictionDisplay):
     >>> labels, qid = [0, 1, 2, 1, 0], ["a", "a", "a", "b", "b"]
     >>> scores = {"up": [1, 2, 3, 1, 2], "down": [3, 2, 1, 2, 1]}
     >>> display = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3], ax=Figure().subplots())
-    >>> display.table[["ranker", "k", "mean", "difference"]].round(4)
-      ranker  k    mean  difference
-    0     up  1  0.5000       0.000
-    1     up  3  0.8155       0.000
-    2   down  1  0.5000       0.000
-    3   down  3  0.7934      -0.022
+    >>> display.table[["ranker", "k", "mean"]].round(4)
+      ranker  k    mean
+    0     up  1  0.5000
+    1     up  3  0.8155
+    2   down  1  0.5000
+    3   down  3  0.7934
     """
 
     table: pd.DataFrame
     n_queries: int
-    difference_ax_: Any = None
 
     @classmethod
     def from_predictions(
@@ -142,8 +134,6 @@ class NDCGCurveDisplay(PredictionDisplay):
         ks : iterable of int, default 1 to 10
             Cutoffs, 1 or more, in any sequence.
         ax : matplotlib axes, optional
-            Only the means are drawn there. The default is a new figure, which also has axes of the differences if
-            there are several rankers.
 
         Raises
         ------
@@ -152,29 +142,22 @@ class NDCGCurveDisplay(PredictionDisplay):
         """
         rankers, cutoffs = by_name(y_score, SCORES), np.unique(check_ks(ks))
         settings |= {"ks": cutoffs, "per_query": True}
-        values = [ndcg_curve(y_true, scores, qid, **settings) for scores in rankers.values()]
         weights = query_weights(sample_weight, Queries.from_qid(require_ids(qid, "ndcg_curve")), grouped=False)
         rows, n_queries = [], 0
-        for name, of_ranker in zip(rankers, values, strict=True):
-            for k, column, baseline in zip(cutoffs, of_ranker.T, values[0].T, strict=True):
+        for name, scores in rankers.items():
+            for k, values in zip(cutoffs, ndcg_curve(y_true, scores, qid, **settings).T, strict=True):
+                (count,), (mean,), error = weighted_means(values, weights)
+                (margin,) = mean_margin(np.array([count]), error)
+                rows.append([name, k, mean, *np.clip([mean - margin, mean + margin], 0.0, 1.0)])
                 # Which queries are skipped depends on labels only: their number is the same everywhere.
-                n_queries, *means = _mean(column, weights, smallest=0.0)
-                _, *differences = _mean(column - baseline, weights, smallest=-1.0)
-                rows.append([name, k, *means, *differences])
-        columns = ["mean", "low", "high", "difference", "difference_low", "difference_high"]
-        return cls(pd.DataFrame(rows, columns=["ranker", "k", *columns]), n_queries).plot(ax)
+                n_queries = int(count)
+        return cls(pd.DataFrame(rows, columns=["ranker", "k", "mean", "low", "high"]), n_queries).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         curves = dict(list(self.table.groupby("ranker", sort=False)))
         (first, *others), labels = curves, [style.wrapped(name) for name in curves]
         looks = style.styles(len(curves), self.table["k"].nunique())
-        self.difference_ax_ = None
-        if ax is None and others:
-            size = style.WIDTH, 5.5 + style.legend_height(labels)
-            figure = style.import_pyplot().figure(figsize=size, layout="constrained")
-            ax, self.difference_ax_ = figure.subplots(2, 1, sharex=True)
-            self._draw_differences(self.difference_ax_, curves, looks)
-        ax = style.axes(ax)
+        ax = style.axes(ax, style.HEIGHT + (style.legend_height(labels) if others else 0.0))
         for label, rows, look in zip(labels, curves.values(), looks, strict=True):
             ax.plot(rows["k"], rows["mean"], label=label, markersize=5, **look._asdict())
         title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
@@ -184,38 +167,14 @@ class NDCGCurveDisplay(PredictionDisplay):
             title += ", with 95% confidence intervals"
         ax.set_title(title, fontsize="medium")
         ax.set_ylabel("NDCG@k")
-        lowest = self.difference_ax_ or ax
-        for axes in {ax, lowest}:
-            style.whole_ticks(axes)
-            style.light_grid(axes)
-        lowest.set_xlabel("cutoff k")
+        style.whole_ticks(ax)
+        style.light_grid(ax)
+        ax.set_xlabel("cutoff k")
         if others:
-            style.legend_below(lowest, ax.get_legend_handles_labels()[0])
+            style.legend_below(ax)
         elif first != SCORES:
             ax.legend(frameon=False)
         return ax
-
-    def _draw_differences(self, ax: Any, curves: dict[Any, pd.DataFrame], looks: list[style.Style]) -> None:
-        ax.axhline(0.0, color=looks[0].color, linestyle=looks[0].linestyle, linewidth=1.5)
-        (first, *others), n = curves, len(curves) - 1
-        gap = np.diff(curves[first]["k"]).min() if len(curves[first]) > 1 else 1.0
-        shifts = gap * CUTOFF_SHARE * (np.arange(n) - (n - 1) / 2) / n
-        for name, line, shift in zip(others, looks[1:], shifts, strict=True):
-            ks, center, low, high = curves[name][["k", "difference", "difference_low", "difference_high"]].to_numpy().T
-            # Without markers, many cutoffs would have only the lines of their intervals.
-            look: dict[str, Any] = {"fmt": line.marker or "o", "markersize": 4, "elinewidth": 1.2, "color": line.color}
-            ax.errorbar(ks + shift, center, yerr=np.abs([center - low, high - center]), label=name, **look)
-        title = f"difference to {first}, with 95% intervals, paired by query"
-        ax.set_title(style.wrapped(title), fontsize="medium")
-        ax.set_ylabel("difference in NDCG@k")
-
-
-def _mean(values: Floats, weights: Floats, smallest: float) -> tuple[int, float, float, float]:
-    """Number of queries that count, mean over them, and the ends of its interval within [smallest, 1]."""
-    (count,), (mean,), error = weighted_means(values, weights)
-    (margin,) = mean_margin(np.array([count]), error)
-    low, high = np.clip([mean - margin, mean + margin], smallest, 1.0)
-    return int(count), mean, low, high
 
 
 @dataclass
@@ -302,7 +261,7 @@ class PrecisionRecallDisplay(PredictionDisplay):
             ax.plot(LEVELS, values, label=name, markersize=5, **look._asdict())
         ax.set(xlabel="recall", ylabel="interpolated precision, mean over queries", ylim=(0.0, 1.03))
         style.light_grid(ax)
-        style.legend_below(ax, ax.get_legend_handles_labels()[0])
+        style.legend_below(ax)
         return ax
 
 
@@ -349,9 +308,8 @@ class QueryGroupDisplay(PredictionDisplay):
         y_score: ArrayLike | Mapping[str, ArrayLike],
         qid: ArrayLike | None = None,
         *,
-        by: Any = "size",
+        by: str = "size",
         measure: Any = "ndcg@10",
-        n_groups: int = 4,
         sample_weight: ArrayLike | None = None,
         ax: Any = None,
     ) -> QueryGroupDisplay:
@@ -362,38 +320,35 @@ class QueryGroupDisplay(PredictionDisplay):
         y_true, qid, sample_weight
             As in :func:`boostrank.evaluate`.
         y_score : array-like, shape (n_documents,), or mapping of name to scores
-        by : {"size", "relevant"}, or groups, default "size"
-            "size" is the number of documents of a query, and "relevant" the number of those with a label above 0. Other
-            groups are given as in :func:`boostrank.evaluate`.
+        by : {"size", "relevant"}, default "size"
+            The number of documents of a query, or of those with a label above 0. More than 10 different numbers are
+            divided into at most four ranges, with about the same number of queries in each of them. For other groups
+            see :func:`boostrank.evaluate`.
         measure : str, Measure or callable, default "ndcg@10"
             As in :func:`boostrank.get_measure`.
-        n_groups : int, default 4
-            Numbers with more than 10 different values are divided into at most so many ranges, with about the same
-            number of queries in each of them.
         ax : matplotlib axes, optional
 
         Raises
         ------
         ValueError, TypeError
-            As :func:`boostrank.evaluate`; and for more than 40 groups, or an `n_groups` that is out of range.
+            As :func:`boostrank.evaluate`, and for another `by`.
         """
-        check_count("n_groups", n_groups)
+        check_choice("by", by, GROUPINGS)
         labels = as_labels(y_true, "y_true").require_relevance_to_measure("QueryGroupDisplay")
         queries, measure = Queries.from_qid(require_ids(qid, "QueryGroupDisplay")), get_measure(measure)
         rankers = by_name(y_score, SCORES)
         values = {name: measure(y_true, scores, qid, per_query=True) for name, scores in rankers.items()}
-        groups, title = _groups(by, labels, queries, n_groups)
-        if len(groups.names) > MAX_GROUPS:
-            raise ValueError(f"by has {len(groups.names)} groups, and a plot shows at most {MAX_GROUPS}: join some")
+        numbers = queries.sizes if by == "size" else queries.sum(queries.group(labels > 0).astype(np.int64))
+        groups = QueryGroups.from_values(pd.Series(ranges(numbers)))
         weights = query_weights(sample_weight, queries, grouped=False)
         table = group_means(pd.DataFrame(values), groups, weights).rename(columns={"metric": "ranker"})
-        return cls(table, str(measure), title).plot(ax)
+        return cls(table, str(measure), GROUPINGS[by]).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         rows_of = {style.wrapped(name): rows for name, rows in self.table.groupby("ranker", sort=False)}
         names, several, groups = list(rows_of), len(rows_of) > 1, next(iter(rows_of.values()))
         height = 1.5 + len(groups) * (0.25 + 0.15 * len(names))
-        ax = style.axes(ax, height + (style.legend_height(names, n_columns=1) if several else 0.0))
+        ax = style.axes(ax, height + (style.legend_height(names) if several else 0.0))
         shifts = ROW_SHARE * (np.arange(len(names)) - (len(names) - 1) / 2) / len(names)
         for (name, rows), line, shift in zip(rows_of.items(), style.styles(len(names)), shifts, strict=True):
             center, low, high = rows[["mean", "low", "high"]].to_numpy().T
@@ -410,27 +365,14 @@ class QueryGroupDisplay(PredictionDisplay):
         ax.set_xlabel(f"{style.measure_name(self.measure)}, mean over queries with 95% interval")
         ax.set_ylabel(self.title)
         if several:
-            style.legend_below(ax, n_columns=1)
+            style.legend_below(ax)
         elif names != [SCORES]:
             ax.set_title(names[0], fontsize="medium")
         style.light_grid(ax, "x")
         return ax
 
 
-def _groups(by: Any, labels: Floats, queries: Queries, n_groups: int) -> tuple[QueryGroups, str]:
-    """The groups of queries, and their title."""
-    if isinstance(by, str):
-        check_choice("by", by, GROUPINGS)
-        n_relevant = queries.sum(queries.group(labels > 0).astype(np.int64))
-        numbers = queries.sizes if by == "size" else n_relevant
-        return QueryGroups.from_values(pd.Series(ranges(numbers, n_groups))), GROUPINGS[by]
-    groups = query_groups(by, queries)
-    if len(groups.names) > MAX_VALUES and all(map(is_number, groups.names)):
-        groups = QueryGroups.from_values(pd.Series(ranges(groups.of_queries.astype(np.float64), n_groups)))
-    return groups, GROUP
-
-
-def ranges(values: NDArray[Any], n_groups: int) -> pd.Categorical:
+def ranges(values: Ints) -> pd.Categorical:
     """The range of each number, such as "3 to 7"; numbers with few different values stay as they are.
 
     The ranges are categories, so that their sequence is that of the numbers and not that of the texts. If 0 is the
@@ -439,9 +381,7 @@ def ranges(values: NDArray[Any], n_groups: int) -> pd.Categorical:
     numbers = bins = pd.Series(values)
     if numbers.nunique() > MAX_VALUES:
         is_apart = (numbers == 0) & (numbers.min() == 0)
-        bins = pd.qcut(numbers[~is_apart], n_groups, labels=False, duplicates="drop").reindex(numbers.index).fillna(-1)
-    digits = ".3g" if values.dtype.kind == "f" else ""
-    ends = numbers.groupby(bins).agg(["min", "max"]).map(lambda end: format(end, digits))
+        bins = pd.qcut(numbers[~is_apart], N_RANGES, labels=False, duplicates="drop").reindex(numbers.index).fillna(-1)
+    ends = numbers.groupby(bins).agg(["min", "max"]).astype(str)
     names = np.where(ends["min"] == ends["max"], ends["min"], ends["min"] + " to " + ends["max"])
-    # Neighbours whose numbers are equal after rounding have the same text, and are one group.
-    return pd.Categorical(bins.map(dict(zip(ends.index, names, strict=True))), pd.unique(names), ordered=True)
+    return pd.Categorical(bins.map(dict(zip(ends.index, names, strict=True))), names, ordered=True)

@@ -7,13 +7,12 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from boostrank.displays import style
 from boostrank.displays.style import Display, by_name
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_count
-from boostrank.rankers.explanations import Explanation, explain, feature_text, number_format, value_text
+from boostrank.inputs.checks import check_choice
+from boostrank.rankers.explanations import Explanation, feature_text, number_format, value_text
 
 # Longer names and values of features are shortened.
 MAX_NAME, MAX_VALUE = 24, 10
@@ -124,7 +123,7 @@ class TrainingCurveDisplay(Display):
 class ContributionDisplay(Display):
     """Contributions of the features to the difference of the scores of two documents, as bars that add up to it.
 
-    Created by :meth:`from_estimator`, or for an explanation by ``ContributionDisplay(boostrank.explain(...)).plot()``.
+    Draw it by ``ContributionDisplay(boostrank.explain(...)).plot()``.
     Each bar begins where the one above it ends. The last bar is the difference of the scores, or the score where one
     document is explained, whose first bar begins at the expected score.
 
@@ -139,39 +138,17 @@ class ContributionDisplay(Display):
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, make_ranking
+    >>> from boostrank import LightGBMRanker, explain, make_ranking
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = make_ranking(n_queries=40, random_state=0)
     >>> ranker = LightGBMRanker(n_estimators=5, n_jobs=1).fit(X, y, qid)
-    >>> display = ContributionDisplay.from_estimator(ranker, X, qid, query=3, ax=Figure().subplots())
+    >>> display = ContributionDisplay(explain(ranker, X, qid, query=3)).plot(Figure().subplots())
     >>> display.ax_.get_title()
     'query 3: why rank 1 is above rank 2'
     """
 
     explanation: Explanation
     n_features: int = 10
-
-    @classmethod
-    def from_estimator(
-        cls, ranker: Any, X: Any, qid: ArrayLike | None = None, *, n_features: int = 10, ax: Any = None, **settings: Any
-    ) -> ContributionDisplay:
-        """Explain the difference of two scores, and plot it.
-
-        Parameters
-        ----------
-        ranker, X, qid, **settings
-            As in :func:`boostrank.explain`; `settings` are `query`, `ranks`, `y` and `feature_names`.
-        n_features : int, default 10
-            Maximum number of features to draw, those with the largest differences.
-        ax : matplotlib axes, optional
-
-        Raises
-        ------
-        ValueError, TypeError
-            As that function, and if `n_features` is not an integer of at least 1.
-        """
-        check_count("n_features", n_features)
-        return cls(explain(ranker, X, qid, **settings), n_features).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         explanation, summary = self.explanation, self.explanation.summary(self.n_features)

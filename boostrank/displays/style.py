@@ -110,25 +110,22 @@ def light_grid(ax: Any, axis: str = "y") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Any, handles: Any = None, n_columns: int | None = None) -> None:
+def legend_below(ax: Any, n_columns: int | None = None) -> None:
     """Draw the legend below the axes and their labels, where it covers no data.
 
     Parameters
     ----------
     ax : matplotlib Axes
-    handles : list of artists, optional
-        By default those of `ax` that have labels.
     n_columns : int, optional
         By default as many as fit into the width of a figure.
     """
     from matplotlib.transforms import ScaledTranslation
 
-    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    columns = n_columns or legend_columns([handle.get_label() for handle in handles])
+    columns = n_columns or legend_columns(ax.get_legend_handles_labels()[1])
     # In inches, because the height of labels does not depend on that of the axes.
     below = ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
-    ax.legend(handles=handles, ncols=columns, frameon=False, **place)
+    ax.legend(ncols=columns, frameon=False, **place)
 
 
 def legend_columns(labels: Sequence[str]) -> int:
@@ -137,9 +134,9 @@ def legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), COLUMN_CHARACTERS // (longest + HANDLE_CHARACTERS)))
 
 
-def legend_height(labels: Sequence[str], n_columns: int | None = None) -> float:
+def legend_height(labels: Sequence[str]) -> float:
     """Height in inches that a figure needs for a legend below its axes."""
-    n_lines, columns = [label.count("\n") + 1 for label in labels], n_columns or legend_columns(labels)
+    n_lines, columns = [label.count("\n") + 1 for label in labels], legend_columns(labels)
     n_rows = -(-len(labels) // columns)
     return LEGEND_ROW * (n_rows * max(n_lines) if columns > 1 else sum(n_lines))
 

@@ -62,7 +62,8 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
             _check_same_queries(X, names, y)
     if isinstance(qid, str):
         if qid not in names:
-            raise ValueError(f"qid={qid!r} must be the name of a column of X, or one query id per row; {_known(names)}")
+            known = f"the columns of X are {names[:10]}" if names else "X has no names of columns"
+            raise ValueError(f"qid={qid!r} must be the name of a column of X, or one query id per row; {known}")
         name, qid = qid, _ids(X[qid], qid)
         X = without_column(X, name)
         names.remove(name)
@@ -127,11 +128,6 @@ def without_column(X: Any, name: str) -> Any:
     if is_pandas(X):
         return X.drop(columns=name)
     return X.drop_columns(name) if hasattr(type(X), "drop_columns") else X.drop(name)
-
-
-def _known(names: list[Any]) -> str:
-    """The names of the columns, for messages."""
-    return f"the columns of X are {names[:10]}" if names else "X has no names of columns"
 
 
 def _ids(column: Any, name: str) -> NDArray[Any]:

@@ -212,16 +212,6 @@ def n_rounds(estimator: Any) -> float:
     return float(getattr(last_step(estimator), "best_iteration_", np.nan))
 
 
-def recorded_curve(estimator: Any) -> dict[str, list[float]]:
-    """The values after each round of the first metric that a fitted ranker recorded on its last validation set.
-
-    The result has the name of the metric and its values; it is empty for an estimator that recorded none.
-    """
-    results = getattr(last_step(unwrap(estimator)), "evals_result_", None) or {}
-    metrics = list(results.values())[-1] if results else {}
-    return {name: [float(value) for value in values] for name, values in list(metrics.items())[:1]}
-
-
 def last_step(estimator: Any) -> Any:
     """The last step of a Pipeline, and any other estimator itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator

@@ -96,12 +96,9 @@ class Segments:
             If `sizes` is empty or not integer, or if a size is below 1.
         """
         array = np.asarray(sizes)
-        if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
-            expected = "a non-empty one-dimensional array of integers"
-            refuse("sizes", sizes, expected, got=f"dtype {array.dtype}, shape {array.shape}")
-        if array.min() < 1:
-            bad = int(np.argmin(array))
-            raise ValueError(f"sizes must be at least 1; sizes[{bad}] is {array[bad]} (leave out empty segments)")
+        if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu" or array.min() < 1:
+            got = f"dtype {array.dtype}, shape {array.shape}, {np.array2string(array, threshold=9)}"
+            refuse("sizes", sizes, "a non-empty one-dimensional array of integers of at least 1", got=got)
         return cls(np.concatenate([[0], np.cumsum(array)]).astype(np.int64))
 
     @property

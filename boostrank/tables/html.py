@@ -5,9 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 # Only borders and spaces are styled, and no colours, so that tables have those of a notebook, dark or light.
 _CELL = "padding: 0.2em 0.8em; text-align: {}"
 _BELOW_HEAD = "; border-bottom: 1px solid"
@@ -54,20 +51,6 @@ def html_table(
     parts += [f"<p>{html.escape(note)}</p>" for note in notes if note]
     # A table that is wider than the notebook gets a scroll bar of its own.
     return "\n".join(['<div style="overflow-x: auto">', *parts, "</div>"])
-
-
-def range_text(values: NDArray[np.number]) -> str:
-    """Smallest, largest and median of numbers, as text.
-
-    Examples
-    --------
-    >>> range_text(np.array([3, 1, 12])), range_text(np.array([2.0, 2.0]))
-    ('1 to 12, median 3', '2')
-    """
-    if len(values) == 0:
-        return "none"
-    low, high = values.min(), values.max()
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}, median {np.median(values):g}"
 
 
 def _row(row: Sequence[object], tag: str, n_texts: int, more: str = "") -> str:

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from letor_oracle import write_letor
 
 import boostrank as br
 from boostrank.cli import main
@@ -52,6 +53,6 @@ def folder(tmp_path_factory, data):
         for j, part in enumerate(("train", "vali", "test")):
             rows = (qid + i) % 3 == j
             if (i, part) != (2, "vali"):
-                br.write_letor(path / f"Fold{i}" / f"{part}.txt", X[rows], y[rows], qid[rows])
-    br.write_letor(path / "all.txt", X, y, qid)
+                write_letor(path / f"Fold{i}" / f"{part}.txt", X[rows], y[rows], qid[rows])
+    write_letor(path / "all.txt", X, y, qid)
     return path

@@ -5,7 +5,6 @@ import json
 import re
 
 import pandas as pd
-import pytest
 
 
 def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
@@ -54,42 +53,3 @@ def test_rankers_have_random_trees_and_a_table_is_divided_by_query(run, folder, 
     common = {"colsample_bytree": 0.8, "colsample_bynode": 0.5}
     of_lightgbm = {**common, "subsample": 0.5, "subsample_freq": 1}
     assert trained[:2] == [of_lightgbm, {**common, "subsample_queries": 0.5}]
-
-
-OWN = """
-import lightgbm
-import xgboost
-from sklearn.linear_model import Ridge
-
-theirs = lightgbm.LGBMRanker(objective="lambdarank", n_estimators=4, learning_rate=0.5, verbose=-1, n_jobs=1)
-number = 3
-
-
-class Deep(xgboost.XGBRanker):
-    def __init__(self, *, n_estimators=4, **settings):
-        super().__init__(n_estimators=n_estimators, **settings)
-
-
-"""
-
-
-@pytest.mark.slow
-def test_compare_takes_estimators_of_a_file(run, folder, tmp_path):
-    (tmp_path / "own.py").write_text(OWN)
-    quick = ["compare", folder, "--rounds", 4, "--learning-rate", 0.5, "--objectives", "lambdarank"]
-    quick += ["--leaves", 31, "--backend", "lightgbm", "--output", tmp_path / "t.csv"]
-    own = tmp_path / "own.py"
-    run(*quick, "--ranker", f"{own}:theirs", "--ranker", f"{own}:Deep", "--ranker", f"{own}:Ridge")
-    table = pd.read_csv(tmp_path / "t.csv")
-    table = table[table["metric"] == "ndcg@10"].set_index("ranker")
-    assert list(table.index) == ["lightgbm lambdarank", "theirs", "Deep", "Ridge"]
-    assert table["mean"].between(0.3, 1).all()
-    assert table["rounds"].isna().tolist() == [False, False, False, True]
-    assert table.loc["theirs", "rounds"] == 4
-    for text, message in (
-        ("own.py", "'own.py' is not FILE.py:NAME"),
-        (f"{own}:typo", "own.py has no 'typo'; it has Ridge, theirs, Deep that may be an estimator"),
-        (f"{own}:number", "number must be an estimator with fit, predict and get_params; got int"),
-    ):
-        assert message in run(*quick, "--ranker", text, code=2)
-    assert "two rankers called 'theirs'" in run(*quick, *["--ranker", f"{own}:theirs"] * 2, code=2)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from letor_oracle import write_letor
 
 import boostrank as br
 from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
@@ -35,7 +36,7 @@ def files(table, tmp_path_factory):
     pytest.importorskip("pyarrow")
     table.to_parquet(folder / "t.parquet")
     table.set_index("query").to_parquet(folder / "index.pq")
-    br.write_letor(folder / "t.txt", table[NAMES].to_numpy(), table["grade"], pd.factorize(table["query"])[0])
+    write_letor(folder / "t.txt", table[NAMES].to_numpy(), table["grade"].to_numpy(), pd.factorize(table["query"])[0])
     return folder
 
 
@@ -69,11 +70,19 @@ def test_query_ids_keep_their_text(tmp_path, ids, expected):
     ("text", "options", "message"),
     [
         ("", {}, "PATH cannot be read as a table: "),
-        ("1,2,3\n4,5,6\n", {}, "PATH: its first line must have the names of the columns; got '1,2,3'"),
-        ("qid,label,x\n", {}, "PATH: the table has no rows"),
-        ("qid,label,x,x\n1,2,3,4\n", {}, "two columns have the name 'x'"),
+        (
+            "1,2,3\n4,5,6\n",
+            {},
+            "PATH: its first line must have different names of the columns; got '1,2,3'",
+        ),
+        (
+            "qid,label,x\n",
+            {},
+            "PATH: below the first line there must be rows with as many fields; there are none",
+        ),
+        ("qid,label,x,x\n1,2,3,4\n", {}, "different names of the columns; got 'qid,label,x,x'"),
         ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "Expected 3 fields in line 3, saw 4"),
-        ("qid,label,x\n1,2,3,4\n1,2,3,4\n", {}, "PATH: the rows have more fields than the first line"),
+        ("qid,label,x\n1,2,3,4\n1,2,3,4\n", {}, "there must be rows with as many fields; they have more"),
         ("qid,label,x\n1,2,3\n,2,3\n", {}, "PATH: the query id (column 'qid') is missing in row 2"),
         ("qid,label,x,y\n1,2,3,4\n1,2,red,4\n", {}, "row 2 of 'x' has 'red'. Leave out what is no feature (--drop x)"),
         ("qid,label,x,Grade\n1,2,3,4\n", {}, "the column 'Grade' looks like an id or a label, not a feature"),
@@ -194,5 +203,5 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
     frame.assign(shop="apples").to_csv(tmp_path / "new.csv", index=False)
     warning = run("predict", tmp_path / "m", tmp_path / "new.csv", errors=True)
     assert "the model does not know 'apples' in the column 'shop': these count as missing" in warning
-    br.write_letor(tmp_path / "t.txt", X[:, :2], y, qid)
+    write_letor(tmp_path / "t.txt", X[:, :2], y, qid)
     assert "which has no categories" in run("predict", tmp_path / "m", tmp_path / "t.txt", code=2)

@@ -46,10 +46,10 @@ def test_fit_chooses_the_rounds_by_cross_validation(run, folder, tmp_path, monke
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     path, model = folder / "all.txt", tmp_path / "m"
-    options = ["--rounds", "auto", "--patience", 3, "--leaves", 7, "--folds", 2, "--eval-metric", "mrr"]
+    options = ["--rounds", "auto", "--patience", 3, "--leaves", 7, "--eval-metric", "mrr"]
     err = run("fit", path, model, *options, errors=True, width=100)
     assert "rounds " in err
-    settings = {"n_estimators": "auto", "early_stopping_rounds": 3, "num_leaves": 7, "cv": 2, "random_state": 0}
+    settings = {"n_estimators": "auto", "early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0}
     data = br.read_letor(path)
     ranker = br.LightGBMRanker(**settings).fit(*data, eval_metric="mrr")
     mean = np.mean([values["mrr"] for values in ranker.best_score_.values()])

@@ -122,7 +122,7 @@ ARRAYS = {
     "dates": np.zeros((2, 2), "M8[s]"),
     "texts": np.zeros((2, 2), "U3"),
 }
-ONE_DIMENSION, NO_NUMBERS = "must have two dimensions", "must contain numbers of at most 64 bits"
+ONE_DIMENSION, NO_NUMBERS = "must have two dimensions", "contain numbers of at most 64 bits"
 
 
 @for_each(

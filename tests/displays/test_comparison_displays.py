@@ -37,20 +37,6 @@ def test_the_default_is_the_last_measure(comparison):
         comparison.plot("ndcg@5")
 
 
-def test_groups_of_queries_are_rows():
-    random = np.random.default_rng(0)
-    qrels = {str(i): {f"d{j}": int(j == 0) for j in range(5)} for i in range(20)}
-    runs = {n: {q: {d: random.random() for d in docs} for q, docs in qrels.items()} for n in ("first", "a", "b")}
-    found = br.compare_runs(qrels, runs, "RR", by={query: f"g{int(query) % 2}" for query in qrels})
-    display = found.plot(by_group=True)
-    rows = found.groups[found.groups["run"] != "first"].iloc[::-1]
-    assert display.table["run"].tolist() == [f"{row.group}: {row.run}" for row in rows.itertuples()]
-    assert display.table["run"].iloc[-1] == "g0: a"
-    np.testing.assert_array_equal(display.table["difference"], rows["difference"])
-    with pytest.raises(ValueError, match="no groups"):
-        br.compare_runs(qrels, runs, "RR").plot(by_group=True)
-
-
 def test_differences_of_queries_are_sorted_and_the_worst_are_named(comparison):
     display = comparison.plot_queries("squared", "ndcg@1")
     values = {name: rows.set_index("query")["ndcg@1"] for name, rows in comparison.per_query.groupby("ranker")}

@@ -73,7 +73,7 @@ def bars(ax):
 def test_bars_begin_where_the_one_above_ends_and_add_up(rankers, data):
     X, _, qid = data
     for ranker in rankers.values():
-        display = ContributionDisplay.from_estimator(ranker, X, qid, query=2, ranks=(1, 5), n_features=4)
+        display = ContributionDisplay(explain(ranker, X, qid, query=2, ranks=(1, 5)), 4).plot()
         explanation, ax = display.explanation, display.ax_
         drawn = bars(ax)
         np.testing.assert_allclose(drawn[:-1, 1], explanation.summary(4)["difference"])
@@ -110,9 +110,9 @@ def test_long_names_and_no_difference(data):
     X, y, qid = data
     frame = pd.DataFrame(X, columns=[f"the number of all clicks of the last {i} weeks" for i in range(X.shape[1])])
     ranker = br.LightGBMRanker(n_estimators=5, reg_lambda=1.0, n_jobs=1).fit(frame, y, qid)
-    display = ContributionDisplay.from_estimator(ranker, frame, qid, query=1, ranks=(4, 1))
+    display = ContributionDisplay(explain(ranker, frame, qid, query=1, ranks=(4, 1))).plot()
     assert display.ax_.get_title() == "query 1: why rank 4 is below rank 1"
     assert not overlapping_texts(display.figure_)
     same = pd.concat([frame[:1]] * 2)
-    display = ContributionDisplay.from_estimator(ranker, same)
+    display = ContributionDisplay(explain(ranker, same)).plot()
     assert tick_texts(display.ax_.yaxis) == [f"{X.shape[1]} other features", "difference of scores"]

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from artists import legend_texts, overlapping_texts, tick_texts
 
+import boostrank as br
 from boostrank import displays
 from boostrank.displays import style
 
 # How each display is made, from the fixtures that it needs.
 DISPLAYS = {
     "ComparisonDisplay": lambda show, get, ax: get("comparison").plot("ndcg@1", ax=ax),
-    "ContributionDisplay": lambda show, get, ax: show.from_estimator(
-        get("rankers")["a"], *get("data")[::2], query=get("data")[2][0], ax=ax
-    ),
+    "ContributionDisplay": lambda show, get, ax: show(
+        br.explain(get("rankers")["a"], *get("data")[::2], query=get("data")[2][0])
+    ).plot(ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
     "PrecisionRecallDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ax=ax),
     "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
@@ -77,8 +78,8 @@ def test_a_display_draws_onto_given_axes_and_again(name, request):
 def test_long_names_of_a_legend_have_a_column_each():
     short, long = ["softmax", "lambdarank", "squared"], ["a long name of a ranker with its settings " + i for i in "ab"]
     assert (style.legend_columns(short), style.legend_columns(long)) == (3, 1)
-    heights = [style.legend_height(short), style.legend_height(long), style.legend_height(["one\ntwo", "three"], 1)]
-    assert heights == pytest.approx(np.array([1, 2, 3]) * style.LEGEND_ROW)
+    heights = [style.legend_height(short), style.legend_height(long), style.legend_height(["one\ntwo", *long])]
+    assert heights == pytest.approx(np.array([1, 2, 4]) * style.LEGEND_ROW)
 
 
 def test_lines_differ_without_colour_and_colours_are_safe():

@@ -128,7 +128,6 @@ FUNCTIONS = {
     "simulate_clicks-random_state": lambda: br.simulate_clicks(*ROWS, random_state=-1),
     "LabelDistribution-random_state": lambda: theory.LabelDistribution.random(2, random_state=-1),
     "BaggedRanker-random_state": lambda: br.BaggedRanker(tiny(br.LightGBMRanker), random_state=-1).fit(X, Y, QID),
-    "write_letor-zero_based": lambda: br.write_letor("unused.txt", X, Y, QID, zero_based=1),
 }
 
 

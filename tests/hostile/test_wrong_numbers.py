@@ -13,9 +13,6 @@ X, Y, QID = br.make_ranking(n_queries=10, n_documents=6, random_state=0)
 MASK, HUGE = np.arange(len(Y)) == 3, 10**30
 both = for_each("ranker_class", RANKERS.values(), ids=RANKERS)
 MASKED = {
-    "written-features": lambda: br.write_letor("unused.txt", np.ma.masked_array(X, X > 1), Y, QID),
-    "written-labels": lambda: br.write_letor("unused.txt", X, np.ma.masked_array(Y, MASK), QID),
-    "written-ids": lambda: br.write_letor("unused.txt", X, Y, np.ma.masked_array(QID, MASK)),
     "permutation_test": lambda: br.permutation_test(np.ma.masked_array(Y, MASK), Y),
     "holm": lambda: significance.holm(np.ma.masked_array([0.1, 0.2], [True, False])),
 }

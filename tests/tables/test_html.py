@@ -3,9 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
-from scipy import sparse as sp
 
 import boostrank as br
 from boostrank.tables.html import html_table
@@ -85,26 +83,6 @@ def test_reconciliations():
     assert tables.tables[0][0] == ["library", "metric", "because", "value", "diff"]
     assert tables.tables[0][1:] == [[a, b, e, c, d] for a, b, c, d, e in found.rows]
     assert len(tables.tables[0]) > 5
-
-
-@pytest.mark.parametrize("as_features", [np.asarray, sp.csr_matrix])
-def test_data_sets(as_features):
-    data = br.Dataset(as_features(np.eye(5)), np.array([0.0, 1, 0, 2, 0]), np.array(["a", "b", "a", "b", "b"]))
-    (table,) = Tables(data._repr_html_()).tables
-    found = dict(table)
-    assert found.pop("type of the features") == f"{type(data.X).__name__}, float64"
-    assert found == {
-        "documents": "5",
-        "queries": "2",
-        "documents of a query": "2 to 3, median 2.5",
-        "features": "5",
-        "label 0": "3 (60.0%)",
-        "label 1": "1 (20.0%)",
-        "label 2": "1 (20.0%)",
-    }
-    X, y, qid = br.make_ranking(n_queries=5, random_state=0)
-    (table,) = Tables(br.Dataset(X, np.arange(len(y)) / 4.0, qid)._repr_html_()).tables
-    assert dict(table)["labels"].startswith(f"{len(y)} different ones, 0 to ")
 
 
 def test_a_search_does_not_print_row_numbers():
