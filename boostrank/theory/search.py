@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import as_generator, check_count
@@ -23,7 +22,7 @@ from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.segments import Segments
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.theory.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
-from boostrank.theory.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss
+from boostrank.theory.expected_losses import SOLVED_TOLERANCE, Distributions, ExpectedLoss, minimize
 from boostrank.theory.minimizers import minimize_numerically
 from boostrank.theory.report import ConsistencyReport
 
@@ -81,37 +80,18 @@ class _Search:
         regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
         return _Examined(batch, scores, regrets, int(solution.solved.sum()))
 
-    def loss_gap(self, distribution: LabelDistribution, scores: Floats) -> float:
-        """Least expected loss of scores that rank the documents optimally and without ties, minus that of `scores`.
+    def is_counterexample(self, distribution: LabelDistribution, scores: Floats) -> bool:
+        """Whether no scores that rank optimally have an expected loss as small as that of `scores`.
 
-        If it is positive, no scores that rank optimally minimize the expected loss. That shows a second time that the
-        surrogate is not consistent, even if `scores` are not exactly the minimizer.
+        The loss is minimized once more, from scores that rank the documents optimally and without ties.
         """
         batch = DistributionBatch.of([distribution])
         loss = ExpectedLoss(self.surrogate, self.targets(batch)).at(scores[None])
-        bayes = batch.bayes_scores(self.dcg)[0]
-        ranking = np.argsort(-bayes, kind="stable")
-        n_counted = int(self.dcg.cutoffs(batch.queries)[0])
-        unit = np.eye(len(bayes))
-        better = [(i, j) for i in ranking[:n_counted] for j in ranking if bayes[i] > bayes[j] + TIE_TOLERANCE]
-        rows = np.array([unit[i] - unit[j] for i, j in better])
-        apart = 1e-3 * max(1.0, float(np.ptp(scores)))
-        optimal, steps = np.empty_like(scores), np.empty_like(scores)
-        optimal[ranking], steps[ranking] = np.sort(scores)[::-1], np.arange(len(scores))[::-1] - (len(scores) - 1) / 2.0
-        least = min(_least_with(loss, rows, apart, optimal + size * steps) for size in (apart, 0.3, 1.0, 3.0))
-        return least - float(loss(scores[None])[0])
-
-
-def _least_with(loss: ExpectedLoss, rows: Floats, apart: float, start: Floats) -> float:
-    """Least expected loss of scores with ``rows @ scores >= apart``, found from a `start` that satisfies this."""
-
-    def value_gradient(scores: Floats) -> tuple[float, Floats]:
-        return float(loss(scores[None])[0]), loss.gradient(scores[None])[0]
-
-    constraint = {"type": "ineq", "fun": lambda scores: rows @ scores - apart, "jac": lambda scores: rows}
-    settings: dict[str, Any] = {"constraints": constraint, "options": {"ftol": 1e-14, "maxiter": 300}}
-    least = optimize.minimize(value_gradient, start, jac=True, method="SLSQP", **settings).fun
-    return min(value_gradient(start)[0], float(least) if np.isfinite(least) else np.inf)
+        ranking, optimal = np.argsort(-batch.bayes_scores(self.dcg)[0], kind="stable"), np.empty_like(scores)
+        optimal[ranking] = np.sort(scores)[::-1] + np.arange(len(scores))[::-1] * max(1.0, float(np.ptp(scores)))
+        other = minimize(loss, optimal[None])
+        is_optimal = batch.ndcg_regret(_tied(other.scores), self.dcg)[0] <= MIN_REGRET
+        return bool(other.losses[0] > loss(scores[None])[0] or not is_optimal)
 
 
 def check_consistency(
@@ -128,8 +108,8 @@ def check_consistency(
     with labels of many grades, with labels 0 and 1, with rare large labels, and with two outcomes that prefer different
     documents and whose expected normalized gains are nearly equal. For each distribution, it minimizes the expected
     loss numerically, and computes the regret of the minimizer. Then it examines distributions that are similar to those
-    with the largest regret. A counterexample is reported only if all scores that rank optimally have a larger expected
-    loss than the minimizer.
+    with the largest regret. A counterexample is reported only if the loss is larger where it is minimized once more, from
+    scores that rank optimally, or if the scores found there do not rank optimally either.
 
     Parameters
     ----------
@@ -215,7 +195,7 @@ def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) 
     for _, batch, i in sorted(candidates, key=lambda candidate: -candidate[0])[:MAX_CONFIRMATIONS]:
         single = DistributionBatch.of([batch[i]])
         ((scores,), (regret,)) = search.examine(single, thorough=True)[1:3]
-        if regret > 0 and search.loss_gap(single[0], scores) > 0:
+        if regret > 0 and search.is_counterexample(single[0], scores):
             minimizer = search.surrogate.representative(scores[None])[0]
             return ConsistencyReport(*settings, n_solved, n_examined - n_solved, single[0], minimizer, float(regret))
     # No regret was confirmed: the scores are not minimizers, so that their distributions count as unsolved.
