@@ -87,11 +87,11 @@ class History:
         """Whether the deciding metric has not improved for `early_stopping_rounds` rounds."""
         return self._patience is not None and len(self._deciding()) - 1 - self.best_round() >= self._patience
 
-    def last(self) -> tuple[str, float] | None:
-        """The deciding metric and its value in the last round; None without validation sets."""
+    def last_value(self) -> str:
+        """The deciding metric and its value in the last round, as text; empty without validation sets."""
         if self._metric is None or not self._sets:
-            return None
-        return self._metric, self._values[self._deciding_set][self._metric][-1]
+            return ""
+        return f"{self._metric} {self._values[self._deciding_set][self._metric][-1]:.4f}"
 
     def as_dict(self) -> dict[str, dict[str, list[float]]]:
         """Values by validation set, metric and round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``."""
@@ -105,7 +105,7 @@ class History:
 
 def training_bar(specification: TrainingSpecification, history: History | None) -> ProgressBar:
     """The progress bar of a training, with the metric that decides on early stopping."""
-    return ProgressBar(specification.n_rounds, True, lambda: "" if history is None else metric_text(history.last()))
+    return ProgressBar(specification.n_rounds, True, str if history is None else history.last_value)
 
 
 class ProgressBar:
@@ -187,8 +187,3 @@ class ProgressBar:
             f"{self._title}: {self._n_done} of {self._total}{', ' if text else ''}{text}, {passed} since the start, "
             f"about {left} left for all of them"
         )
-
-
-def metric_text(last: tuple[str, float] | None) -> str:
-    """A metric with its value, as text; empty for None."""
-    return "" if last is None else f"{last[0]} {last[1]:.4f}"

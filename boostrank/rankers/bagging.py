@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import GroupedData, Trained
-from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
 from boostrank.inputs.frames import index_of
 from boostrank.metrics.registry import default_measure
@@ -165,7 +165,10 @@ class BaggedRanker(TrainedModel):
         n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
         ranker = clone(self.ranker)
-        samples = [draw_sample(data.queries.n_queries, n_drawn, random_state) for _ in range(self.n_estimators)]
+        n_queries, draws = data.queries.n_queries, []
+        for _ in range(self.n_estimators):
+            drawn = random_state.choice(n_queries, n_drawn, replace=False)
+            draws.append((drawn, ~np.isin(np.arange(n_queries), drawn), int(random_state.randint(2**31 - 1))))
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
         if threads is not None:
             ranker.set_params(n_jobs=threads)
@@ -174,11 +177,11 @@ class BaggedRanker(TrainedModel):
         stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not has_others
         common = ranker, data, stops_on_out_of_bag, options
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_member)(*common, number, sample) for number, sample in enumerate(samples)
+            delayed(train_member)(*common, number, mask, seed) for number, (_, mask, seed) in enumerate(draws)
         )
         members, out_of_bag = map(list, zip(*results, strict=True))
         booster = self._library.average([member.booster_ for member in members])
-        scores = mean_out_of_bag_scores(data.queries, samples, out_of_bag)
+        scores = mean_out_of_bag_scores(data.queries, [mask for _, mask, _ in draws], out_of_bag)
         per_query = self._score_queries(data, scores)
         self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
         for i, member in enumerate(members):
@@ -189,7 +192,7 @@ class BaggedRanker(TrainedModel):
         is_kept = np.ones(queries.n_documents, dtype=bool) if kept is None else queries.group(kept)
         has_kept = queries.sum(is_kept.astype(np.int64)) > 0
         self.estimators_ = members
-        self.estimators_samples_ = [np.flatnonzero(has_kept)[sample.drawn] for sample in samples]
+        self.estimators_samples_ = [np.flatnonzero(has_kept)[drawn] for drawn, _, _ in draws]
         self.oob_scores_ = _with_nan(per_query, has_kept)
         self.oob_prediction_ = queries.ungroup(_with_nan(scores, is_kept))
         fingerprint = y.fingerprint if isinstance(y, Labels) else None
@@ -233,32 +236,6 @@ class BaggedRanker(TrainedModel):
         return values
 
 
-class Sample(NamedTuple):
-    """The queries that were drawn for a member.
-
-    Attributes
-    ----------
-    drawn : ndarray of int64, shape (n_drawn,)
-        Numbers of queries, in the sequence in which they were drawn.
-    is_out_of_bag : ndarray of bool, shape (n_queries,)
-        Mask of the queries that were not drawn.
-    seed : int
-        The `random_state` of the member.
-    """
-
-    drawn: Ints
-    is_out_of_bag: Bools
-    seed: int
-
-
-def draw_sample(n_queries: int, n_drawn: int, random_state: np.random.RandomState) -> Sample:
-    """Draw the queries of a member without replacement, and its seed."""
-    drawn = random_state.choice(n_queries, n_drawn, replace=False)
-    is_out_of_bag = np.ones(n_queries, dtype=bool)
-    is_out_of_bag[drawn] = False
-    return Sample(drawn, is_out_of_bag, int(random_state.randint(2**31 - 1)))
-
-
 def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
     """The number of threads of each training if several run at the same time; None if the library may choose it.
 
@@ -277,42 +254,46 @@ def train_member(
     stops_on_out_of_bag: bool,
     options: dict[str, Any],
     number: int,
-    sample: Sample,
+    is_out_of_bag: Bools,
+    seed: int,
 ) -> tuple[BoostedRanker, Floats]:
     """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its out-of-bag queries.
 
-    The scores are grouped by query. `options` are arguments of `fit` on metrics. Raises ValueError if the member is to
-    stop early on out-of-bag queries and there are none.
+    The scores are grouped by query. `is_out_of_bag` is a mask of the queries that were not drawn, shape (n_queries,),
+    `seed` is the `random_state` of the member, and `options` are arguments of `fit` on metrics. Raises ValueError if
+    the member is to stop early on out-of-bag queries and there are none.
     """
-    has_out_of_bag = bool(sample.is_out_of_bag.any())
+    has_out_of_bag = bool(is_out_of_bag.any())
     with named_part(f"member {number} of the bag, the queries that it drew"):
-        part = data.take(~sample.is_out_of_bag)
+        drawn = data.take(~is_out_of_bag)
     options = dict(options)
     if stops_on_out_of_bag:
         if not has_out_of_bag:
             raise ValueError(
-                f"member {number} was trained on all {len(sample.drawn)} queries, so that it has no out-of-bag "
+                f"member {number} was trained on all {len(is_out_of_bag)} queries, so that it has no out-of-bag "
                 "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
             )
         with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
-            out_of_bag = data.take(sample.is_out_of_bag)
+            out_of_bag = data.take(is_out_of_bag)
         options["eval_set"] = [(out_of_bag.X, out_of_bag.labels, out_of_bag.queries.qid)]
-    member = clone(ranker).set_params(random_state=sample.seed)
+    member = clone(ranker).set_params(random_state=seed)
     with named_part(f"member {number} of the bag"):
-        member.fit(part.X, part.labels, part.queries.qid, sample_weight=part.weights, position=part.position, **options)
+        weights, position = drawn.weights, drawn.position
+        member.fit(drawn.X, drawn.labels, drawn.queries.qid, sample_weight=weights, position=position, **options)
     if not has_out_of_bag:
         return member, np.zeros(0)
     # Only the features: a log of clicks need not have impressions of these queries.
-    return member, member.predict(_safe_indexing(data.X, np.flatnonzero(data.queries.repeat(sample.is_out_of_bag))))
+    return member, member.predict(_safe_indexing(data.X, np.flatnonzero(data.queries.repeat(is_out_of_bag))))
 
 
-def mean_out_of_bag_scores(queries: Queries, samples: list[Sample], scores: list[Floats]) -> Floats:
+def mean_out_of_bag_scores(queries: Queries, masks: list[Bools], scores: list[Floats]) -> Floats:
     """The mean score of each document over the members that were not trained on its query.
 
     Parameters
     ----------
     queries : Queries
-    samples : list of Sample
+    masks : list of ndarray of bool, shape (n_queries,)
+        Whether each query is out of the bag of each member.
     scores : list of ndarray
         Scores of the out-of-bag documents of each member, grouped by query.
 
@@ -322,9 +303,9 @@ def mean_out_of_bag_scores(queries: Queries, samples: list[Sample], scores: list
         Grouped by query; NaN for queries that all members were trained on.
     """
     total, n_members = np.zeros(queries.n_documents), np.zeros(queries.n_queries)
-    for sample, part in zip(samples, scores, strict=True):
-        total[queries.repeat(sample.is_out_of_bag)] += part
-        n_members += sample.is_out_of_bag
+    for is_out_of_bag, scores_of_member in zip(masks, scores, strict=True):
+        total[queries.repeat(is_out_of_bag)] += scores_of_member
+        n_members += is_out_of_bag
     n_members[n_members == 0] = np.nan
     return total / queries.repeat(n_members)
 

@@ -211,14 +211,9 @@ class Objective(BoundLoss):
         """Whether the formulas of the surrogate take arrays of a device."""
         return self.surrogate.takes_device_arrays
 
-    @property
-    def takes_document_weights(self) -> bool:
-        """Whether weights may differ within a query."""
-        return self.surrogate.separable or self.surrogate.linear_in_targets
-
     def use_weights(self, weights: Floats) -> None:
         """Set the weights of the documents to `weights`, of shape (n_documents,), which are checked and grouped."""
-        if not self.takes_document_weights:
+        if not (self.surrogate.separable or self.surrogate.linear_in_targets):
             require_equal_weights(weights, self.queries, DOCUMENT_WEIGHTS)
         if self.surrogate.linear_in_targets:
             largest = self.queries.repeat(self.queries.max(weights))

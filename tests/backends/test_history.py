@@ -47,7 +47,7 @@ def test_the_best_round_is_the_first_of_equally_good_rounds(values, best):
 def test_the_last_validation_set_decides():
     history = record([ndcg(0.9, 0.1), ndcg(0.1, 0.9)])
     assert history.best_round() == 1
-    assert history.last() == ("ndcg@5", 0.9)
+    assert history.last_value() == "ndcg@5 0.9000"
     assert history.as_dict() == {"valid_0": {"ndcg@5": [0.9, 0.1]}, "valid_1": {"ndcg@5": [0.1, 0.9]}}
     # The training data decide only if there is no other set.
     assert record([ndcg(0.1, 0.9), ndcg(0.9, 0.8)], training=1).best_round() == 1
