@@ -283,19 +283,20 @@ class KnownParameters:
             For a native parameter that is unknown or refused, and for two names of one parameter with two values.
         """
         resolved, handed_on = dict(values), {}
-        given = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
+        settings = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
         for name, value in native.items():
             canonical = self._find(name, value, values)
             if value is None or canonical in self.refused:
                 continue
-            own = self.explicit.get(canonical, canonical)
-            other, previous = given.setdefault(own, (name, value))
+            name_in_ranker = self.explicit.get(canonical, canonical)
+            first_name, previous = settings.setdefault(name_in_ranker, (name, value))
             if not _equal(value, previous):
                 raise ValueError(
-                    f"{other}={previous!r} and {name}={value!r} are two names of one parameter: give only {own}"
+                    f"{first_name}={previous!r} and {name}={value!r} are two names of one parameter: give only "
+                    f"{name_in_ranker}"
                 )
             if canonical in self.explicit:
-                resolved[own] = value
+                resolved[name_in_ranker] = value
             else:
                 handed_on[canonical] = value
         return resolved, handed_on

@@ -160,9 +160,11 @@ class ValuePerFeature:
     def __call__(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
         """The values of all features, in the sequence of the features."""
         if isinstance(value, Mapping):
-            given = {features.index(name, feature): self._checked(name, entry) for feature, entry in value.items()}
             default = others.get(self.default_from, self.default)
-            return self.as_type([given.get(i, default) for i in range(features.number)])
+            all_entries = [default] * features.number
+            for feature, entry in value.items():
+                all_entries[features.index(name, feature)] = self._checked(name, entry)
+            return self.as_type(all_entries)
         expected = "a sequence with one value per feature, or a dict by name or index"
         entries = [self._checked(name, entry) for entry in _elements(name, value, expected)]
         if len(entries) != features.number:
@@ -201,8 +203,8 @@ def feature_choice(name: str, value: Any, features: Features, others: Mapping[st
     """Indices of features from names or indices, or "auto"."""
     if isinstance(value, str) and value == "auto":
         return value
-    chosen = _elements(name, value, "'auto' or a list of features by name or index")
-    return [features.index(name, feature) for feature in chosen]
+    choice = _elements(name, value, "'auto' or a list of features by name or index")
+    return [features.index(name, feature) for feature in choice]
 
 
 def number_that_is_missing(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> float | None:
@@ -244,7 +246,7 @@ def monotone_constraints(as_type: Callable[[list[Any]], Any]) -> ValuePerFeature
 
 
 def resolve_features(
-    parameters: Mapping[str, Any], known: Mapping[str, FeatureParameter], features: Features
+    parameters: Mapping[str, Any], rules: Mapping[str, FeatureParameter], features: Features
 ) -> dict[str, Any]:
     """The parameters, with those that concern features in the form that the boosting library takes.
 
@@ -252,7 +254,7 @@ def resolve_features(
     ----------
     parameters : mapping of str to object
         Native parameters by canonical name.
-    known : mapping of str to FeatureParameter
+    rules : mapping of str to FeatureParameter
         Those that concern features. None as their value leaves the choice to the library.
     features : Features
 
@@ -262,9 +264,9 @@ def resolve_features(
         As :data:`FeatureParameter`.
     """
     resolved = dict(parameters)
-    for name in known.keys() & parameters.keys():
+    for name in rules.keys() & parameters.keys():
         value = parameters[name]
-        resolved[name] = None if value is None else known[name](name, value, features, parameters)
+        resolved[name] = None if value is None else rules[name](name, value, features, parameters)
         if resolved[name] is None:
             del resolved[name]
     return resolved

@@ -40,7 +40,7 @@ class History:
         self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
         self._patience = specification.early_stopping_rounds
         self._metric = specification.early_stopping_metric
-        held_out = [i for i, part in enumerate(self._sets) if not part.is_training]
+        held_out = [i for i, validation_set in enumerate(self._sets) if not validation_set.is_training]
         self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
         self._sign = 1.0
 
@@ -72,8 +72,8 @@ class History:
 
     def is_higher_better(self, name: str, metric: str) -> bool | None:
         """Whether higher is better for a metric of the validation set of this name; None if there is no such metric."""
-        by_set = {part.name: directions for part, directions in zip(self._sets, self._directions, strict=True)}
-        return by_set.get(name, {}).get(metric)
+        names = [validation_set.name for validation_set in self._sets]
+        return self._directions[names.index(name)].get(metric) if name in names else None
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""
@@ -95,7 +95,7 @@ class History:
 
     def as_dict(self) -> dict[str, dict[str, list[float]]]:
         """Values by validation set, metric and round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``."""
-        return {part.name: values for part, values in zip(self._sets, self._values, strict=True)}
+        return {validation_set.name: values for validation_set, values in zip(self._sets, self._values, strict=True)}
 
     def _deciding(self) -> NDArray[np.float64]:
         """Values of the deciding metric by round, with the other sign if lower is better."""

@@ -144,9 +144,9 @@ class BoostedRanker(TrainedModel):
             if "__init__" not in vars(base):
                 continue
             parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
-            explicit = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
-            defaults = {one.name: one.default for one in explicit} | defaults
-            names |= {one.name for one in explicit} if takes_more else set()
+            explicit = [parameter for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+            defaults = {parameter.name: parameter.default for parameter in explicit} | defaults
+            names |= {parameter.name for parameter in explicit} if takes_more else set()
             takes_more = takes_more and len(explicit) < len(parameters)
         cls._defaults, cls._explicit, cls._takes_native = MappingProxyType(defaults), sorted(names), takes_more
 

@@ -369,11 +369,11 @@ class TrainedModel(BaseEstimator):
     def _checked_features(self, X: Any, validate_names: bool = True) -> Any:
         """The features of `X`, checked, without the column of query ids unless the model has a feature of this name."""
         check_flag("validate_features", validate_names)
-        known: Any = getattr(self, "feature_names_in_", ())
-        for name in {QID, self._qid_column} - set(known):
+        names: Any = getattr(self, "feature_names_in_", ())
+        for name in {QID, self._qid_column} - set(names):
             X = without_column(X, name)
         if not validate_names and is_pandas(X := to_pandas(X)) and X.shape[1] == self.n_features_in_:
-            X = X.set_axis(known if len(known) else range(X.shape[1]), axis=1)
+            X = X.set_axis(names if len(names) else range(X.shape[1]), axis=1)
         return check_features(self, X)
 
     def _scores_by_round(self, X: Any, base_score: float) -> Iterator[NDArray[np.float64]]:

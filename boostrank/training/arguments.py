@@ -44,31 +44,31 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
 
     The method raises TypeError for an argument that it does not have under any name, and says what to use instead.
     """
-    known = inspect.signature(method).parameters
+    parameters = inspect.signature(method).parameters
 
     @functools.wraps(method)
     def translated(*args: P.args, **kwargs: P.kwargs) -> T:
-        if known.keys() >= kwargs.keys():
+        if parameters.keys() >= kwargs.keys():
             return method(*args, **kwargs)
-        own: dict[str, Any] = {name: value for name, value in kwargs.items() if name in known}
+        translation: dict[str, Any] = {name: value for name, value in kwargs.items() if name in parameters}
         for name, value in kwargs.items():
             target = _OTHER_NAMES.get(name, name)
             is_neutral = value is None or (isinstance(value, (str, bool)) and value in _NEUTRAL.get(name, ()))
-            if name in known or is_neutral:
+            if name in parameters or is_neutral:
                 continue
-            if target not in known or own.get(target) is not None:
-                _refuse_argument(args[0], method.__name__, name, known)
-            own[target] = value
-        return method(*args, **own)
+            if target not in parameters or translation.get(target) is not None:
+                _refuse_argument(args[0], method.__name__, name, parameters)
+            translation[target] = value
+        return method(*args, **translation)
 
     return translated
 
 
-def _refuse_argument(ranker: Any, method: str, name: str, known: Collection[str]) -> NoReturn:
+def _refuse_argument(ranker: Any, method: str, name: str, parameters: Collection[str]) -> NoReturn:
     """Raise TypeError for an argument that the method does not have, or got under its own name too."""
-    advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, known)}")
+    advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, parameters)}")
     if name in ranker.get_params():
         advice = f"it is a parameter of the ranker, {type(ranker).__name__}({name}=...)"
-    if _OTHER_NAMES.get(name) in known:
+    if _OTHER_NAMES.get(name) in parameters:
         advice = f"it is another name of {_OTHER_NAMES[name]}, which is given too"
     raise TypeError(f"{type(ranker).__name__}.{method} has no argument {name!r}: {advice}")

@@ -57,21 +57,23 @@ def as_metrics(eval_metric: Any, eval_at: Any = None, dcg: DCG | None = None) ->
     >>> as_metrics(["mean_average_precision", "auc"], eval_at=[5, 10])
     (get_measure('map@5'), get_measure('map@10'), get_measure('auc'))
     """
-    given = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in _NO_METRIC)]
+    metrics = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in _NO_METRIC)]
     cutoffs = as_list(eval_at)
     return tuple(
-        metric for each in given or ["ndcg"] * bool(cutoffs) for metric in _as_metric(each, cutoffs, dcg or DCG())
+        expanded
+        for metric in metrics or ["ndcg"] * bool(cutoffs)
+        for expanded in _as_metric(metric, cutoffs, dcg or DCG())
     )
 
 
-def _as_metric(given: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
+def _as_metric(metric: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
     """One metric, or one for each cutoff if it is a name without a cutoff of a measure that may have one."""
-    if callable(given) and not isinstance(given, Measure):
-        return [CustomMetric(given)]
-    if not isinstance(given, str):
-        return [get_measure(given)]
+    if callable(metric) and not isinstance(metric, Measure):
+        return [CustomMetric(metric)]
+    if not isinstance(metric, str):
+        return [get_measure(metric)]
     # XGBoost's "ndcg@5-" counts a query without a relevant document as 0, as "ndcg@5" does here.
-    name, at, cutoff = given.removesuffix("-").partition("@")
+    name, at, cutoff = metric.removesuffix("-").partition("@")
     name = _OTHER_NAMES.get(name, name)
     measure = get_measure(name + at + cutoff)
     if name in ("lightgbm:ndcg", "xgboost:ndcg"):
@@ -79,8 +81,8 @@ def _as_metric(given: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
         measure = get_measure(measure, gain=dcg.gain)
     if at or not cutoffs or not hasattr(measure, "k"):
         return [measure]
-    own = {"gain": dcg.gain, "discount": dcg.discount} if name == "ndcg" else {}
-    return [get_measure(measure, k=k, **own) for k in cutoffs]
+    settings = {"gain": dcg.gain, "discount": dcg.discount} if name == "ndcg" else {}
+    return [get_measure(measure, k=k, **settings) for k in cutoffs]
 
 
 class CustomFunction:
@@ -118,7 +120,8 @@ class CustomFunction:
     def _call(self, scores: NDArray[Any]) -> Any:
         arguments = (self._labels, scores.astype(np.float64), self._weights, self.queries.sizes)[: self._n_arguments]
         # The function may change its arrays, and the labels may be the user's own array.
-        return self.function(*(each.copy() if isinstance(each, np.ndarray) else each for each in arguments))
+        copies = [copy(argument) if isinstance(argument, np.ndarray) else argument for argument in arguments]
+        return self.function(*copies)
 
 
 class CustomMetric(CustomFunction):
@@ -138,7 +141,7 @@ class CustomMetric(CustomFunction):
             If the function does not return such a triple or a list of them, or a value is not finite.
         """
         result = self._call(scores)
-        return [self._checked(part) for part in (result if isinstance(result, list) else [result])]
+        return [self._checked(triple) for triple in (result if isinstance(result, list) else [result])]
 
     def _checked(self, result: Any) -> tuple[str, float, bool]:
         if not (isinstance(result, tuple) and len(result) == 3 and isinstance(result[0], str)):
@@ -187,7 +190,7 @@ class CustomObjective(CustomFunction):
             If a gradient or Hessian is not finite.
         """
         result = self._call(scores)
-        shapes = [np.shape(part) for part in result] if isinstance(result, (tuple, list)) else []
+        shapes = [np.shape(values) for values in result] if isinstance(result, (tuple, list)) else []
         if shapes != [(self.queries.n_documents,)] * 2:
             raise ValueError(
                 f"the objective {self._name} must return gradient and Hessian, each of shape "
@@ -195,7 +198,7 @@ class CustomObjective(CustomFunction):
             )
         with np.errstate(over="ignore"):
             name = f"the result of the objective {self._name}"
-            gradient, hessian = (as_floats(part, name).astype(np.float32) for part in result)
+            gradient, hessian = (as_floats(values, name).astype(np.float32) for values in result)
         if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             raise FloatingPointError(f"the objective {self._name} returned values that are not finite")
         return gradient, hessian

@@ -162,9 +162,9 @@ def group_data(
 
 def _refuse_sizes(qid: Any, n_documents: int) -> None:
     """Raise ValueError if `qid` contains sizes of queries instead of query ids."""
-    given = as_array(qid, "qid")
-    if given.ndim == 1 and len(given) != n_documents and given.dtype.kind in "iu" and given.sum() == n_documents:
+    ids = as_array(qid, "qid")
+    if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
         raise ValueError(
-            f"qid has {len(given)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
+            f"qid has {len(ids)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
             "queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
         )

@@ -28,13 +28,13 @@ class ColumnCategories:
 
     Attributes
     ----------
-    known : dict of int to pandas.Index
+    by_column : dict of int to pandas.Index
         Categories of the columns with a categorical type, by the index of the column.
     kinds_are_known : bool
         Whether all other columns are known to be numbers. Those of a model that was read from a file are not.
     """
 
-    known: Mapping[int, Any]
+    by_column: Mapping[int, Any]
     kinds_are_known: bool
 
     def apply(self, X: Any) -> Any:
@@ -46,8 +46,8 @@ class ColumnCategories:
             If a column has categories and had numbers in the training, or conversely, or if it has none of the known
             categories, and values of another kind, such as integers in place of strings.
         """
-        now = _categorical_columns(X)
-        differ = set(self.known) - set(now) | (set(now) - set(self.known) if self.kinds_are_known else set())
+        before, now = self.by_column.keys(), set(_categorical_columns(X))
+        differ = (before - now) | (now - before if self.kinds_are_known else set())
         if differ:
             i = min(differ)
             kind = "categories, but had numbers" if i in now else f"the type {X.dtypes.iloc[i]}, but had categories"
@@ -55,9 +55,9 @@ class ColumnCategories:
                 f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type of the training data"
             )
         changed = {
-            i: X.iloc[:, i].cat.set_categories(known)
-            for i, known in self.known.items()
-            if not _are_equal(X.columns[i], X.dtypes.iloc[i].categories, known)
+            i: X.iloc[:, i].cat.set_categories(of_training)
+            for i, of_training in self.by_column.items()
+            if not _are_equal(X.columns[i], X.dtypes.iloc[i].categories, of_training)
         }
         return replace_columns(X, changed)
 
@@ -87,8 +87,8 @@ class TrainingFeatures(BaseEstimator):
         """The features of a model that was read from a file; `names` is None if they have no names."""
         features = cls()
         # None stands for categories that the model does not know.
-        known = {i: pd.Index(values) for i, values in categories.items() if values}
-        features.categories = ColumnCategories(known, False)
+        by_column = {i: pd.Index(values) for i, values in categories.items() if values}
+        features.categories = ColumnCategories(by_column, False)
         features.n_features_in_ = n_features
         if names is not None:
             features.feature_names_in_ = np.asarray(names, dtype=object)
@@ -97,26 +97,26 @@ class TrainingFeatures(BaseEstimator):
     @property
     def categorical_features(self) -> tuple[int, ...]:
         """Indices of the columns of a DataFrame whose type is categorical."""
-        return () if self.categories is None else tuple(self.categories.known)
+        return () if self.categories is None else tuple(self.categories.by_column)
 
     def learn(self, X: Any) -> Any:
         """Set number and names to those of `X`, and return the checked features."""
         return check_features(self, X, reset=True)
 
 
-def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
+def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     """Check features, and convert them to a type that the boosting libraries take.
 
     Parameters
     ----------
-    known : estimator
+    estimator : estimator
         Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have, and
         `_takes_infinity` says whether values may be infinite.
     X : array-like, sparse matrix, DataFrame, pyarrow Table or FeatureFiles, shape (n_documents, n_features)
         Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no strings become
         strings.
     reset : bool, default False
-        Set the attributes of `known` to number and names of the features of `X` instead of checking them.
+        Set the attributes of `estimator` to number and names of the features of `X` instead of checking them.
 
     Returns
     -------
@@ -133,29 +133,29 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     """
     if isinstance(X, FeatureStream):
         # The values in files are checked when they are read.
-        validate_data(known, X.without_rows(), reset=reset, skip_check_array=True)
+        validate_data(estimator, X.without_rows(), reset=reset, skip_check_array=True)
         return X
-    if not reset and _is_checked_array(known, X):
+    if not reset and _is_checked_array(estimator, X):
         return X
     X = to_pandas(X)
     if is_pandas(X):
-        X = _check_frame(known, X, reset)
+        X = _check_frame(estimator, X, reset)
         # scikit-learn's comparison of names takes longer than the prediction of a query.
-        if reset or X.columns.tolist() != list(getattr(known, "feature_names_in_", ())):
-            validate_data(known, X, reset=reset, skip_check_array=True)
+        if reset or X.columns.tolist() != list(getattr(estimator, "feature_names_in_", ())):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             by_column = {i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}
-            known.categories = ColumnCategories(by_column, True)
+            estimator.categories = ColumnCategories(by_column, True)
             return X
-        categories = getattr(known, "categories", getattr(known, "_categories", None))
+        categories = getattr(estimator, "categories", getattr(estimator, "_categories", None))
         return X if categories is None else categories.apply(X)
     checked = validate_data(
-        known,
+        estimator,
         X if issparse(X) else _as_array(X),
         reset=reset,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
-        ensure_all_finite=not known._takes_infinity and "allow-nan",
+        ensure_all_finite=not estimator._takes_infinity and "allow-nan",
     )
     if issparse(X) and not checked.has_canonical_format:
         # The libraries would not add up the values that are stored for the same element.
@@ -164,14 +164,14 @@ def check_features(known: Any, X: Any, *, reset: bool = False) -> Any:
     return checked
 
 
-def _is_checked_array(known: Any, X: Any) -> bool:
+def _is_checked_array(estimator: Any, X: Any) -> bool:
     """Whether `X` is an array without names that needs no conversion and has no fault; it may be one if this is False.
 
     scikit-learn's own checks take as long as the prediction of a query.
     """
     is_plain = type(X) is np.ndarray and X.dtype in (np.float32, np.float64) and len(X) > 0
-    is_known = is_plain and X.shape[1:] == (known.n_features_in_,) and not hasattr(known, "feature_names_in_")
-    return is_known and (known._takes_infinity or not np.isinf(X).any())
+    is_known = is_plain and X.shape[1:] == (estimator.n_features_in_,) and not hasattr(estimator, "feature_names_in_")
+    return is_known and (estimator._takes_infinity or not np.isinf(X).any())
 
 
 def _as_array(X: Any) -> Any:
@@ -187,14 +187,14 @@ def _as_array(X: Any) -> Any:
     return array
 
 
-def _check_frame(known: Any, X: Any, reset: bool) -> Any:
+def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
     if X.ndim != 2 or X.shape[1] == 0:
         raise ValueError(
             f"X must have columns that are features; got a {type(X).__name__} of shape {X.shape}. For one feature pass "
             "the DataFrame X.to_frame()"
         )
-    X = _with_text_names(known, X, reset)
+    X = _with_text_names(estimator, X, reset)
     types: dict[Any, Any] = {}
     converted, numbers = {}, []
     for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
@@ -207,7 +207,7 @@ def _check_frame(known: Any, X: Any, reset: bool) -> Any:
             converted[name] = types[dtype]
     if converted:
         X = X.astype(converted)
-    if not known._takes_infinity:
+    if not estimator._takes_infinity:
         _refuse_infinity(X, numbers)
     return X
 
@@ -237,12 +237,12 @@ def _refuse_infinity(X: Any, numbers: list[int]) -> None:
             raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
 
 
-def _with_text_names(known: Any, X: Any, reset: bool) -> Any:
+def _with_text_names(estimator: Any, X: Any, reset: bool) -> Any:
     """The frame with names of columns that are strings, or with columns 0, 1, ..., which are no names.
 
     scikit-learn compares names only if all of them are strings.
     """
-    names, may_be_unnamed = list(X.columns), reset or not hasattr(known, "feature_names_in_")
+    names, may_be_unnamed = list(X.columns), reset or not hasattr(estimator, "feature_names_in_")
     if all(isinstance(name, str) for name in names) or (may_be_unnamed and names == list(range(len(names)))):
         return X
     if may_be_unnamed and not reset:
@@ -253,15 +253,15 @@ def _with_text_names(known: Any, X: Any, reset: bool) -> Any:
     return X.set_axis([str(name) for name in names], axis=1)
 
 
-def _are_equal(name: Any, categories: Any, known: Any) -> bool:
+def _are_equal(name: Any, categories: Any, of_training: Any) -> bool:
     """Whether categories are the known ones; raises ValueError if they are of another kind."""
-    if categories is known or (categories.dtype == known.dtype and categories.equals(known)):
+    if categories is of_training or (categories.dtype == of_training.dtype and categories.equals(of_training)):
         return True
-    kinds = [index.inferred_type for index in (categories, known)]
-    if len(categories) and kinds[0] != kinds[1] and not categories.isin(known).any():
+    kinds = [index.inferred_type for index in (categories, of_training)]
+    if len(categories) and kinds[0] != kinds[1] and not categories.isin(of_training).any():
         raise ValueError(
             f"the column {name!r} of X has categories such as {categories[0]!r}, and in the training it had such as "
-            f"{known[0]!r}: give it the type of the training data"
+            f"{of_training[0]!r}: give it the type of the training data"
         )
     return False
 

@@ -68,14 +68,14 @@ def get_loss(loss: str | Loss) -> Loss:
     >>> get_loss("edge-logistic")
     EdgeLoss(margin='logistic')
     """
-    known = find_loss(loss)
-    if known is None:
+    instance = find_loss(loss)
+    if instance is None:
         raise ValueError(
             f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; boostrank.surrogates.SURROGATES and "
             "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate, EdgeLoss or "
             "LossEnsemble"
         )
-    return known
+    return instance
 
 
 def find_loss(loss: Any) -> Loss | None:

@@ -233,20 +233,20 @@ class Objective(BoundLoss):
             for_each(partial(self._write_compiled, scores, results), self.queries.blocks(COMPILED_BLOCK_ROWS))
 
     def _write_block(self, scores: NDArray[Any], results: tuple[Float32s, Float32s], block: Block) -> None:
-        _, documents, part = block
+        _, documents, segments = block
         shifted = scores[documents].astype(np.float64, copy=False) + self.offset
         self.check_finite(shifted, scores, documents)
         factor = self.scale if self.weights is None else self.scale * self.weights[documents]
-        self._store(documents, self._derivatives(shifted, documents, part), factor, scores, results)
+        self._store(documents, self._derivatives(shifted, documents, segments), factor, scores, results)
 
     def _write_compiled(self, scores: NDArray[Any], results: tuple[Float32s, Float32s], block: Block) -> None:
-        _, documents, part = block
+        _, documents, segments = block
         values: Floats = scores[documents].astype(np.float64, copy=False)
         out = results[0][documents], results[1][documents]
         weights = None if self.weights is None else self.weights[documents]
         arrays = values, self.targets[documents], weights
         assert self.form is not None
-        if not write_derivatives(self.form, *arrays, part, offset=self.offset, scale=self.scale, out=out):
+        if not write_derivatives(self.form, *arrays, segments, offset=self.offset, scale=self.scale, out=out):
             self.check_finite(values + self.offset, scores, documents)
             for result in out:
                 self.check_finite(result, scores, documents)
@@ -267,8 +267,8 @@ class Objective(BoundLoss):
         copied.targets = move(self.targets)
         copied.weights = None if self.weights is None else move(self.weights)
         copied.blocks = [
-            Block(queries, documents, DeviceSegments.copy_of(part, move))
-            for queries, documents, part in self.queries.blocks(DEVICE_BLOCK_ROWS)
+            Block(queries, documents, DeviceSegments.copy_of(segments, move))
+            for queries, documents, segments in self.queries.blocks(DEVICE_BLOCK_ROWS)
         ]
         return copied
 
@@ -278,8 +278,8 @@ class Objective(BoundLoss):
         totals = np.empty(len(blocks))
 
         def add(number: int) -> None:
-            _, documents, part = blocks[number]
-            hessian = self._derivatives(np.full(part.n_rows, self.offset), documents, part)[1]
+            _, documents, segments = blocks[number]
+            hessian = self._derivatives(np.full(segments.n_rows, self.offset), documents, segments)[1]
             totals[number] = hessian.sum() if self.weights is None else hessian @ self.weights[documents]
 
         for_each(add, range(len(blocks)))

@@ -107,26 +107,26 @@ def eval_sets(
     lists = [_of_length(values, len(sets), name) for name, values in per_set.items()]
     listed: list[EvalSet] = []
     training_queries = qid if group is None else group
-    for i, (part, name, ids, sizes, weight, init_score) in enumerate(zip(sets, names, *lists, strict=True)):
-        if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
+    for i, (element, name, ids, sizes, weight, init_score) in enumerate(zip(sets, names, *lists, strict=True)):
+        if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
             raise ValueError(
-                f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(part).__name__}"
+                f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(element).__name__}"
             )
-        if len(part) == 3 and part[2] is not None:
+        if len(element) == 3 and element[2] is not None:
             if ids is not None:
                 raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")
-            ids = part[2]
+            ids = element[2]
         queries = sizes if ids is None else ids
-        is_same = part[0] is X and part[1] is y and (queries is None or _are_equal(queries, training_queries))
+        is_same = element[0] is X and element[1] is y and (queries is None or _are_equal(queries, training_queries))
         # The libraries evaluate the training data only once in a round.
         is_training = is_same and not any(earlier.is_training for earlier in listed)
         if is_same and queries is None:
             ids, sizes = qid, group
         label = name or (TRAINING if is_training else f"valid_{i}")
-        listed.append(EvalSet(label, part[0], part[1], ids, sizes, weight, init_score, is_training))
-    given_names = [one.name for one in listed]
-    if len(set(given_names)) < len(given_names):
-        raise ValueError(f"validation sets must have different names; got {given_names}")
+        listed.append(EvalSet(label, element[0], element[1], ids, sizes, weight, init_score, is_training))
+    labels = [validation_set.name for validation_set in listed]
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"validation sets must have different names; got {labels}")
     return listed
 
 
@@ -145,9 +145,10 @@ def bind_metrics(specification: TrainingSpecification, data: GroupedData, weight
     ]
 
 
-def _are_equal(queries: Any, others: Any) -> bool:
+def _are_equal(queries: Any, other_queries: Any) -> bool:
     """Whether query ids or sizes are the same object or, for arrays and lists in this process, have equal values."""
-    return queries is others or (isinstance(queries, (np.ndarray, list)) and np.array_equal(queries, others))
+    are_arrays = isinstance(queries, (np.ndarray, list))
+    return queries is other_queries or (are_arrays and np.array_equal(queries, other_queries))
 
 
 def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:

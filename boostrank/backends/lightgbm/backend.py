@@ -107,9 +107,9 @@ def feature_names(booster: Any) -> list[str] | None:
 
 def categories(booster: Any) -> dict[int, list[Any] | None]:
     """The categories of each feature that was a column of a categorical type, by its index."""
-    known, indices = booster.pandas_categorical or [], booster.params.get("categorical_feature") or []
-    is_known = isinstance(indices, list) and len(indices) == len(known)
-    return dict(zip(sorted(indices), known, strict=True)) if is_known else {}
+    by_column, indices = booster.pandas_categorical or [], booster.params.get("categorical_feature") or []
+    are_known = isinstance(indices, list) and len(indices) == len(by_column)
+    return dict(zip(sorted(indices), by_column, strict=True)) if are_known else {}
 
 
 def n_features(booster: Any) -> int:
@@ -155,10 +155,11 @@ def _check_complete(text: str) -> None:
     sizes = [line for line in head if line.startswith("tree_sizes=")]
     blocks = re.split(r"^(?=Tree=)", text[: text.find("\nend of trees\n") + 1], flags=re.MULTILINE)[1:]
     # Sizes count bytes.
-    found = "tree_sizes=" + " ".join(str(len(block.encode())) for block in blocks)
+    sizes_of_blocks = "tree_sizes=" + " ".join(str(len(block.encode())) for block in blocks)
     parameters = text.partition("\nparameters:")[2].partition("\nend of parameters")[0].split("\n")
     are_parameters = all(re.fullmatch(r"\[\w+: .*\]|", line) for line in parameters)
-    if not is_one_model or "\0" in text or len(set(fields)) < len(fields) or sizes != [found] or not are_parameters:
+    are_fields = len(set(fields)) == len(fields) and sizes == [sizes_of_blocks]
+    if not (is_one_model and are_fields and are_parameters) or "\0" in text:
         raise ValueError("it is not a complete LightGBM model file")
 
 

@@ -55,9 +55,9 @@ def blocks(X: Any) -> Iterator[Any]:
         yield _plain(X)
 
 
-def join(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def join(results: list[NDArray[Any]]) -> NDArray[Any]:
     """Concatenate the results of blocks; the result of a single block is not copied."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return results[0] if len(results) == 1 else np.concatenate(results)
 
 
 def _plain(X: Any) -> Any:

@@ -144,8 +144,8 @@ def _check_depth(document: Any) -> None:
     """Raise ValueError for a document that is nested so deeply that XGBoost's stack could overflow."""
     level = [document]
     for _ in range(MAX_DEPTH):
-        parts = (part.values() if isinstance(part, dict) else part for part in level)
-        level = [value for values in parts for value in values if isinstance(value, (dict, list))]
+        containers = (container.values() if isinstance(container, dict) else container for container in level)
+        level = [value for values in containers for value in values if isinstance(value, (dict, list))]
     if level:
         raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
 
@@ -264,8 +264,8 @@ def _average_trees(learners: list[Object]) -> Object:
 def _forest(learner: Object) -> Object:
     """The object that contains the trees."""
     booster = learner["gradient_booster"]
-    found: Object = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
-    return found
+    model: Object = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
+    return model
 
 
 def _scale(tree: Object, factor: float) -> Object:

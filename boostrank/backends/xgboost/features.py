@@ -328,8 +328,8 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
     """
     if is_pandas(X):
         _check_types_of_categories(X)
-    chosen = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
-    check_codes("feature_types", X, chosen, smallest=0, missing=missing_number(parameters))
+    categorical = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
+    check_codes("feature_types", X, categorical, smallest=0, missing=missing_number(parameters))
 
 
 def _check_types_of_categories(X: Any) -> None:

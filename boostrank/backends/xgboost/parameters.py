@@ -214,8 +214,8 @@ def _names() -> frozenset[str]:
 def _names_within(configuration: Any, section: str = "") -> Iterator[str]:
     """Names of the values in all sections of a configuration that are called "..._param"."""
     if isinstance(configuration, list):
-        for part in configuration:
-            yield from _names_within(part, section)
+        for element in configuration:
+            yield from _names_within(element, section)
     elif isinstance(configuration, dict):
         for name, value in configuration.items():
             yield from _names_within(value, name)

@@ -33,29 +33,29 @@ def predict(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.flo
         return np.concatenate([_predict(booster, matrix, **settings) for matrix in matrices], dtype=np.float64)
     # The names were checked before.
     settings = {"predict_type": "margin", "validate_features": False, "missing": missing_number_of(booster)}
-    parts = [booster.inplace_predict(block, iteration_range=_bounds(rounds), **settings) for block in dense_blocks(X)]
-    return np.concatenate(parts, dtype=np.float64)
+    scores = [booster.inplace_predict(block, iteration_range=_bounds(rounds), **settings) for block in dense_blocks(X)]
+    return np.concatenate(scores, dtype=np.float64)
 
 
 def leaves(booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
     """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
     first, end = _bounds(rounds)
     # XGBoost gives leaves only from the first round on.
-    parts = [
+    blocks = [
         _predict(booster, _matrix(booster, block), pred_leaf=True, iteration_range=(0, end))
         for block in dense_blocks(X)
     ]
-    found = np.concatenate(parts).reshape(X.shape[0], -1).astype(np.int32)
-    return found[:, found.shape[1] // end * first :] if first else found
+    leaf_numbers = np.concatenate(blocks).reshape(X.shape[0], -1).astype(np.int32)
+    return leaf_numbers[:, leaf_numbers.shape[1] // end * first :] if first else leaf_numbers
 
 
 def contributions(booster: Any, X: Any, rounds: range | None = None) -> Any:
     """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
-    parts = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
-    if len(parts) == 1 and not issparse(X):
-        return parts[0]
+    blocks = [_contributions(booster, _matrix(booster, block), *_bounds(rounds)) for block in dense_blocks(X)]
+    if len(blocks) == 1 and not issparse(X):
+        return blocks[0]
     in_csr_format: Any = type(X)
-    return vstack([in_csr_format(part) for part in parts], format="csr") if issparse(X) else np.concatenate(parts)
+    return vstack([in_csr_format(values) for values in blocks], format="csr") if issparse(X) else np.concatenate(blocks)
 
 
 def base_score(booster: Any) -> float:
@@ -68,12 +68,12 @@ def base_score(booster: Any) -> float:
 
 def categories(booster: Any) -> dict[int, list[Any] | None]:
     """The categories of each categorical feature, by its index; None for features that were columns of integers."""
-    chosen = [i for i, kind in enumerate(booster.feature_types or []) if kind == "c"]
-    if not chosen:
+    categorical = [i for i, kind in enumerate(booster.feature_types or []) if kind == "c"]
+    if not categorical:
         return {}
     trees = to_document(booster)["learner"]["gradient_booster"]
     columns = trees.get("gbtree", trees)["model"].get("cats", {}).get("enc") or {}
-    return {i: decode_categories(columns[i]) if columns else None for i in chosen}
+    return {i: decode_categories(columns[i]) if columns else None for i in categorical}
 
 
 def booster_name(booster: Any) -> str:
@@ -87,8 +87,8 @@ def device_of(booster: Any) -> str:
 
 
 def _learner(booster: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(booster.save_config())["learner"]
-    return found
+    learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
+    return learner
 
 
 def _contributions(booster: Any, matrix: Any, first: int, end: int) -> NDArray[np.float64]:

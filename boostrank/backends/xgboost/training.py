@@ -74,7 +74,7 @@ def train(
             dtrain,
             num_boost_round=specification.n_rounds,
             obj=None if boost is None else lambda scores, _: boost(scores),
-            evals=[(matrix, part.name) for matrix, part in zip(matrices, validation, strict=True)],
+            evals=[(matrix, validation_set.name) for matrix, validation_set in zip(matrices, validation, strict=True)],
             custom_metric=evaluate if validation else None,
             verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
             xgb_model=model,
@@ -118,8 +118,8 @@ def _check(
             "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
             "objective='rank:ndcg' or 'rank:pairwise'"
         )
-    for part in validation:
-        _check_name("eval_names and keys of eval_set", part.name, ":-")
+    for validation_set in validation:
+        _check_name("eval_names and keys of eval_set", validation_set.name, ":-")
     if specification.init_model is not None:
         before, now = booster_name(specification.init_model), parameters.get("booster", "gbtree")
         if before != now:
@@ -147,10 +147,11 @@ def _validation_matrices(
     # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
     has_codes = "c" in parameters.get("feature_types", ())
     matrices = []
-    for part in validation:
-        exact = specification.init_model is not None or (has_codes and not isinstance(part.data.X, FeatureStream))
-        is_same = part.data is data
-        matrices.append(dtrain if is_same else make_matrix(part.data, parameters, reference=dtrain, exact=exact))
+    for validation_set in validation:
+        evaluated = validation_set.data
+        exact = specification.init_model is not None or (has_codes and not isinstance(evaluated.X, FeatureStream))
+        is_same = evaluated is data
+        matrices.append(dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact))
     return matrices
 
 
@@ -166,10 +167,10 @@ def _first_rounds(booster: Any, n: int) -> Any:
 
     XGBoost's slice of a booster loses the names of categories, so they are copied to it.
     """
-    part = booster[:n]
+    first = booster[:n]
     if "c" not in (booster.feature_types or ()):
-        return part
-    whole, document = to_document(booster), to_document(part)
+        return first
+    whole, document = to_document(booster), to_document(first)
     trees = document["learner"]["gradient_booster"]["model"]
     trees["cats"] = whole["learner"]["gradient_booster"]["model"]["cats"]
     return from_document(document)
