@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from boostrank.inputs.checks import as_random_state, check_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.scorers import RankingScorer
-from boostrank.model_selection.estimators import accept_qid, last_step, n_rounds, unwrap
+from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, make_folds
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
@@ -126,8 +125,8 @@ def cross_validate(
     -------
     dict of ndarray, each of shape (n_folds,)
         The result of scikit-learn's function. The scores are ``"test_score"``, or
-        ``"test_NAME"`` for each name if `scoring` is a list or a dict. ``"test_n_estimators"`` is the number of
-        boosting rounds that the predictions of each model use, which early stopping may have reduced.
+        ``"test_NAME"`` for each name if `scoring` is a list or a dict. With ``return_estimator=True``, the attribute
+        `best_iteration_` of each ranker is its number of boosting rounds, which early stopping may have reduced.
 
     Raises
     ------
@@ -182,7 +181,7 @@ def learning_curve(
     DataFrame
         One row per size and fold, in the sequence of the sizes, with the columns train_size, as it was given,
         n_queries, the number of training queries, fold, and test_score, or test_NAME for each name if `scoring` is a
-        list or a dict. test_n_estimators is the number of boosting rounds.
+        list or a dict.
 
     Raises
     ------
@@ -246,8 +245,6 @@ def grid_search(
     -------
     QueryGridSearchCV
         A ``GridSearchCV`` that is fitted, and whose `score` takes `qid` too.
-        ``cv_results_["mean_test_n_estimators"]`` is the mean number of boosting rounds that the predictions of the
-        models use.
 
     Raises
     ------
@@ -276,18 +273,14 @@ def _prepare(
 ) -> tuple[Any, Any, Folds, dict[str, Any], dict[str, Any]]:
     """A ranker that takes query ids, features, folds, scorers, and the arguments of `fit` with one value per row."""
     params = dict(params or {})
-    qid_of_params = params.pop("qid", None)
-    X, qid = find_qid(X, qid_of_params if qid is None else qid, y)
+    X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
     if params.get("sample_weight") is not None:
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
     ranker = _requesting(accept_qid(ranker), params)
     folds = make_folds(X, y, queries, cv)
-    scorers = _scorers(scoring, y, queries, folds)
-    if "qid" in inspect.signature(last_step(ranker).fit).parameters:
-        scorers["n_estimators"] = _RoundsScorer()
-    return ranker, X, folds, scorers, {**params, "qid": queries.qid}
+    return ranker, X, folds, _scorers(scoring, y, queries, folds), {**params, "qid": queries.qid}
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
@@ -347,16 +340,3 @@ def _check_measures(measures: Sequence[Measure], y: Any, queries: Queries, folds
                 labels_of_rows = labels[rows]
                 if use == "test":
                     bind(labels_of_rows, Queries.from_qid(queries.qid[rows]))
-
-
-class _RoundsScorer:
-    """The number of boosting rounds of a fitted ranker, with the signature of a scorer.
-
-    It is no function because those have their address in memory in the texts of what they belong to.
-    """
-
-    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        return n_rounds(estimator)
-
-    def __repr__(self) -> str:
-        return "number of rounds"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import check_lengths
@@ -21,8 +20,6 @@ from boostrank.tables.text import text_lines
 
 # Number of significant digits of the largest number of a column of contributions.
 DIGITS = 4
-# Number of ids among which one is searched for that is similar to an unknown one.
-_MAX_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,8 +43,8 @@ class Explanation:
         value_b is missing and contribution_b is 0: its contributions are differences to the expected score.
     expected_score : float
         The score that contributions start from: a mean of the scores of training documents, as trees store it.
-    ranking : DataFrame, shape (n_documents, 3) or (n_documents, 4)
-        All documents of the query by rank, with the columns rank, row, label if labels were given, and score.
+    ranking : DataFrame, shape (n_documents, 3)
+        All documents of the query by rank, with the columns rank, row and score.
 
     Examples
     --------
@@ -147,8 +144,6 @@ def explain(
     *,
     query: Any = None,
     ranks: int | Sequence[int] | None = None,
-    y: ArrayLike | None = None,
-    feature_names: Sequence[Any] | None = None,
 ) -> Explanation:
     """Explain why one document of a query is ranked above another: what each feature adds to the difference.
 
@@ -160,8 +155,7 @@ def explain(
     Parameters
     ----------
     ranker : estimator
-        A fitted ranker of boostrank or a LGBMRanker; a Pipeline or a search whose last step or best estimator is one.
-        For a Pipeline, the features are those that its last step gets.
+        A fitted ranker of boostrank or a LGBMRanker. Of a Pipeline, give the last step and the features that it gets.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     qid : array-like, shape (n_documents,), optional
         Query ids; by default the column or the index "qid" of `X`. Without any, all rows belong to one query.
@@ -171,10 +165,6 @@ def explain(
         The ranks by score, from 1, of the documents A and B. The default is (1, 2). A single rank explains the
         difference of one score to the expected score, which is also the default for a query of one document: the mean
         of its query would be the document itself.
-    y : array-like, shape (n_documents,), optional
-        Labels, which are shown in the ranking and change nothing.
-    feature_names : sequence, shape (n_features,), optional
-        By default those of `X`, or of the model, or else the numbers of the columns, from 0.
 
     Returns
     -------
@@ -209,23 +199,21 @@ def explain(
     X = to_pandas(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
     ids = np.zeros(X.shape[0], dtype=int) if qid is None else Queries.from_qid(qid).qid
-    check_lengths(X=X.shape[0], qid=len(ids), **({} if y is None else {"y": len(np.asarray(y))}))
+    check_lengths(X=X.shape[0], qid=len(ids))
     query = _check_query(ids, query)
     rows = np.flatnonzero(ids == query)
-    ranker, X = _last_step(ranker, _safe_indexing(X, rows))
+    X = _safe_indexing(X, rows)
     scores = np.asarray(ranker.predict(X), dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
     ranks = _check_ranks(ranks, len(rows), query)
-    labels = {} if y is None else {"label": np.asarray(y)[rows][order]}
-    columns = {"rank": np.arange(1, len(rows) + 1), "row": rows[order], **labels, "score": scores[order]}
+    ranking = pd.DataFrame({"rank": np.arange(1, len(rows) + 1), "row": rows[order], "score": scores[order]})
     explained = order[np.array(ranks) - 1]
     documents = _safe_indexing(X, explained)
     contributions = _contributions(ranker, documents)
-    if feature_names is None:
-        names = getattr(ranker, "feature_names_in_", range(contributions.shape[1] - 1))
-        feature_names = list(documents.columns if is_pandas(documents) else names)
-    table, expected_score = _table(list(feature_names), documents, contributions[:, :-1]), float(contributions[0, -1])
-    return Explanation(query, ranks, tuple(rows[explained].tolist()), table, expected_score, pd.DataFrame(columns))
+    names = getattr(ranker, "feature_names_in_", range(contributions.shape[1] - 1))
+    names = list(documents.columns if is_pandas(documents) else names)
+    table, expected_score = _table(names, documents, contributions[:, :-1]), float(contributions[0, -1])
+    return Explanation(query, ranks, tuple(rows[explained].tolist()), table, expected_score, ranking)
 
 
 def number_format(values: Sequence[float]) -> Any:
@@ -268,7 +256,7 @@ def _check_query(ids: NDArray[Any], query: Any) -> Any:
         raise ValueError(f"there are {len(unique)} queries; query must be the id of one of them, such as {unique[0]!s}")
     query = unique[0] if query is None else query
     if not (unique == query).any():
-        near = did_you_mean(str(query), map(str, unique[:_MAX_SEARCHED].tolist()))
+        near = did_you_mean(str(query), map(str, unique.tolist()))
         raise ValueError(f"there is no query {query!r} among the {len(unique)} queries{near}")
     return query
 
@@ -284,14 +272,6 @@ def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any
             f"{n_documents}; got {ranks!r}"
         )
     return tuple(int(rank) for rank in checked)
-
-
-def _last_step(ranker: Any, X: Any) -> tuple[Any, Any]:
-    """The ranker itself, without a search and a Pipeline around it, and the features that it gets."""
-    ranker = getattr(ranker, "best_estimator_", ranker)
-    if isinstance(ranker, Pipeline):
-        return ranker[-1], ranker[:-1].transform(X) if len(ranker) > 1 else X
-    return ranker, X
 
 
 def _contributions(ranker: Any, X: Any) -> NDArray[np.float64]:

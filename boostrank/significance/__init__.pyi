@@ -1,4 +1,3 @@
-from .differences import Interval as Interval
 from .differences import confidence_interval as confidence_interval
 from .differences import effect_size as effect_size
 from .paired_tests import PairedTest as PairedTest

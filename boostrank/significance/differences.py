@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
@@ -17,20 +17,6 @@ from boostrank.queries.weights import check_weights
 ROUNDING = 1e-12
 # Largest number of random numbers in memory at a time (tens of MB).
 MAX_NUMBERS_AT_ONCE = 1_000_000
-
-
-class Interval(NamedTuple):
-    """The ends of a confidence interval: numbers, or arrays with one number for each ranker.
-
-    Examples
-    --------
-    >>> low, high = confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
-    >>> round(low, 4), round(high, 4)
-    (-0.0598, 0.4598)
-    """
-
-    low: Any
-    high: Any
 
 
 def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -66,7 +52,7 @@ def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayL
 
 def confidence_interval(
     values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95, sample_weight: ArrayLike | None = None
-) -> Interval:
+) -> tuple[Any, Any]:
     """Confidence interval of a mean difference over queries, by Student's t distribution.
 
     It is the mean and ``t_{n - 1, (1 + level) / 2}`` standard errors on both sides, with the quantile of Student's
@@ -88,8 +74,8 @@ def confidence_interval(
 
     Returns
     -------
-    Interval
-        `low` and `high` are numbers, or of shape (n_rankers,). They are NaN for a single query.
+    low, high : float, or ndarray of shape (n_rankers,)
+        The ends of the interval. They are NaN for a single query.
 
     Raises
     ------
@@ -103,8 +89,8 @@ def confidence_interval(
 
     Examples
     --------
-    >>> interval = confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
-    >>> round(interval.low, 4), round(interval.high, 4)
+    >>> low, high = confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> round(low, 4), round(high, 4)
     (-0.0598, 0.4598)
     """
     check_number("level", level, above=0, below=1)
@@ -114,8 +100,8 @@ def confidence_interval(
     means = (weights * differences).mean(axis=-1, keepdims=True)
     errors = np.sqrt(((weights * (differences - means)) ** 2).sum(axis=-1) / (n * freedom))
     half = scipy.special.stdtrit(freedom, (1.0 + level) / 2.0) * errors
-    ends = np.stack([means[..., 0] - half, means[..., 0] + half])
-    return Interval(*ends) if differences.ndim == 2 else Interval(*ends.tolist())
+    low, high = means[..., 0] - half, means[..., 0] + half
+    return (low, high) if differences.ndim == 2 else (float(low), float(high))
 
 
 def paired_differences(

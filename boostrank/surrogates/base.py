@@ -68,41 +68,25 @@ class Surrogate(ABC):
     #: sort like the expected targets.
     reweighted: ClassVar[bool] = False
 
-    @property
-    def convex(self) -> bool:
-        """Whether the loss is convex in the scores; a subclass may set it as an attribute."""
-        return True
-
-    @property
-    def target_bounds(self) -> tuple[float, float]:
-        """Smallest and largest target for which the loss is bounded below; a subclass may set it as an attribute."""
-        return (0.0, float("inf"))
-
-    @property
-    def takes_device_arrays(self) -> bool:
-        """Whether `gradient_hessian` takes arrays of a GPU; a subclass may set it as an attribute.
-
-        The queries are then :class:`~boostrank.queries.device_segments.DeviceSegments`, which have only some of the
-        reductions. NumPy's functions take arrays of CuPy, and functions of SciPy do not. Arrays that `gradient_hessian`
-        makes must be made like an argument, for instance by `numpy.full_like`, because arrays of NumPy cannot be
-        combined with those of a GPU. Objectives of surrogates that do not take them are computed by the CPU.
-        """
-        return False
+    #: Whether the loss is convex in the scores.
+    convex: ClassVar[bool] = True
+    #: Smallest and largest target for which the loss is bounded below.
+    target_bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    #: The kind of Hessian that `gradient_hessian` returns. ``"exact"`` is the diagonal of the Hessian, ``"majorant"``
+    #: that of a diagonal matrix ``D`` such that ``D`` minus the Hessian at the same scores is positive semidefinite.
+    hessian: ClassVar[HessianKind] = "exact"
+    #: Whether `gradient_hessian` takes arrays of a GPU. The queries are then
+    #: :class:`~boostrank.queries.device_segments.DeviceSegments`, which have only some of the reductions. NumPy's
+    #: functions take arrays of CuPy, and functions of SciPy do not. Arrays that `gradient_hessian` makes must be made
+    #: like an argument, for instance by `numpy.full_like`, because arrays of NumPy cannot be combined with those of a
+    #: GPU. Objectives of surrogates that do not take them are computed by the CPU.
+    takes_device_arrays: ClassVar[bool] = False
 
     def within_bounds(self, targets: Floats) -> Bools:
         """Whether each target is within `target_bounds`, apart from rounding; the result has the shape of `targets`."""
         low, high = self.target_bounds
         inside: Bools = (targets >= low) & (targets <= high * (1.0 + BOUND_TOLERANCE))
         return inside
-
-    @property
-    def hessian(self) -> HessianKind:
-        """The kind of Hessian that `gradient_hessian` returns; a subclass may set it as an attribute.
-
-        ``"exact"`` is the diagonal of the Hessian. ``"majorant"`` is the diagonal of a diagonal matrix ``D`` such that
-        ``D`` minus the Hessian at the same scores is positive semidefinite.
-        """
-        return "exact"
 
     @abstractmethod
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
@@ -120,7 +104,7 @@ class Surrogate(ABC):
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,).
 
-        The parameters are those of :meth:`loss`. The property `hessian` says which kind of Hessian it is.
+        The parameters are those of :meth:`loss`. The attribute `hessian` says which kind of Hessian it is.
         """
 
     def at(self, scores: Floats, queries: Segments) -> Surrogate:

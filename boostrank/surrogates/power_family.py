@@ -93,7 +93,7 @@ class Power(Surrogate):
         check_number("max_step", self.max_step, above=0, optional=True)
 
     @property
-    def convex(self) -> bool:
+    def convex(self) -> bool:  # type: ignore[override]
         return self.exponent >= 0
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:

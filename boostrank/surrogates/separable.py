@@ -316,11 +316,11 @@ class Profiled(Surrogate):
     hessian = "majorant"
 
     @property
-    def target_bounds(self) -> tuple[float, float]:
+    def target_bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return self.potential.target_bounds
 
     @property
-    def takes_device_arrays(self) -> bool:
+    def takes_device_arrays(self) -> bool:  # type: ignore[override]
         return self.potential.takes_device_arrays
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:

@@ -42,8 +42,6 @@ class StrongConvexity(NamedTuple):
     --------
     >>> strong_convexity("squared", n_documents=10)
     StrongConvexity(constant=0.5, norm=2.0)
-    >>> round(regret_bound("squared", 0.005, n_documents=2, convexity=StrongConvexity(constant=2.0, norm=2.0)), 4)
-    0.1182
     """
 
     constant: float
@@ -92,7 +90,7 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
         raise ValueError(
             f"no strong convexity constant is known for {surrogate!r}. Constants are known for Squared, Logistic, "
             "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
-            "with one of these as potential. If you know a constant, pass convexity=StrongConvexity(constant, norm)"
+            "with one of these as potential. With a constant C of your own, it is discount_constant() sqrt(excess / C)"
         )
     return result
 
@@ -142,7 +140,6 @@ def regret_bound(
     dcg: DCG | None = None,
     *,
     sharp: bool = False,
-    convexity: StrongConvexity | None = None,
 ) -> Any:
     """Theorem 10: an upper bound of the NDCG regret of scores, from their excess loss.
 
@@ -161,8 +158,6 @@ def regret_bound(
         Gain, discount and cutoff of the targets and of NDCG; the default is ``DCG()``.
     sharp : bool, default False
         Whether to use the smaller ``C_F`` of :func:`discount_constant`.
-    convexity : StrongConvexity, optional
-        Constant and norm of a surrogate for which none is known here. They are not checked.
 
     Returns
     -------
@@ -185,8 +180,7 @@ def regret_bound(
     >>> round(regret_bound("squared", 0.005, n_documents=2, sharp=True), 4)
     0.0522
     """
-    constant, norm = strong_convexity(surrogate, n_documents, dcg) if convexity is None else convexity
-    check_number("the constant of strong convexity", constant, above=0)
+    constant, norm = strong_convexity(surrogate, n_documents, dcg)
     values = np.asarray(excess, dtype=np.float64)
     if not (values >= 0).all():
         raise ValueError(f"excess must be 0 or more: the expected loss minus the least one; got {excess!r}")

@@ -108,8 +108,8 @@ def check_consistency(
     with labels of many grades, with labels 0 and 1, with rare large labels, and with two outcomes that prefer different
     documents and whose expected normalized gains are nearly equal. For each distribution, it minimizes the expected
     loss numerically, and computes the regret of the minimizer. Then it examines distributions that are similar to those
-    with the largest regret. A counterexample is reported only if the loss is larger where it is minimized once more, from
-    scores that rank optimally, or if the scores found there do not rank optimally either.
+    with the largest regret. A counterexample is reported only if the loss is larger where it is minimized once more,
+    from scores that rank optimally, or if the scores found there do not rank optimally either.
 
     Parameters
     ----------

@@ -118,7 +118,6 @@ def distinguishability(
           have the same NDCG.
         - correct: share of lists on which the better ranker wins; NaN if neither ranker is better. It is the ranker
           with the larger mean of standard NDCG (log2, all ranks) over queries.
-        - agreement: probability that the same ranker wins on two independent lists, ``first_wins^2 + second_wins^2``.
         - settled: share of lists on which the same ranker wins at this length and at all greater lengths; NaN at the
           greatest length.
 
@@ -181,9 +180,7 @@ def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff],
         "first_wins": first,
         "second_wins": second,
         "correct": correct,
-        "agreement": first**2 + second**2,
         "settled": settled,
     }
-    columns = {name: np.repeat(values, len(lengths)) for name, values in names.items()}
-    columns["n"] = np.tile(lengths, len(settings))
-    return pd.DataFrame({**columns, **{name: values.T.ravel() for name, values in statistics.items()}})
+    table = pd.DataFrame(names).merge(pd.DataFrame({"n": lengths}), how="cross")
+    return table.assign(**{name: values.T.ravel() for name, values in statistics.items()})

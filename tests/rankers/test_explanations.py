@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.rankers.explanations import Explanation, explain
@@ -28,7 +26,6 @@ MODELS = {
     "lightgbm": br.LightGBMRanker(**SETTINGS),
     "xgboost dart": br.XGBoostRanker(booster="dart", rate_drop=0.5, **SETTINGS),
     "bag": br.BaggedRanker(br.LightGBMRanker(**SETTINGS), n_estimators=2, random_state=0),
-    "pipeline": make_pipeline(StandardScaler(), br.LightGBMRanker(**SETTINGS)),
 }
 
 
@@ -40,7 +37,7 @@ def ranker(data):
 @pytest.mark.parametrize("name", MODELS)
 def test_differences_add_up_to_that_of_the_scores(name, data):
     X, y, qid = data
-    model = MODELS[name].fit(X, y, **{"lightgbmranker__qid" if name == "pipeline" else "qid": qid})
+    model = MODELS[name].fit(X, y, qid)
     scores, rows = model.predict(X), np.flatnonzero(qid == 3)
     ranking = rows[np.argsort(-scores[rows], kind="stable")]
     last = len(rows)
@@ -61,8 +58,8 @@ def test_differences_add_up_to_that_of_the_scores(name, data):
 
 
 def test_the_table_has_values_and_contributions_of_each_feature(ranker, data):
-    X, y, qid = data
-    found = explain(ranker, X, qid, query=3, ranks=(2, 4), y=y)
+    X, _, qid = data
+    found = explain(ranker, X, qid, query=3, ranks=(2, 4))
     contributions = ranker.predict(X, pred_contrib=True)
     a, b = found.rows
     for row in found.table.itertuples():
@@ -73,13 +70,9 @@ def test_the_table_has_values_and_contributions_of_each_feature(ranker, data):
     assert sorted(found.table["feature"]) == list(range(6))
     assert np.all(np.diff(found.table["difference"].abs()) <= 0)
     assert found.expected_score == contributions[a, -1]
-    assert list(found.ranking) == ["rank", "row", "label", "score"]
-    np.testing.assert_array_equal(found.ranking["label"], y[found.ranking["row"]])
     as_sparse, as_array = (
-        explain(ranker, form(np.nan_to_num(X)), qid, query=3, feature_names=list("uvwxyz")).table
-        for form in (sparse.csr_matrix, np.asarray)
+        explain(ranker, form(np.nan_to_num(X)), qid, query=3).table for form in (sparse.csr_matrix, np.asarray)
     )
-    assert set(as_sparse["feature"]) == set("uvwxyz")
     pd.testing.assert_frame_equal(as_sparse, as_array)
 
 
@@ -146,7 +139,6 @@ def test_bad_input(ranker, data):
         ({"query": 99}, "no query 99 among the 12 queries \\(did you mean '9'"),
         ({"query": 1, "ranks": (0, 2)}, "query 1 has the ranks 1 to"),
         ({"query": 1, "ranks": (2, 2)}, "two different ones"),
-        ({"query": 1, "y": y[1:]}, "y has"),
     ):
         with pytest.raises(ValueError, match=message):
             explain(ranker, X, qid, **settings)

@@ -75,7 +75,7 @@ def test_intervals_of_several_rankers_are_those_of_each(pair):
     both = confidence_interval(np.stack([left, other]), right)
     for i, values in enumerate((left, other)):
         alone = confidence_interval(values, right)
-        np.testing.assert_allclose((both.low[i], both.high[i]), alone, rtol=0, atol=1e-14)
+        np.testing.assert_allclose((both[0][i], both[1][i]), alone, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("function", ALL)

@@ -172,10 +172,6 @@ def test_surrogates_without_a_constant_are_refused_unless_one_is_given():
     for surrogate in (*pairs, Power(0.25), Power(-0.75), Profiled(Arc()), steeper):
         with pytest.raises(ValueError, match="no strong convexity constant is known"):
             theory.regret_bound(surrogate, 0.1, 5)
-    # The curvature of Arc is at most 5/4.
-    assert theory.regret_bound(Arc(), 0.1, 5, convexity=theory.StrongConvexity(0.4, 2.0)) == pytest.approx(
-        theory.regret_bound("squared", 0.1, 5) * np.sqrt(0.5 / 0.4)
-    )
 
 
 @pytest.mark.parametrize(
