@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from boostrank.backends.base import Backend, GroupedData, TrainingSpecification, ValidationSet
+from boostrank.backends.progress import BAR
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.queries.queries import Queries
@@ -42,7 +43,8 @@ def choose_rounds(
     specification = replace(
         specification.for_refit(backend, specification.n_rounds),
         early_stopping_rounds=specification.early_stopping_rounds or DEFAULT_PATIENCE,
-        verbose=False,
+        # Metrics of single rounds are not printed.
+        verbose=specification.verbose == BAR and BAR,
     )
     bind_metrics(specification, data)
     curves: dict[str, dict[str, list[float]]] = {}

@@ -1,8 +1,5 @@
 """The average of models against the mean of their predictions, and as a model: files, SHAP values, ONNX."""
 
-import json
-import re
-
 import lightgbm as lgb
 import numpy as np
 import onnxruntime
@@ -16,7 +13,6 @@ import boostrank as br
 
 KINDS = [
     (br.LightGBMRanker, {}),
-    (br.LightGBMRanker, {"boosting": "dart", "drop_rate": 0.5}),
     (br.LightGBMRanker, {"boosting": "dart", "drop_rate": 0.5, "linear_tree": True}),
     (br.LightGBMRanker, {"num_leaves": 3, "min_gain_to_split": 4.0}),
     (br.XGBoostRanker, {}),
@@ -25,11 +21,13 @@ KINDS = [
     (br.XGBoostRanker, {"tree_method": "exact", "gamma": 3.0}),
     (br.XGBoostRanker, {"missing": 1.0}),
 ]
-by_kind = pytest.mark.parametrize(
-    ("ranker_class", "parameters"), KINDS, ids=lambda value: getattr(value, "__name__", None)
-)
 by_class = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 TOLERANCE = {br.LightGBMRanker: 1e-13, br.XGBoostRanker: 2e-6}
+
+
+@pytest.fixture(scope="module")
+def qid(data):
+    return np.repeat(np.arange(len(data[2])), data[2])
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +54,10 @@ def train(ranker_class, X, data, rounds=(2, 5, 3), **parameters):
     return rankers
 
 
-def averaged(rankers, path=None):
-    """A ranker with the average of the boosters; with a path, it is written and read."""
+def averaged(rankers, path):
+    """A ranker with the average of the boosters, which is written and read."""
     ranker = rankers[0]
-    booster = ranker._backend.average([one.booster_ for one in rankers])
-    path.parent.mkdir(exist_ok=True)
-    ranker._backend.save(booster, path)
+    ranker._backend.save(ranker._backend.average([one.booster_ for one in rankers]), path)
     return type(ranker)().load_model(path)
 
 
@@ -73,47 +69,31 @@ def assert_mean(ranker, rankers, X):
 
 
 @pytest.mark.slow
-@by_kind
-def test_scores_are_the_mean_of_the_scores(ranker_class, parameters, data, frame, tmp_path):
-    numbers = frame.drop(columns="kind").to_numpy()
-    matrix = sp.csr_array(np.nan_to_num(numbers))
-    takes_categories = parameters.get("tree_method") != "exact" and "missing" not in parameters
-    for X in (numbers, matrix, frame if takes_categories else frame.drop(columns="kind")):
+@pytest.mark.parametrize(("ranker_class", "parameters"), KINDS, ids=lambda value: getattr(value, "__name__", None))
+def test_scores_are_the_mean_and_other_properties_those_of_all_trees(ranker_class, parameters, data, frame, tmp_path):
+    matrix = sp.csr_array(np.nan_to_num(frame.drop(columns="kind").to_numpy()))
+    has_categories = parameters.get("tree_method") != "exact" and "missing" not in parameters
+    for X in (matrix, frame if has_categories else frame.drop(columns="kind")):
         rankers = train(ranker_class, X, data, **parameters)
-        ranker = averaged(rankers, tmp_path / "model.txt")
+        ranker = averaged(rankers, tmp_path / "model.json")
         assert_mean(ranker, rankers, X)
         assert ranker.best_iteration_ == sum(one.best_iteration_ for one in rankers)
-        # It is no random forest and no DART.
-        assert ranker_class is br.XGBoostRanker or "\naverage_output" not in ranker.booster_.model_to_string()
-        if X is frame:
-            assert ranker.get_feature_importances()["kind"] > 0
-
-
-@pytest.mark.slow
-@by_kind
-def test_other_properties_are_those_of_the_trees_of_all_models(ranker_class, parameters, data, frame, tmp_path):
-    X = frame.drop(columns="kind")
-    rankers = train(ranker_class, X, data, **parameters)
-    ranker, X = averaged(rankers, tmp_path / "model.json"), X[::10]
-    tolerance = {"rtol": 1e-5, "atol": 1e-5}
+    X, tolerance = X[::10], {"rtol": 1e-5, "atol": 1e-5}
     leaves = np.hstack([one.predict(X, pred_leaf=True) for one in rankers])
     np.testing.assert_array_equal(ranker.predict(X, pred_leaf=True), leaves)
-    counts = {"importance_type": "split" if ranker_class is br.LightGBMRanker else "weight"}
-    importances = sum(one.get_feature_importances(**counts).sort_index() for one in rankers)
-    pd.testing.assert_series_equal(ranker.get_feature_importances(**counts).sort_index(), importances, rtol=1e-6)
-    assert importances.sum() > 0
+    for kind in ("split", "gain") if ranker_class is br.LightGBMRanker else ("weight", "total_gain", "total_cover"):
+        importances = sum(one.get_feature_importances(kind).sort_index() for one in rankers)
+        pd.testing.assert_series_equal(ranker.get_feature_importances(kind).sort_index(), importances, rtol=1e-5)
+        assert importances.sum() > 0
     # The rounds of a model are the same in the average.
     second = {"start_iteration": rankers[0].best_iteration_, "num_iteration": rankers[1].best_iteration_}
     base = ranker._backend.base_score(ranker.booster_)
     np.testing.assert_allclose(3 * (ranker.predict(X, **second) - base), rankers[1].predict(X), **tolerance)
     *_, last = ranker.staged_predict(X)
     np.testing.assert_allclose(last, ranker.predict(X), **tolerance)
-    if "linear_tree" in parameters:
-        with pytest.raises(ValueError, match="no contributions"):
-            ranker.predict(X, pred_contrib=True)
-        return
-    contributions = np.mean([one.predict(X, pred_contrib=True) for one in rankers], axis=0)
-    np.testing.assert_allclose(ranker.predict(X, pred_contrib=True), contributions, **tolerance)
+    if "linear_tree" not in parameters:
+        contributions = np.mean([one.predict(X, pred_contrib=True) for one in rankers], axis=0)
+        np.testing.assert_allclose(ranker.predict(X, pred_contrib=True), contributions, **tolerance)
 
 
 @by_class
@@ -121,38 +101,28 @@ def test_onnx_and_treelite_give_the_same_scores(ranker_class, data, frame, tmp_p
     # Rounded features are between the thresholds of splits, so that float32 does not move a row to another leaf.
     X = frame.drop(columns="kind").to_numpy().astype(np.float32)
     parameters = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart", "rate_drop": 0.5}
-    rankers = train(ranker_class, X, data, **parameters)
-    ranker = averaged(rankers, tmp_path / "model.json")
+    ranker = averaged(train(ranker_class, X, data, **parameters), tmp_path / "model.json")
     session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
     np.testing.assert_allclose(session.run(None, {"X": X})[0].ravel(), ranker.predict(X), atol=1e-5)
-    frontend = treelite.frontend
-    load = frontend.load_lightgbm_model if ranker_class is br.LightGBMRanker else frontend.load_xgboost_model
+    load = getattr(treelite.frontend, f"load_{ranker._backend.LIBRARY.lower()}_model")
     scores = treelite.gtil.predict(load(str(tmp_path / "model.json")), X).ravel()
     np.testing.assert_allclose(scores, ranker.predict(X), atol=1e-5)
 
 
 @by_class
-def test_an_average_of_averages_and_of_continued_models(ranker_class, data, frame, tmp_path):
+def test_an_average_of_averages_of_continued_models_and_of_models_without_a_split(
+    ranker_class, data, qid, frame, tmp_path
+):
     first = train(ranker_class, frame, data, rounds=(2, 3))
-    _, y, sizes = data
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    continued = ranker_class(n_estimators=2, n_jobs=1).fit(frame, y, qid, init_model=first[0])
-    both = [averaged(first, tmp_path / "first"), continued]
-    assert_mean(averaged(both, tmp_path / "both"), both, frame)
-
-
-@by_class
-def test_models_without_a_split(ranker_class, data, frame, tmp_path):
-    rankers = train(ranker_class, frame, data)
-    _, y, sizes = data
+    continued = ranker_class(n_estimators=2, n_jobs=1).fit(frame, data[1], qid, init_model=first[0])
     constant = ranker_class(n_estimators=2, n_jobs=1, min_child_weight=1e9)
     with pytest.warns(UserWarning, match="no tree has a split"):
-        constant.fit(frame, y, np.repeat(np.arange(len(sizes)), sizes))
-    both = [constant, rankers[1]]
-    assert_mean(averaged(both, tmp_path / "model"), both, frame)
+        constant.fit(frame, data[1], qid)
+    three = [constant, averaged(first, tmp_path / "first"), continued]
+    assert_mean(averaged(three, tmp_path / "three"), three, frame)
 
 
-def test_a_booster_of_lightgbm_counts_up_to_its_best_iteration(data):
+def test_models_of_the_libraries_are_averaged(data):
     X, y, _ = data
     boosters = [
         lgb.train({"verbosity": -1, "objective": objective, "num_threads": 1}, lgb.Dataset(X, y), 6)
@@ -160,62 +130,15 @@ def test_a_booster_of_lightgbm_counts_up_to_its_best_iteration(data):
     ]
     boosters[0].best_iteration = 2
     average = br.LightGBMRanker._backend.average(boosters)
-    root, expected = (model.dump_model()["tree_info"][0]["tree_structure"] for model in (average, boosters[0]))
-    assert root["internal_value"] == pytest.approx(expected["internal_value"] / 2, rel=1e-5)
     scores = [boosters[0].predict(X, num_iteration=2), boosters[1].predict(X, raw_score=True)]
     np.testing.assert_allclose(average.predict(X, raw_score=True), np.mean(scores, axis=0), rtol=1e-12)
-
-
-def test_base_scores_of_xgboost_are_averaged(data):
-    X, y, _ = data
     matrix = xgb.DMatrix(X, y > 1)
     settings = [{"objective": "binary:logistic"}, {"base_score": 7.25}, {"base_score": -1.0, "booster": "dart"}]
     boosters = [xgb.train(one, matrix, 3) for one in settings]
+    for booster in boosters:
+        booster.set_attr(best_iteration="1", boostrank_missing="1.0")
     average = br.XGBoostRanker._backend.average(boosters)
     scores = np.mean([one.predict(matrix, output_margin=True) for one in boosters], axis=0)
     np.testing.assert_allclose(average.predict(matrix), scores, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "parameters", [{}, {"booster": "dart", "rate_drop": 0.5}, {"tree_method": "exact", "gamma": 1}]
-)
-def test_outputs_of_nodes_of_xgboost_are_divided_wherever_a_model_has_them(parameters, data, tmp_path):
-    def trees(booster):
-        model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]
-        return model.get("gbtree", model)["model"]["trees"], model.get("weight_drop")
-
-    rankers = train(br.XGBoostRanker, data[0], data, **parameters)
-    found, members = trees(averaged(rankers, tmp_path / "m").booster_)[0], [trees(one.booster_) for one in rankers]
-    weighted = [pair for own, weights in members for pair in zip(own, weights or [1] * len(own), strict=True)]
-    for tree, (own, weight) in zip(found, weighted, strict=True):
-        factors = {"base_weights": weight / 3, "sum_hessian": 1, "loss_changes": 1}
-        for field, factor in factors.items():
-            np.testing.assert_allclose(tree[field], np.multiply(own[field], factor), rtol=1e-6)
-        leaves = np.equal(tree["left_children"], -1)
-        outputs = np.where(leaves, weight / 3, 1) * own["split_conditions"]
-        np.testing.assert_allclose(tree["split_conditions"], outputs, rtol=1e-6)
-
-
-def test_outputs_of_nodes_of_lightgbm_are_divided_wherever_a_model_has_them(data, tmp_path):
-    def trees(booster):
-        text = booster.model_to_string().partition("end of trees")[0]
-        return [dict(re.findall(r"^(\w+)=(.*)$", tree, re.MULTILINE)) for tree in text.split("\nTree=")[1:]]
-
-    def numbers(tree, field):
-        return np.array(tree[field].split(), dtype=float)
-
-    rankers = train(br.LightGBMRanker, data[0], data)
-    members = [tree for one in rankers for tree in trees(one.booster_)]
-    factors = dict.fromkeys(("leaf_weight", "leaf_count", "internal_weight", "split_gain", "threshold"), 1.0)
-    factors |= dict.fromkeys(("leaf_value", "internal_value", "shrinkage"), 1 / 3)
-    for tree, own in zip(trees(averaged(rankers, tmp_path / "m").booster_), members, strict=True):
-        for field, factor in factors.items():
-            np.testing.assert_allclose(numbers(tree, field), factor * numbers(own, field), rtol=1e-5)
-
-
-def test_attributes_of_one_model_of_xgboost_are_not_those_of_the_average(data):
-    X, y, _ = data
-    boosters = [xgb.train({}, xgb.DMatrix(X, y), 3) for _ in range(2)]
-    for booster in boosters:
-        booster.set_attr(best_iteration="1", boostrank_missing="1.0")
-    assert br.XGBoostRanker._backend.average(boosters).attributes() == {"boostrank_missing": "1.0"}
+    # Attributes of one model are not those of the average.
+    assert average.attributes() == {"boostrank_missing": "1.0"}

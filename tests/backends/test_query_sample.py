@@ -6,15 +6,11 @@ import lightgbm
 import numpy as np
 import pytest
 from bound_losses import bind_loss
-from loss_defaults import PLAIN_TREES
-from sklearn.base import clone
 
 import boostrank as br
 from boostrank.backends import base
 from boostrank.backends.base import QuerySample
-from boostrank.backends.lightgbm.parameters import samples_queries
 from boostrank.queries.queries import Queries
-from boostrank.training.settings import QUERY_SHARE
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
 QUERIES = Queries.from_qid(QID)
@@ -47,20 +43,8 @@ def test_samples_are_whole_queries_that_change_every_round():
     assert len({tuple(one) for one in samples}) > 12
     assert set(np.sum(samples, axis=0)) <= set(range(10, 31))
     assert not np.array_equal(sample(queries, 0.5, seed=1)(np.zeros(18))[0], queries.repeat(samples[0]))
-
-
-def test_a_sample_has_at_least_one_query():
-    assert sample(Queries.from_sizes([3, 2]), 0.01)(np.zeros(5))[0].any()
-
-
-@by_ranker
-def test_a_ranker_learns_from_samples_of_queries(ranker_class):
-    expected = scores(ranker_class)
-    np.testing.assert_array_equal(scores(ranker_class, subsample_queries=QUERY_SHARE), expected)
-    for change in ({"random_state": 1}, {"subsample_queries": 0.7}):
-        assert not np.array_equal(scores(ranker_class, **change), expected)
-    # Without samples, the seed decides nothing.
-    np.testing.assert_array_equal(*(scores(ranker_class, **PLAIN_TREES, random_state=seed) for seed in (1, 5)))
+    # A sample has at least one query.
+    assert sample(queries, 0.01)(np.zeros(18))[0].any()
 
 
 def squares(y, scores, weight):
@@ -97,42 +81,39 @@ def test_native_objectives_take_no_samples_of_queries(ranker_class):
     np.testing.assert_array_equal(scores(ranker_class, native, subsample_queries=1), scores(ranker_class, native))
 
 
-def test_bagging_by_query_is_for_the_objectives_of_lightgbm():
-    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
-    for objective in ("softmax", "edge-logistic", squares):
-        with pytest.raises(ValueError, match=r"'bagging_by_query' cannot be used.*set subsample_queries"):
-            scores(br.LightGBMRanker, objective, **bagging)
-    ranker = clone(br.LightGBMRanker("lambdarank", **SMALL, **bagging)).fit(X, Y, QID)
-    assert "[bagging_by_query: 1]" in ranker.booster_.model_to_string()
-    assert not np.array_equal(ranker.predict(X), scores(br.LightGBMRanker, "lambdarank"))
+@pytest.mark.parametrize("objective", ["softmax", squares])
+def test_bagging_by_query_is_for_the_objectives_of_lightgbm(objective):
+    with pytest.raises(ValueError, match=r"'bagging_by_query' cannot be used.*set subsample_queries"):
+        scores(br.LightGBMRanker, objective, bagging_by_query=True, subsample=0.5, subsample_freq=1)
 
 
 def test_an_objective_for_lightgbm_refuses_bagging_by_query():
-    sampling = {"bagging_by_query": "true", "bagging_fraction": 0.5, "bagging_freq": 1}
-    assert samples_queries(sampling)
-    for change in ({"bagging_by_query": False}, {"bagging_fraction": 1.0}, {"bagging_freq": 0}):
-        assert not samples_queries({**sampling, **change})
     parameters = {"objective": br.lightgbm_objective("softmax"), "metric": "None", "verbosity": -1, "num_threads": 1}
-    by_query = {"bagging_by_query": True}
-    for names in ({"bagging_fraction": 0.5, "bagging_freq": 1}, {"subsample": 0.5, "subsample_freq": 1}):
+
+    def scores_with(**sampling):
+        dataset = lightgbm.Dataset(X, Y, group=QUERIES.sizes)
+        return lightgbm.train({**parameters, "bagging_by_query": "true", **sampling}, dataset, 2).predict(X)
+
+    for sampling in ({"bagging_fraction": 0.5, "bagging_freq": 1}, {"subsample": 0.5, "subsample_freq": 1}):
         with pytest.raises(ValueError, match="bagging_by_query"):
-            lightgbm.train({**parameters, **by_query, **names}, lightgbm.Dataset(X, Y, group=QUERIES.sizes), 2)
-    booster = lightgbm.train({**parameters, **by_query}, lightgbm.Dataset(X, Y, group=QUERIES.sizes), 2)
-    assert np.ptp(booster.predict(X)) > 0
+            scores_with(**sampling)
+    for sampling in ({}, {"subsample": 0.5}, {"subsample_freq": 1}, {"bagging_by_query": False, "subsample": 0.5}):
+        assert np.ptp(scores_with(**sampling)) > 0
 
 
 @by_ranker
 def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monkeypatch):
-    seeds, model = [], None
+    samples, model = [], None
 
     class Recorded(QuerySample):
-        def __init__(self, objective, share, seed, boost):
-            seeds.append(seed)
-            super().__init__(objective, share, seed, boost)
+        def __call__(self, scores):
+            gradient, hessian = super().__call__(scores)
+            samples.append(frozenset(QID[hessian > 0].tolist()))
+            return gradient, hessian
 
     monkeypatch.setattr(base, "QuerySample", Recorded)
     for _ in range(3):
-        model = ranker_class("softmax", **{**SMALL, "n_estimators": 2}).fit(X, Y, QID, init_model=model)
-    assert seeds == [(5, 0), (5, 2), (5, 4)]
-    draws = [sample(QUERIES, 0.5, seed)(np.zeros(len(Y)))[0] for seed in seeds]
-    assert not any(np.array_equal(draws[0], other) for other in draws[1:])
+        model = ranker_class(squares, **{**SMALL, "n_estimators": 2}, subsample_queries=0.5).fit(
+            X, Y, QID, sample_weight=np.ones(60), init_model=model
+        )
+    assert len(set(samples)) == 6

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from cases import for_each
 from sklearn.base import clone
 
 import boostrank as br
@@ -57,7 +58,7 @@ def test_new_categories_are_missing_values(ranker_class, queries, fitted, tmp_pa
     np.testing.assert_array_equal(ranker.predict(row.assign(colour=pd.Categorical([None]))), ranker.predict(row))
 
 
-def test_integers_as_categories(ranker_class, queries):
+def test_integers_as_categories(ranker_class, queries, fitted):
     X, y, qid = queries
     numbered = X.assign(colour=X["colour"].cat.rename_categories([30, -10, 20]))
     ranker = small(ranker_class).fit(numbered, y, qid)
@@ -66,7 +67,7 @@ def test_integers_as_categories(ranker_class, queries):
     new = numbered.assign(colour=numbered["colour"].cat.rename_categories({30: 15}))
     missing = numbered.assign(colour=numbered["colour"].where(numbered["colour"] != 30))
     np.testing.assert_array_equal(ranker.predict(new), ranker.predict(missing))
-    for given, other in ((X, ranker), (numbered, small(ranker_class).fit(*queries))):
+    for given, other in ((X, ranker), (numbered, fitted[ranker_class])):
         with pytest.raises(ValueError, match="the column 'colour' of X has categories such as"):
             other.predict(given)
 
@@ -83,41 +84,42 @@ def test_a_column_keeps_its_kind(ranker_class, queries, fitted):
         ranker.predict(X)
 
 
-def test_xgboost_takes_integers_and_strings_as_categories(queries):
-    X, y, qid = queries
-    for values, message in (
-        (X["price"].round(1), "'colour' of X has categories of the kind 'floating'"),
-        (X["price"] > 0, "'colour' of X has categories of the kind 'boolean'"),
-        ([None] * len(y), "all values of the column 'colour' of X are missing"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            small(br.XGBoostRanker).fit(X.assign(colour=pd.Categorical(values)), y, qid)
+@for_each(
+    ("values", "message"),
+    [
+        (np.arange(200) / 4, "'colour' of X has categories of the kind 'floating'"),
+        (np.arange(200) > 5, "'colour' of X has categories of the kind 'boolean'"),
+        ([None] * 200, "all values of the column 'colour' of X are missing"),
+    ],
+)
+def test_xgboost_takes_integers_and_strings_as_categories(queries, values, message):
+    X, y, qid = (part[:200] for part in queries)
+    with pytest.raises(ValueError, match=message):
+        small(br.XGBoostRanker).fit(X.assign(colour=pd.Categorical(values)), y, qid)
 
 
-# Names of categories that are not ASCII
+def numbers_and_codes():
+    """A number and a code of each row, which decides on relevance, relevance, and query ids."""
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 4, size=160)
+    return np.c_[random.normal(size=160), codes], np.array([0, 3, 1, 2])[codes], np.repeat(np.arange(20), 8)
 
 
 @pytest.mark.parametrize("names", [["москва", "киев", "минск", "рига"], ["%C3%A9", "é", "日本", "utf-8''50%"]])
 def test_names_of_categories_may_have_any_characters(ranker_class, names, tmp_path):
-    random = np.random.default_rng(0)
-    codes, qid = random.integers(0, 4, size=160), np.repeat(np.arange(20), 8)
-    y, number = np.array([0, 3, 1, 2])[codes], random.normal(size=160)
+    X, y, qid = numbers_and_codes()
 
-    def frame(chosen):
-        return pd.DataFrame({"number": number, "kind": pd.Categorical.from_codes(codes, chosen)})
+    def frame(categories):
+        return pd.DataFrame({"number": X[:, 0], "kind": pd.Categorical.from_codes(X[:, 1].astype(int), categories)})
 
     # "min_child_weight" lets small leaves be split by the categories.
     ranker = ranker_class("softmax", n_estimators=5, n_jobs=1, min_child_weight=1)
-    expected = clone(ranker).fit(frame(list("abcd")), y, qid)
-    ranker.fit(frame(names), y, qid)
-    scores = ranker.predict(frame(names))
-    np.testing.assert_array_equal(scores, expected.predict(frame(list("abcd"))))
-    ranker.save_model(tmp_path / "model.json")
-    loaded = ranker_class().load_model(tmp_path / "model.json")
-    reordered = frame(names)
-    reordered["kind"] = reordered["kind"].cat.reorder_categories(names[::-1])
-    for fitted in (ranker, loaded):
-        np.testing.assert_array_equal(fitted.predict(reordered), scores)
+    expected = clone(ranker).fit(frame(list("abcd")), y, qid).predict(frame(list("abcd")))
+    ranker.fit(frame(names), y, qid).save_model(tmp_path / "model.json")
+    reordered = frame(names).assign(kind=frame(names)["kind"].cat.reorder_categories(names[::-1]))
+    for fitted in (ranker, ranker_class().load_model(tmp_path / "model.json")):
+        for features in (frame(names), reordered):
+            np.testing.assert_array_equal(fitted.predict(features), expected)
 
 
 def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path):
@@ -130,19 +132,16 @@ def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path)
 
 
 def test_codes_that_occur_only_in_validation_data_are_no_other_category():
-    random = np.random.default_rng(0)
-    codes, qid = random.integers(0, 4, size=160), np.repeat(np.arange(20), 8)
-    y, X = np.array([0, 3, 1, 2])[codes], np.c_[random.normal(size=160), codes]
-    test = (np.c_[X[:, 0], np.where(codes == 1, 7, codes)], y, qid)
+    X, y, qid = numbers_and_codes()
+    test = (np.where(X == 1, 7, X), y, qid)
     ranker = br.XGBoostRanker("softmax", n_estimators=4, n_jobs=1, min_child_weight=1, feature_types={1: "c"})
     ranker.fit(X, y, qid, eval_set={"test": test})
     expected = br.ndcg_score(y, ranker.predict(test[0]), qid)
     assert ranker.evals_result_["test"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)
 
 
-def test_names_of_native_models_are_no_encoded_names(tmp_path):
-    _, _, qid = br.make_ranking(n_queries=20, random_state=0)
-    codes = np.resize([0, 1, 2], len(qid))
+def test_names_of_native_models_are_no_encoded_names(queries, tmp_path):
+    _, codes, qid = queries
     X = pd.DataFrame({"c": pd.Categorical.from_codes(codes, ["caf%C3%A9", "the", "%C3%A9t%C3%A9"])})
     native = xgb.XGBRanker(n_estimators=3, enable_categorical=True).fit(X, codes, qid=qid)
     native.save_model(tmp_path / "m.json")

@@ -1,17 +1,17 @@
 """Rankers that are trained on clicks, evaluated by them, and stopped by them."""
 
 import functools
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from bound_losses import bind_loss
 from loss_defaults import PLAIN_TREES
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 import boostrank as br
-from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
+from boostrank.clicks import Cascade, ClickDCG, PositionBased, TrustBias, evaluate
 from boostrank.queries.dcg import DCG
 
 RANKERS = [
@@ -51,8 +51,7 @@ def clicks(seed=0, **settings):
 
 @by_ranker
 @pytest.mark.parametrize(
-    ("objective", "normalize"),
-    [("consistent-lambdarank", "independent"), ("softmax", "none"), ("squared", "sessions")],
+    ("objective", "normalize"), [("consistent-lambdarank", "independent"), ("softmax", "none"), ("squared", "sessions")]
 )
 def test_it_is_the_training_on_targets_with_sessions_as_weights(ranker, objective, normalize):
     X, _, qid, _ = data()
@@ -73,12 +72,7 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     X, qid, labels = X[rows], qid[rows], clicks(shrink="auto")[rows]
     # Without samples of queries, and so that the folds are known: of the 38 queries with clicks, and then the others.
     ranker = clone(ranker).set_params(objective="softmax", **PLAIN_TREES)
-    found = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(br.ClickLabels, "with_prediction", lambda self, logs: found.append(logs) or self)
-        fitted = clone(ranker).fit(X, labels)
-    np.testing.assert_array_equal(fitted.predict(X), clone(ranker).fit(X, replace(labels, shrink=None)).predict(X))
-    (logs,) = found
+    fitted = clone(ranker).fit(X, labels)
     relevance, weights, queries = np.maximum(labels.relevance, 0), labels.evidence, labels.queries
     by_rounds = np.full((120, len(X)), np.nan)
     settings = {"n_estimators": 120, "learning_rate": fitted.learning_rate_, "reg_lambda": 1.0, "gain": "linear"}
@@ -95,43 +89,15 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     losses = (np.exp(by_rounds) - relevance * by_rounds) @ weights
     best = int(np.argmin(losses))
     assert 0 < best < 99  # Otherwise the number of rounds is not tested.
-    np.testing.assert_allclose(logs, by_rounds[best], atol=1e-5)
-    # The whole training is that with the prior of these predictions.
     expected = clone(ranker).fit(X, labels.with_prediction(by_rounds[best])).predict(X)
-    np.testing.assert_allclose(clone(ranker).fit(X, labels).predict(X), expected, atol=1e-5)
-
-
-@by_ranker
-def test_weights_multiply_the_numbers_of_sessions(ranker):
-    X, _, _, drawn = data()
-    labels, of_queries = clicks(), np.random.default_rng(0).uniform(1, 2, 40)
-    scores = clone(ranker).fit(X, labels, sample_weight=of_queries).predict(X)
-    _, sessions = np.unique(drawn.log.query[drawn.log.sessions.starts], return_counts=True)
-    equal = clicks(average="queries")
-    product = of_queries * np.append(sessions, [1, 1])  # Of the queries without sessions, no weight matters.
-    # The weights of these clicks are equal, up to those of queries without sessions.
-    np.testing.assert_allclose(clone(ranker).fit(X, equal, sample_weight=product).predict(X), scores, atol=1e-5)
-    assert np.abs(clone(ranker).fit(X, equal).predict(X) - scores).max() > 1e-3
-
-
-def test_queries_without_sessions_have_no_gradient():
-    labels = clicks()
-    queries = labels.queries
-    grouped = labels[queries.permutation]
-    gradient, hessian = bind_loss("softmax", grouped, grouped.queries).gradient_hessian(np.arange(len(labels)) / 10)
-    is_last = grouped.queries.repeat(np.arange(40) >= 38)
-    assert not gradient[is_last].any()
-    assert not hessian[is_last].any()
-    assert hessian[~is_last].all()
-    # The mean Hessian of the other documents is 1 where boosting starts.
-    hessian = bind_loss("softmax", grouped, grouped.queries).gradient_hessian(np.zeros(len(labels)))[1]
-    assert hessian[~is_last].mean() == pytest.approx(1.0, rel=1e-5)
+    np.testing.assert_allclose(fitted.predict(X), expected, atol=1e-5)
+    assert not np.allclose(expected, clone(ranker).fit(X, replace(labels, shrink=None)).predict(X), atol=1e-3)
 
 
 @pytest.mark.slow
 def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not():
-    X, _, qid, drawn = data(n_queries=60, n_sessions=60_000)
-    trust = data(n_queries=60, n_sessions=60_000, model=MODEL)[3].log
+    X, _, qid, drawn = data(n_queries=60, n_sessions=30_000)
+    trust = data(n_queries=60, n_sessions=30_000, model=MODEL)[3].log
     fresh, fresh_y, fresh_qid, _ = data(seed=1)
     ranker = clone(RANKERS[0]).set_params(n_estimators=40, learning_rate=0.2)
 
@@ -139,14 +105,13 @@ def test_many_clicks_teach_what_relevance_teaches_and_naive_clicks_do_not():
         scores = clone(ranker).set_params(**settings).fit(X, *arguments).predict(fresh)
         return br.ndcg_score(fresh_y, scores, fresh_qid, k=5)
 
-    best = quality(drawn.relevance, qid, gain="linear")
+    best, propensities = quality(drawn.relevance, qid, gain="linear"), ("power", 1.0)
     for kind in ("none", "independent", "sessions"):
-        assert quality(br.ClickLabels(drawn.log, ("power", 1.0), normalize=kind)) > best - 0.015
+        assert quality(br.ClickLabels(drawn.log, propensities, normalize=kind)) > best - 0.015
     assert quality(br.ClickLabels(trust, MODEL)) > best - 0.015
-    assert quality(br.ClickLabels(drawn.log, 1.0)) < best - 0.04
-    assert quality(br.ClickLabels(trust, 1.0)) < best - 0.3
     # Propensities do not correct trust bias.
-    assert quality(br.ClickLabels(trust, ("power", 1.0))) < best - 0.05
+    for log, model, loss in ((drawn.log, 1.0, 0.04), (trust, 1.0, 0.3), (trust, propensities, 0.05)):
+        assert quality(br.ClickLabels(log, model)) < best - loss
 
 
 @by_ranker
@@ -167,112 +132,163 @@ def test_a_score_by_the_clicks_of_the_training_is_too_good_and_warns(ranker):
 
 @by_ranker
 def test_score_and_early_stopping_are_counterfactual_estimates(ranker):
-    X, _, _, _ = data()
-    fresh, _, _, drawn = data(seed=1)
-    settings = {"early_stopping_rounds": 5, "n_estimators": 60, "k": 5}
-    fitted = clone(ranker).set_params(**settings).fit(X, clicks(), eval_set=[(fresh, clicks(1, average="queries"))])
-    history = fitted.evals_result_["valid_0"]["click-dcg@5"]
+    X, (fresh, fresh_y, fresh_qid, drawn) = data()[0], data(seed=1)
+    watched = clicks(1, average="queries")
+    fitted = clone(ranker).set_params(early_stopping_rounds=5, n_estimators=60, k=5)
+    fitted.fit(X, clicks(), eval_set={"labels": (fresh, fresh_y, fresh_qid), "clicks": (fresh, watched)})
+    history = fitted.evals_result_["clicks"]["click-dcg@5"]
     assert fitted.best_iteration_ == np.argmax(history) + 1
-    expected = evaluate(
-        drawn.log, fitted.predict(fresh), ("power", 1.0), measure="dcg@5", average="queries", not_shown="irrelevant"
-    ).value
+    settings = {"measure": "dcg@5", "average": "queries", "not_shown": "irrelevant"}
+    expected = evaluate(drawn.log, fitted.predict(fresh), ("power", 1.0), **settings).value
     assert max(history) == pytest.approx(expected, abs=1e-6)
-    assert fitted.score(fresh, clicks(1, average="queries")) == pytest.approx(expected, rel=1e-12)
+    assert fitted.score(fresh, watched) == pytest.approx(expected, rel=1e-12)
+    of_labels = {"ndcg@5": pytest.approx(fitted.score(fresh, fresh_y, fresh_qid), abs=1e-6)}
+    assert fitted.best_score_["labels"] == of_labels
     auto = clone(ranker).set_params(n_estimators="auto", early_stopping_rounds=5, cv=3)
     assert list(auto.fit(X, clicks()).evals_result_["fold_0"]) == ["click-dcg"]
-
-
-@by_ranker
-def test_validation_sets_may_have_relevance_labels(ranker):
-    X, _, _, _ = data()
-    fresh, fresh_y, fresh_qid, _ = data(seed=1)
-    sets = {"clicks": (fresh, clicks(1)), "labels": (fresh, fresh_y, fresh_qid)}
-    fitted = clone(ranker).set_params(early_stopping_rounds=3, n_estimators=20).fit(X, clicks(), eval_set=sets)
-    assert [list(fitted.evals_result_[name]) for name in sets] == [["click-dcg"], ["ndcg"]]
-    by_labels = clone(ranker).fit(X, clicks(), eval_set=[sets["labels"]], eval_metric="ndcg@5")
-    last = by_labels.evals_result_["valid_0"]["ndcg@5"][-1]
-    assert last == pytest.approx(br.ndcg_score(fresh_y, by_labels.predict(fresh), fresh_qid, k=5), abs=1e-6)
 
 
 @pytest.mark.slow
 @by_ranker
 def test_cross_validation_slices_the_log(ranker):
     X, _, qid, _ = data()
-    labels, folds = clicks(), list(br.QueryKFold(3).split(X, groups=qid))
+    labels, folds, measure = clicks(), list(br.QueryKFold(3).split(X, groups=qid)), ClickDCG(10)
     expected = [
-        ClickDCG(10)(labels[test], clone(ranker).fit(X[train], labels[train]).predict(X[test])) for train, test in folds
+        measure(labels[test], clone(ranker).fit(X[train], labels[train]).predict(X[test])) for train, test in folds
     ]
-    np.testing.assert_allclose(br.cross_validate(ranker, X, labels, cv=3)["test_score"], expected, rtol=1e-12)
-    # This works without metadata routing, because ClickLabels have the query ids.
-    done = cross_validate(ranker, X, labels, cv=br.QueryKFold(3), scoring=br.make_scorer(ClickDCG(10)))
-    np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)
-    weighted = br.cross_validate(ranker, X, labels, cv=3, params={"sample_weight": np.arange(1.0, 41)})
-    assert np.abs(weighted["test_score"] - expected).max() > 0
+    # The second works without metadata routing, because ClickLabels have the query ids.
+    of_scikit_learn = cross_validate(ranker, X, labels, cv=br.QueryKFold(3), scoring=br.make_scorer(measure))
+    for done in (br.cross_validate(ranker, X, labels, cv=3), of_scikit_learn):
+        np.testing.assert_allclose(done["test_score"], expected, rtol=1e-12)
 
 
 @by_ranker
 def test_misuse_is_an_error(ranker):
     X, y, qid, drawn = data()
-    labels = clicks()
-    fit = clone(ranker).fit
-    with pytest.raises(ValueError, match=r"y is a ClickLog.*pass boostrank.ClickLabels"):
-        fit(X, drawn.log)
-    with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
-        fit(X, labels, qid[::-1])
-    with pytest.raises(ValueError, match=f"y has {len(X)} values for the 10 rows of X"):
-        fit(X[:10], labels)
-    with pytest.raises(ValueError, match="set normalize of the ClickLabels"):
-        clone(ranker).set_params(normalize="none").fit(X, labels)
+    labels, few = clicks(), br.simulate_clicks(y, X[:, -1], qid, n_sessions=300, depth=None, random_state=0).log
+    few = br.ClickLabels(few, ("power", 1.0), normalize="sessions", not_shown="irrelevant")
     native = "lambdarank" if isinstance(ranker, br.LightGBMRanker) else "rank:ndcg"
-    for objective in (native, lambda y, s: (s, s + 1)):
-        with pytest.raises(ValueError, match=r"needs relevance labels.*for ClickLabels use a surrogate"):
-            clone(ranker).set_params(objective=objective).fit(X, labels)
-    with pytest.raises(ValueError, match=r"needs relevance labels.*got ClickLabels.*'click-dcg"):
-        fit(X, labels, eval_set=[(X, labels)], eval_metric="ndcg")
-    with pytest.raises(ValueError, match="click-dcg needs ClickLabels; got Relevance"):
-        fit(X, labels, eval_set=[(X, y, qid)], eval_metric=ClickDCG())
-    few = br.simulate_clicks(y, X[:, -1], qid, n_sessions=300, depth=None, relevance=relevance_of, random_state=0).log
-    few_clicks = br.ClickLabels(few, ("power", 1.0), normalize="sessions", not_shown="irrelevant")
-    with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].*normalize='independent' of ClickLabels"):
-        clone(ranker).set_params(objective="logistic").fit(X, few_clicks)
+    no_relevance = r"needs relevance labels.*for ClickLabels use a surrogate"
+    by_labels, by_clicks = {"eval_set": [(X, y, qid)]}, {"eval_set": [(X, labels)]}
+    for arguments, settings, fit, message in (
+        ((X, drawn.log), {}, {}, r"y is a ClickLog.*pass boostrank.ClickLabels"),
+        ((X, labels, qid[::-1]), {}, {}, "qid differs from the query ids of the click log"),
+        ((X[:10], labels), {}, {}, f"y has {len(X)} values for the 10 rows of X"),
+        ((X, labels), {"normalize": "none"}, {}, "set normalize of the ClickLabels"),
+        ((X, labels), {"objective": native}, {}, no_relevance),
+        ((X, labels), {"objective": lambda y, s: (s, s + 1)}, {}, no_relevance),
+        ((X, labels), {}, {**by_clicks, "eval_metric": "ndcg"}, "needs relevance labels.*got ClickLabels.*'click-dcg"),
+        ((X, labels), {}, {**by_labels, "eval_metric": ClickDCG()}, "click-dcg needs ClickLabels; got Relevance"),
+        ((X, few), {"objective": "logistic"}, {}, r"needs targets in \[0, 1\].*normalize='independent' of ClickLabels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(ranker).set_params(**settings).fit(*arguments, **fit)
 
 
 @by_ranker
 @pytest.mark.filterwarnings("ignore:no tree has a split")
 def test_a_held_out_part_or_a_member_of_a_bag_without_impressions_or_clicks_is_named(ranker):
     X, _, qid, drawn = data()
-    log = drawn.log
+    log, stopping = drawn.log, clone(ranker).set_params(early_stopping_rounds=2)
     lonely = qid[log.row] == 2
     shown = br.ClickLabels(br.ClickLog(qid, log.row[lonely], log.position[lonely], log.clicks[lonely]), 1.0)
     clicked = br.ClickLabels(br.ClickLog(qid, log.row, log.position, np.where(lonely, log.clicks, 0)), 1.0)
-    stopping = clone(ranker).set_params(early_stopping_rounds=2)
-    two_held_out = clone(stopping).set_params(validation_fraction=0.05)
     for labels, fault in ((shown, "the log has no impression"), (clicked, "click-dcg is not defined .*documents is 0")):
         with pytest.raises(ValueError, match=f"^the queries that validation_fraction holds out: {fault}"):
-            clone(two_held_out).fit(X, labels)
+            clone(stopping).set_params(validation_fraction=0.05).fit(X, labels)
         with pytest.raises(ValueError, match=rf"^member \d of the bag.*: {fault}"):
             br.BaggedRanker(stopping, n_estimators=8, random_state=0).fit(X, labels)
     with pytest.raises(ValueError, match=r"^validation set 'late': click-dcg is not defined"):
         clone(ranker).fit(X, shown, eval_set={"late": (X[qid == 3], clicked[qid == 3])})
 
 
-def test_a_fold_without_impressions_or_clicks_is_named_before_the_first_training():
-    X, _, qid, drawn = data()
-    log, folds = drawn.log, [(np.flatnonzero(qid % 4 != i), np.flatnonzero(qid % 4 == i)) for i in range(4)]
-    of_third = qid[log.row] % 4 == 2
-    few, only = (
-        br.ClickLog(qid, log.row[chosen], log.position[chosen], log.clicks[chosen]) for chosen in (~of_third, of_third)
-    )
-    silent = br.ClickLog(qid, log.row, log.position, np.where(of_third, 0, log.clicks))
-    never_trained = br.LightGBMRanker(n_estimators=-1)
-    for one, message in (
-        (few, "fold 2 of cv, counted from 0, the rows to test on: the log has no impression"),
-        (silent, "fold 2 of cv, .* to test on: click-dcg@10 is not defined for .*documents is 0"),
-    ):
-        labels = br.ClickLabels(one, 1.0, not_shown="irrelevant")
-        for search in (br.cross_validate, functools.partial(br.grid_search, grid={"num_leaves": [3, 7]})):
-            with pytest.raises(ValueError, match=message):
-                search(never_trained, X=X, y=labels, cv=folds)
-    lonely = br.ClickLabels(only, 1.0, not_shown="irrelevant")
-    with pytest.raises(ValueError, match=r"fold 0 of cv, counted from 0, the rows to train on: the log has no impr"):
-        br.cross_validate(never_trained, X, lonely, cv=folds[2:])
+# Rows that were never shown, which ClickLabels leave out: the same as training and evaluating on the other rows
+
+
+@functools.cache
+def partly_shown():
+    """Features, query ids and log of 30 queries of which at most five rows are shown; the first and last have none."""
+    X, y, qid = br.make_ranking(30, n_documents=(4, 15), random_state=0)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y, qid = X[order], y[order], qid[order]
+    sessions = np.full(30, 60)
+    sessions[[0, -1]] = 0
+    log = br.simulate_clicks(y, X[:, 0], qid, depth=5, n_sessions=sessions, random_state=0).log
+    assert 0.3 < log.shown.mean() < 0.8  # Otherwise nothing is tested.
+    return X, qid, log
+
+
+def dropped_and_shown(**settings):
+    """The labels that leave rows out, and those of the other rows alone."""
+    log, settings = partly_shown()[2], {"model": ("power", 1.0), **settings}
+    return br.ClickLabels(log, **settings, not_shown="drop"), br.ClickLabels(log[log.shown], **settings)
+
+
+@by_ranker
+def test_rows_that_are_left_out_are_not_trained_on(ranker):
+    X, _, log = partly_shown()
+    labels, of_shown = dropped_and_shown()
+    # Other samples would be drawn from fewer queries.
+    ranker = clone(ranker).set_params(**PLAIN_TREES)
+    weights = np.random.default_rng(0).uniform(1, 2, 30)
+    by_id = dict(zip(log.queries.ids, weights, strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Of queries that were cut apart.
+        sets = [(X, labels), (X, dropped_and_shown()[0])]
+        all_rows = clone(ranker).fit(X, labels, sample_weight=weights, eval_set=sets)
+    shown_weights = [by_id[query] for query in of_shown.queries.ids]
+    expected = clone(ranker).fit(X[log.shown], of_shown, sample_weight=shown_weights)
+    np.testing.assert_allclose(all_rows.predict(X), expected.predict(X), atol=1e-6)
+    with pytest.warns(UserWarning, match="trained on the clicks that score it") as caught:
+        score = all_rows.score(X, dropped_and_shown()[0])
+    assert len(caught) == 1  # And not of queries that were cut apart.
+    assert score == pytest.approx(ClickDCG()(of_shown, expected.predict(X[log.shown])), rel=1e-9)
+    for name in ("training", "valid_1"):
+        assert all_rows.evals_result_[name]["click-dcg"][-1] == pytest.approx(score, abs=1e-6)
+
+
+def test_bags_have_the_rows_and_queries_that_were_given():
+    # With grouped rows, the queries that have rows left keep their sequence, so that the same samples are drawn.
+    X, qid, log = partly_shown()
+    rows = np.argsort(qid, kind="stable")
+    X, qid, log = X[rows], qid[rows], log[rows]
+    shown, few = log.shown, br.BaggedRanker(RANKERS[0], n_estimators=4, random_state=0)
+    bagged = clone(few).fit(X, br.ClickLabels(log, ("power", 1.0), not_shown="drop"))
+    expected = clone(few).fit(X[shown], br.ClickLabels(log[shown], ("power", 1.0)))
+    assert np.isnan(bagged.oob_prediction_[~shown]).all()
+    np.testing.assert_array_equal(bagged.oob_prediction_[shown], expected.oob_prediction_)
+    with_rows = np.unique(qid[shown])
+    assert len(with_rows) < bagged.oob_scores_.size == 30
+    np.testing.assert_array_equal(bagged.oob_scores_[with_rows], expected.oob_scores_)
+    for numbers, of_shown in zip(bagged.estimators_samples_, expected.estimators_samples_, strict=True):
+        np.testing.assert_array_equal(numbers, with_rows[of_shown])
+
+
+def test_measures_and_targets_are_those_of_the_rows_that_were_shown():
+    X, _, log = partly_shown()
+    (labels, of_shown), scores, measure = dropped_and_shown(), X[:, 1], ClickDCG(3)
+    terms, expected = measure(labels, scores, per_query=True), measure(of_shown, scores[log.shown], per_query=True)
+    by_id = dict(zip(of_shown.queries.ids, expected * 30 / 28, strict=True))
+    np.testing.assert_allclose(terms, [by_id.get(query, 0.0) for query in log.queries.ids], rtol=1e-12)
+    # Rows that were not shown count as irrelevant otherwise, and take ranks.
+    assert measure(br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant"), scores) < terms.mean() - 0.05
+    # Targets of sessions depend on the cutoff.
+    for settings, dcg in (({}, {}), ({"normalize": "sessions", "model": ("power", 0.5)}, {"dcg": DCG(2)})):
+        labels, of_shown = (one.targets(**dcg) for one in dropped_and_shown(**settings))
+        np.testing.assert_array_equal(labels[log.shown], of_shown)
+        assert not labels[~log.shown].any()
+    # A row below the click that ends all its sessions was shown, and its entry cannot be left out of the cascade.
+    log = br.ClickLog([1, 1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
+    with pytest.raises(ValueError, match="row 1 of query '1', which was never shown where it may be examined"):
+        br.ClickLabels(log, Cascade(), not_shown="drop").targets()
+
+
+@by_ranker
+def test_documents_that_were_never_shown_may_be_predicted(ranker):
+    X, qid, log = partly_shown()
+    labels = br.ClickLabels(log, ("power", 1.0), shrink="auto", not_shown="predict")
+    fitted = clone(ranker).set_params(early_stopping_rounds=2, validation_fraction=0.2).fit(X, labels)
+    assert fitted.evals_result_["valid_0"]["click-dcg"]
+    # The prediction is for the training only.
+    rows, others = qid > 9, br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant")
+    assert fitted.score(X[rows], labels[rows]) == fitted.score(X[rows], others[rows])

@@ -1,4 +1,4 @@
-"""Features of rankers: what is refused, names of columns, and models without splits."""
+"""Features and labels of rankers: what is refused, types of columns, and their names."""
 
 import functools
 
@@ -8,22 +8,16 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from cases import for_each
+from rankers.small_rankers import small
 
 import boostrank as br
-import boostrank.training.features as rankers_features
-from boostrank.backends.features import NameCode
 from boostrank.backends.xgboost import backend as xgboost
-from boostrank.backends.xgboost import prediction as xgboost_prediction
+from boostrank.backends.xgboost import features as xgboost_features
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))
 KIND = pd.Categorical(np.where(Y > 1, "high", "low"))
 both = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
-places = pytest.mark.parametrize("place", ["fit", "predict", "eval_set"])
-
-
-def small(ranker_class, objective="softmax", **parameters):
-    return ranker_class(objective, **{"n_estimators": 3, "random_state": 0, "n_jobs": 1, **parameters})
 
 
 @functools.cache
@@ -33,24 +27,13 @@ def scores_of(ranker_class, columns, with_kind=False):
     return small(ranker_class).fit(features, Y, QID).predict(features)
 
 
-def use(ranker_class, place, wrong, right):
-    """Use features in one place, and in the others features that are right."""
-    ranker = small(ranker_class)
-    if place == "fit":
-        return ranker.fit(wrong, Y, QID)
-    if place == "eval_set":
-        return ranker.fit(right, Y, QID, eval_set=[(wrong, Y, QID)])
-    return ranker.fit(right, Y, QID).predict(wrong)
-
-
-def with_value(value, dtype=float):
-    changed = X.astype(dtype)
+def with_value(value):
+    changed = X.copy()
     changed[3, 1] = value
     return changed
 
 
 @both
-@places
 @for_each(
     ("wrong", "message"),
     [
@@ -61,12 +44,11 @@ def with_value(value, dtype=float):
         (FRAME["a"], "got a Series.*to_frame"),
     ],
 )
-def test_features_of_frames_that_are_refused(ranker_class, place, wrong, message):
+def test_features_of_frames_that_are_refused(ranker_class, wrong, message):
     with pytest.raises(ValueError, match=message):
-        use(ranker_class, place, wrong, FRAME)
+        small(ranker_class).fit(wrong, Y, QID)
 
 
-@places
 @for_each(
     ("wrong", "message"),
     [
@@ -76,34 +58,30 @@ def test_features_of_frames_that_are_refused(ranker_class, place, wrong, message
         (FRAME.assign(b=FRAME["b"].where(FRAME["b"] < 1, -np.inf).astype("Float32")), "the column 'b' .* infinity"),
     ],
 )
-def test_infinity_is_refused_by_xgboost_and_a_number_for_lightgbm(place, wrong, message):
-    right = FRAME if isinstance(wrong, pd.DataFrame) else X
-    with pytest.raises(ValueError, match=message):
-        use(br.XGBoostRanker, place, wrong, right)
-    # Infinity is larger than all numbers, so that a finite number that is larger has the same effect.
-    finite = (
-        wrong.clip(-1e3, 1e3)
-        if isinstance(wrong, pd.DataFrame)
-        else np.nan_to_num(np.asarray(wrong.todense() if sp.issparse(wrong) else wrong), posinf=1e3, neginf=-1e3)
-    )
-    models = [small(br.LightGBMRanker).fit(one, Y, QID) for one in (wrong, finite)]
-    np.testing.assert_array_equal(models[0].predict(wrong), models[1].predict(finite))
+def test_infinity_is_refused_by_xgboost(wrong, message):
+    ranker = small(br.XGBoostRanker).fit(FRAME if isinstance(wrong, pd.DataFrame) else X, Y, QID)
+    for call in (ranker.predict, lambda X: ranker.fit(X, Y, QID)):
+        with pytest.raises(ValueError, match=message):
+            call(wrong)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_infinity_is_larger_than_all_numbers_for_lightgbm(convert):
+    infinite, finite = (convert(np.where(X > 1, value, X)) for value in (np.inf, 1e3))
+    models = [small(br.LightGBMRanker).fit(one, Y, QID) for one in (infinite, finite)]
+    np.testing.assert_array_equal(models[0].predict(infinite), models[1].predict(finite))
 
 
 @both
 def test_types_of_columns_that_are_numbers(ranker_class):
-    expected = small(ranker_class).fit(FRAME, Y, QID).predict(FRAME)
-    rounded = FRAME.round().assign(b=FRAME["b"] > 0)
-    of_rounded = small(ranker_class).fit(rounded.astype(float), Y, QID).predict(rounded.astype(float))
-    for kind in (np.float64, "Float64", "float64[pyarrow]", pd.SparseDtype(float, 0.0), pd.SparseDtype(float, np.nan)):
-        other = FRAME.astype(kind)
+    holes, rounded = FRAME.where(FRAME < 1), FRAME.round().assign(b=FRAME["b"] > 0)
+    missing = ("Float64", "float64[pyarrow]", pd.SparseDtype(float, np.nan))
+    cases = [(FRAME, FRAME.astype(kind)) for kind in (*missing, np.float64, pd.SparseDtype(float, 0.0))]
+    cases += [(holes, holes.astype(kind)) for kind in missing] + [(rounded.astype(float), rounded)]
+    cases += [(holes, pl.from_pandas(holes, nan_to_null=True))]
+    for features, other in cases:
+        expected = small(ranker_class).fit(features, Y, QID).predict(features)
         np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), expected)
-    np.testing.assert_array_equal(small(ranker_class).fit(rounded, Y, QID).predict(rounded), of_rounded)
-    holes = FRAME.where(FRAME < 1)
-    of_holes = small(ranker_class).fit(holes, Y, QID).predict(holes)
-    for kind in ("Float64", "float64[pyarrow]", pd.SparseDtype(float, np.nan)):
-        other = holes.astype(kind)
-        np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), of_holes)
 
 
 def test_columns_are_predicted_as_by_xgboost_itself():
@@ -120,50 +98,67 @@ def test_columns_are_predicted_as_by_xgboost_itself():
     assert len(np.unique(xgboost.predict(booster, other))) > 10
 
 
+def test_qid_of_a_frame_is_no_feature(ranker_class):
+    columns, expected = FRAME.assign(qid=QID), small(ranker_class).fit(X, Y, QID)
+    labels = pd.Series(Y, index=np.random.default_rng(0).permutation(len(Y)))
+    index = FRAME.set_index(pd.Index(QID, name="qid"))
+    for other in (columns, index, pl.DataFrame(columns.to_dict("list")), pl.from_pandas(columns).to_arrow()):
+        ranker = small(ranker_class).fit(other, labels)
+        assert list(ranker.feature_names_in_) == list(FRAME.columns)
+        for features in (other, FRAME):
+            np.testing.assert_array_equal(ranker.predict(features), expected.predict(X))
+        assert ranker.score(other, Y) == pytest.approx(expected.score(X, Y, QID), abs=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["softmax", "native"])
+def test_elements_that_a_sparse_matrix_does_not_store_are_zero(ranker_class, objective, monkeypatch):
+    sparse = np.where(X > 1.5, np.nan, np.where(np.abs(X) < 0.5, 0, X))
+    rows, options = np.random.default_rng(0).permutation(len(Y)), {}
+    if objective == "native":
+        objective = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+        options["sample_weight"] = 1.0 + QID[rows] % 3
+    monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", 70)
+    results = []
+    for convert in (np.asarray, sp.csr_array):
+        ranker, sets = small(ranker_class, objective), [(convert(sparse), Y, QID)]
+        ranker.fit(convert(sparse[rows]), Y[rows], QID[rows], **options, eval_set=sets)
+        results.append((ranker.evals_result_, ranker.predict(convert(sparse)).tolist()))
+    assert results[0] == results[1]
+
+
 @both
-def test_a_query_is_predicted_without_the_slow_checks(ranker_class, monkeypatch):
-    rankers = [(small(ranker_class).fit(data, Y, QID), data[:12]) for data in (X, FRAME)]
-    expected = scores_of(ranker_class, "abcdef")[:12].tolist()
-    assert rankers[0][0].predict(X[:12].tolist()).tolist() == expected
-
-    def fail(*_, **__):
-        pytest.fail("this takes as long as the prediction of a query")
-
-    monkeypatch.setattr(rankers_features, "validate_data", fail)
-    assert [ranker.predict(data).tolist() for ranker, data in rankers] == [expected] * 2
-    monkeypatch.setattr(xgboost_prediction, "device_of", fail)
-    assert [ranker.predict(data).tolist() for ranker, data in rankers] == [expected] * 2
+def test_a_query_is_predicted_without_the_slow_checks_of_scikit_learn(ranker_class, monkeypatch):
+    expected = scores_of(ranker_class, "abcdef")[:12]
+    rankers = [(small(ranker_class).fit(features, Y, QID), features[:12]) for features in (X, FRAME)]
+    monkeypatch.setattr("boostrank.training.features.validate_data", None)
+    for ranker, query in rankers:
+        np.testing.assert_array_equal(ranker.predict(query), expected)
 
 
 @both
 @pytest.mark.parametrize("names", [range(6), list(pd.date_range("2020-01-01", periods=6))])
 def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, names, tmp_path):
     frame = FRAME.set_axis(names, axis=1)
-    turned = frame[frame.columns[::-1]]
     ranker = small(ranker_class).fit(frame, Y, QID, eval_set=[(frame, Y, QID)])
-    expected = scores_of(ranker_class, "abcdef")
-    np.testing.assert_array_equal(ranker.predict(frame), expected)
     ranker.save_model(tmp_path / "model.json")
-    loaded = ranker_class().load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(loaded.predict(frame), expected)
-    for wrong in (turned, FRAME[["a", "b", "c"]].set_axis([0, 1, 2], axis=1)):
-        for fitted in (ranker, loaded):
+    for fitted in (ranker, ranker_class().load_model(tmp_path / "model.json")):
+        np.testing.assert_array_equal(fitted.predict(frame), scores_of(ranker_class, "abcdef"))
+        for wrong in (frame[frame.columns[::-1]], FRAME[["a", "b", "c"]].set_axis([0, 1, 2], axis=1)):
             with pytest.raises(ValueError, match=r"feature|columns of X"):
                 fitted.predict(wrong)
-        with pytest.raises(ValueError, match=r"feature|columns of X"):
-            small(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)])
+            with pytest.raises(ValueError, match=r"feature|columns of X"):
+                small(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)])
 
 
 @both
 def test_numbered_columns_are_features_without_names(ranker_class):
     numbered = pd.DataFrame(X)
-    ranker = small(ranker_class).fit(numbered, Y, QID, eval_set=[(X, Y, QID)])
-    assert not hasattr(ranker, "feature_names_in_")
-    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(numbered))
-    ranker.fit(X, Y, QID, eval_set=[(numbered, Y, QID)])
-    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(numbered))
-    with pytest.raises(ValueError, match=r"trained on features without names"):
-        ranker.predict(numbered[[1, 0, 2, 3, 4, 5]])
+    for features, others in ((numbered, X), (X, numbered)):
+        ranker = small(ranker_class).fit(features, Y, QID, eval_set=[(others, Y, QID)])
+        assert not hasattr(ranker, "feature_names_in_")
+        np.testing.assert_array_equal(ranker.predict(X), ranker.predict(numbered))
+        with pytest.raises(ValueError, match=r"trained on features without names"):
+            ranker.predict(numbered[[1, 0, 2, 3, 4, 5]])
 
 
 @both
@@ -181,34 +176,26 @@ def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_p
     np.testing.assert_array_equal(loaded.predict(frame), expected)
 
 
-def test_names_in_model_files_of_others_are_not_decoded():
-    code = NameCode(r"\s\[\]")
-    assert [code.decode(name) for name in ("a%20b", "100%", "a%2Cb", "%zz")] == ["a b", "100%", "a%2Cb", "%zz"]
-
-
 @both
-@pytest.mark.parametrize("name", ["column_names", "columns", "index", "names"])
-def test_a_column_may_have_the_name_of_an_attribute(ranker_class, name):
-    frame = FRAME[["a", "b", "c"]].rename(columns={"c": name})
-    expected = scores_of(ranker_class, "abc")
-    with_qid = frame.assign(qid=QID)
-    for table in (with_qid, pl.DataFrame(with_qid.to_dict("list")), pl.DataFrame(with_qid.to_dict("list")).to_arrow()):
+def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
+    frame = FRAME[["a", "b", "c"]].rename(columns={"a": "column_names", "b": "columns", "c": "index"}).assign(qid=QID)
+    for table in (frame, pl.from_pandas(frame), pl.from_pandas(frame).to_arrow()):
         ranker = small(ranker_class).fit(table, Y)
-        np.testing.assert_array_equal(ranker.predict(table), expected)
-        assert list(ranker.feature_names_in_) == ["a", "b", name]
+        np.testing.assert_array_equal(ranker.predict(table), scores_of(ranker_class, "abc"))
+        assert list(ranker.feature_names_in_) == ["column_names", "columns", "index"]
 
 
-WRONG_LABELS = [
-    (br.LightGBMRanker, "lambdarank", 0.5, "integer labels up to 10000; got the label 0.5"),
-    (br.LightGBMRanker, "lambdarank", 20_000, "integer labels up to 10000; got the label 20000"),
-    (br.LightGBMRanker, "rank_xendcg", 32, "labels up to 31.*got labels up to 32"),
-    (br.XGBoostRanker, "rank:ndcg", 40, "integer labels up to 31; got the label 40"),
-    (br.XGBoostRanker, "rank:ndcg", 0.5, "integer labels up to 31; got the label 0.5"),
-    (br.XGBoostRanker, "rank:map", 2, "labels 0 and 1 only; got labels up to"),
-]
-
-
-@pytest.mark.parametrize(("ranker_class", "objective", "label", "message"), WRONG_LABELS)
+@for_each(
+    ("ranker_class", "objective", "label", "message"),
+    [
+        (br.LightGBMRanker, "lambdarank", 0.5, "integer labels up to 10000; got the label 0.5"),
+        (br.LightGBMRanker, "lambdarank", 20_000, "integer labels up to 10000; got the label 20000"),
+        (br.LightGBMRanker, "rank_xendcg", 32, "labels up to 31.*got labels up to 32"),
+        (br.XGBoostRanker, "rank:ndcg", 40, "integer labels up to 31; got the label 40"),
+        (br.XGBoostRanker, "rank:ndcg", 0.5, "integer labels up to 31; got the label 0.5"),
+        (br.XGBoostRanker, "rank:map", 2, "labels 0 and 1 only; got labels up to"),
+    ],
+)
 def test_labels_that_objectives_of_the_library_do_not_take_are_refused(ranker_class, objective, label, message):
     labels = np.minimum(Y, 1)
     small(ranker_class, objective).fit(X, labels, QID)

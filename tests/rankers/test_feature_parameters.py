@@ -1,11 +1,11 @@
 """Parameters that concern single features, by name and by index: their effect on the model, and their errors."""
 
-import functools
-import json
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from cases import for_each
 from scipy.sparse import csr_array
 
@@ -31,27 +31,12 @@ def scores(ranker_class, features=FRAME, **parameters):
     return train(ranker_class, features, **parameters).predict(features)
 
 
-def paths(ranker):
-    """The set of the features on each path from the root of a tree to a leaf, by index."""
-    if isinstance(ranker, br.LightGBMRanker):
-        trees = [tree["tree_structure"] for tree in ranker.booster_.dump_model()["tree_info"]]
-        return [path for tree in trees for path in walk(tree, "split_feature", ["left_child", "right_child"])]
-    names = ranker.booster_.feature_names or [f"f{i}" for i in range(ranker.n_features_in_)]
-    trees = [json.loads(tree) for tree in ranker.booster_.get_dump(dump_format="json")]
-    return [{names.index(name) for name in path} for tree in trees for path in walk(tree, "split", ["children"])]
-
-
-def walk(node, feature, children, path=()):
-    if feature not in node:
-        return [set(path)]
-    path = (*path, node[feature])
-    below = [node[name] for name in children]
-    below = below[0] if children == ["children"] else below
-    return [found for child in below for found in walk(child, feature, children, path)]
-
-
 def used(ranker):
-    return set().union(*paths(ranker))
+    """The features of splits, by index."""
+    if isinstance(ranker, br.LightGBMRanker):
+        return set(np.flatnonzero(ranker.booster_.feature_importance("split")).tolist())
+    names = ranker.booster_.feature_names or [f"f{i}" for i in range(N_FEATURES)]
+    return {names.index(name) for name in ranker.booster_.get_score(importance_type="weight")}
 
 
 def changes_along(ranker, feature):
@@ -81,67 +66,47 @@ def test_scores_follow_monotone_constraints(ranker_class, parameters):
     assert {0, 1} <= used(constrained)
 
 
-DIRECTIONS = [1, -1] + [0] * (N_FEATURES - 2)
-
-
-@functools.cache
-def constrained_by_name(ranker_class):
-    return scores(ranker_class, monotone_constraints={"price [EUR]": 1, "clicks": -1})
+@both
+def test_all_forms_of_values_per_feature_mean_the_same(ranker_class):
+    expected = scores(ranker_class, monotone_constraints={"price [EUR]": 1, "clicks": -1})
+    directions = [1, -1] + [0] * (N_FEATURES - 2)
+    for value in (directions, np.array(directions, dtype=float), {0: 1, np.int64(1): -1}):
+        for features in (FRAME, X):
+            np.testing.assert_array_equal(scores(ranker_class, features, monotone_constraints=value), expected)
 
 
 @both
-@pytest.mark.parametrize(
-    "value", [DIRECTIONS, np.array(DIRECTIONS, dtype=float), {0: 1, np.int64(1): -1}], ids=lambda v: type(v).__name__
-)
-def test_all_forms_of_values_per_feature_mean_the_same(ranker_class, value):
-    expected = constrained_by_name(ranker_class)
-    np.testing.assert_array_equal(scores(ranker_class, monotone_constraints=value), expected)
-    np.testing.assert_array_equal(scores(ranker_class, X, monotone_constraints=value), expected)
-
-
-@both
-def test_no_path_has_features_of_two_groups(ranker_class):
+def test_groups_of_features_by_name_and_index(ranker_class):
     groups = [[0, 2], [1, 3], list(range(4, N_FEATURES))]
-    assert any(not any(path <= set(group) for group in groups) for path in paths(train(ranker_class)))
     by_name = [[NAMES[i] for i in group] for group in groups]
-    ranker = train(ranker_class, interaction_constraints=by_name)
-    assert max(len(path) for path in paths(ranker)) > 1
-    assert all(any(path <= set(group) for group in groups) for path in paths(ranker))
-    np.testing.assert_array_equal(scores(ranker_class, interaction_constraints=groups), ranker.predict(FRAME))
+    expected = scores(ranker_class, X, interaction_constraints=groups)
+    for value in (groups, by_name):
+        np.testing.assert_array_equal(scores(ranker_class, interaction_constraints=value), expected)
+    assert not np.array_equal(scores(ranker_class), expected)
+    if ranker_class is br.LightGBMRanker:
+        assert used(train(ranker_class, interaction_constraints=[["clicks", 2]])) == {1, 2}
 
 
-def test_features_in_no_group_are_not_used_by_lightgbm_and_are_alone_in_xgboost():
-    constraints = {"interaction_constraints": [[0, 1]], "n_estimators": 30}
-    assert used(train(br.LightGBMRanker, **constraints)) == {0, 1}
-    with_others = [path for path in paths(train(br.XGBoostRanker, **constraints)) if path - {0, 1}]
-    assert with_others
-    assert all(len(path) == 1 for path in with_others)
-
-
-def test_contribution_and_penalties_of_0_features_of_lightgbm():
+def test_contribution_and_penalties_of_features_of_lightgbm():
     assert 0 in used(train(br.LightGBMRanker))
-    assert 0 not in used(train(br.LightGBMRanker, feature_contri={"price [EUR]": 0}))
-    assert 0 not in used(train(br.LightGBMRanker, fc=[0.0] + [1.0] * (N_FEATURES - 1)))
-    for name in ("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"):
-        assert used(train(br.LightGBMRanker, **{name: {0: 1e6, "clicks": 1e6}})).isdisjoint({0, 1})
-
-
-def n_thresholds(ranker):
-    trees = ranker.booster_.trees_to_dataframe().dropna(subset="threshold")
-    return trees.groupby("split_feature")["threshold"].nunique()
+    for native in (
+        {"feature_contri": {"price [EUR]": 0}},
+        {"fc": [0.0] + [1.0] * (N_FEATURES - 1)},
+        {"cegb_penalty_feature_lazy": {0: 1e6}},
+        {"cegb_penalty_feature_coupled": {"price [EUR]": 1e6}},
+    ):
+        assert 0 not in used(train(br.LightGBMRanker, **native))
 
 
 def test_bins_by_feature():
     bins = {"price [EUR]": 2, "clicks": 4}
+    trees = train(br.LightGBMRanker, max_bin_by_feature=bins).booster_.trees_to_dataframe().dropna(subset="threshold")
+    thresholds = trees.groupby("split_feature")["threshold"].nunique()
     # LightGBM counts a bin for missing values.
-    few = n_thresholds(train(br.LightGBMRanker, max_bin_by_feature=bins))
-    assert few["price%20%5BEUR%5D"] == 1
-    assert few["clicks"] <= 3
-    assert few["x3"] > 4
-    np.testing.assert_array_equal(
-        scores(br.LightGBMRanker, max_bin_by_feature=bins, max_bin=7),
-        scores(br.LightGBMRanker, max_bin_by_feature=[2, 4] + [7] * (N_FEATURES - 2)),
-    )
+    assert thresholds["price%20%5BEUR%5D"] == 1
+    assert thresholds["clicks"] <= 3 < 4 < thresholds["x3"]
+    given = (bins, [2, 4] + [7] * (N_FEATURES - 2))
+    np.testing.assert_array_equal(*(scores(br.LightGBMRanker, max_bin_by_feature=one, max_bin=7) for one in given))
 
 
 def with_codes(categorical=False):
@@ -153,51 +118,30 @@ LAST = N_FEATURES
 ARRAY = np.column_stack([X, CODES])
 
 
-@pytest.mark.parametrize("value", [["colour"], [LAST], np.array([LAST])], ids=str)
+@pytest.mark.parametrize("value", [["colour"], np.array([LAST])], ids=str)
 def test_categories_of_lightgbm_by_name_and_index(value):
-    expected = scores(br.LightGBMRanker, with_codes(categorical=True), min_data_per_group=1)
-    numbers = scores(br.LightGBMRanker, with_codes(), min_data_per_group=1)
+    def of(features, **native):
+        return scores(br.LightGBMRanker, features, min_data_per_group=1, **native)
+
+    expected, numbers = of(with_codes(categorical=True)), of(with_codes())
     assert not np.array_equal(expected, numbers)
     # The categories are exactly those given.
-    none = scores(br.LightGBMRanker, with_codes(categorical=True), min_data_per_group=1, categorical_feature=[])
-    np.testing.assert_array_equal(none, numbers)
-    ranker = train(br.LightGBMRanker, with_codes(), min_data_per_group=1, categorical_feature=value)
-    np.testing.assert_array_equal(ranker.predict(with_codes()), expected)
-    if "colour" not in str(value):
-        for features in (ARRAY, csr_array(ARRAY)):
-            np.testing.assert_array_equal(
-                scores(br.LightGBMRanker, features, min_data_per_group=1, categorical_feature=value), expected
-            )
+    np.testing.assert_array_equal(of(with_codes(categorical=True), categorical_feature=[]), numbers)
+    for features in (with_codes(), *([] if "colour" in value else [ARRAY, csr_array(ARRAY)])):
+        np.testing.assert_array_equal(of(features, categorical_feature=value), expected)
 
 
 TYPES = ["q"] * N_FEATURES + ["c"]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "value"), [({"tree_method": "approx"}, TYPES), ({}, {"colour": "c"}), ({}, {LAST: "c"})], ids=str
-)
+@pytest.mark.parametrize(("parameters", "value"), [({"tree_method": "approx"}, TYPES), ({}, {"colour": "c"})], ids=str)
 def test_types_of_xgboost_by_name_and_index(parameters, value):
     categorical = with_codes(categorical=True)
     expected = scores(br.XGBoostRanker, categorical, **parameters)
     assert not np.array_equal(expected, scores(br.XGBoostRanker, with_codes(), **parameters))
-    np.testing.assert_array_equal(scores(br.XGBoostRanker, categorical, **parameters, feature_types=value), expected)
-    np.testing.assert_array_equal(scores(br.XGBoostRanker, with_codes(), **parameters, feature_types=value), expected)
-    if "colour" not in value:
-        for features in (ARRAY, csr_array(ARRAY)):
-            given = scores(br.XGBoostRanker, features, **parameters, feature_types=value)
-            np.testing.assert_array_equal(given, expected)
-
-
-def test_types_of_xgboost_in_validation_data_and_in_the_model_of_the_best_round(tmp_path):
-    held_out = br.make_ranking(n_queries=20, random_state=1)
-    other = np.column_stack([held_out.X, held_out.y * 3 % 5])
-    ranker = br.XGBoostRanker("softmax", k=10, **{**SMALL, "n_estimators": 30}, feature_types=TYPES, learning_rate=0.5)
-    ranker.set_params(early_stopping_rounds=3).fit(ARRAY, Y, QID, eval_set=[(other, held_out.y, held_out.qid)])
-    value = br.ndcg_score(held_out.y, ranker.predict(other), held_out.qid, k=10)
-    assert value == pytest.approx(max(ranker.evals_result_["valid_0"]["ndcg@10"]), abs=1e-9)
-    ranker.save_model(tmp_path / "model.json")
-    again = br.XGBoostRanker().load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(other), ranker.predict(other))
+    for features in (categorical, with_codes(), *([] if "colour" in value else [ARRAY, csr_array(ARRAY)])):
+        found = scores(br.XGBoostRanker, features, **parameters, feature_types=value)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("tree_method", ["hist", "exact"])
@@ -205,18 +149,16 @@ def test_xgboost_does_not_sample_features_of_weight_0(tree_method):
     # 4 of 10 features are sampled, and 5 have a weight above 0.
     sampling = {"colsample_bytree": 0.4, "tree_method": tree_method, "n_estimators": 20}
     assert used(train(br.XGBoostRanker, **sampling)) == set(range(N_FEATURES))
-    even = {0, 2, 4, 6, 8}
-    by_name = {name: 0 for i, name in enumerate(NAMES) if i not in even}
-    assert used(train(br.XGBoostRanker, **sampling, feature_weights=by_name)) == even
-    for features in (X, csr_array(X)):
-        assert used(train(br.XGBoostRanker, features, **sampling, feature_weights=[1, 0] * 5)) == even
+    by_name = dict.fromkeys(NAMES[1::2], 0)
+    for features, weights in ((FRAME, by_name), (csr_array(X), [1, 0] * 5)):
+        assert used(train(br.XGBoostRanker, features, **sampling, feature_weights=weights)) == {0, 2, 4, 6, 8}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ranker_class", "native"),
     [(br.LightGBMRanker, {"categorical_feature": [1]}), (br.XGBoostRanker, {"feature_types": {1: "c"}})],
 )
-@pytest.mark.parametrize("convert", [pd.DataFrame, np.asarray, csr_array])
+@for_each("convert", [pd.DataFrame, np.asarray, csr_array])
 def test_a_categorical_feature_with_fractions_is_an_error(ranker_class, native, convert):
     features = convert(np.column_stack([CODES, X]))
     with pytest.raises(ValueError, match=f"{next(iter(native))} says that the feature 1 is categorical.*got -?[0-9]"):
@@ -225,16 +167,15 @@ def test_a_categorical_feature_with_fractions_is_an_error(ranker_class, native, 
 
 def test_negative_codes_are_missing_values_of_lightgbm_and_an_error_of_xgboost():
     given, nan = (np.column_stack([X, np.where(CODES == 2, code, CODES)]) for code in (-7, np.nan))
-    lightgbm = {"categorical_feature": [LAST], "min_data_per_group": 1}
-    np.testing.assert_array_equal(
-        scores(br.LightGBMRanker, given, **lightgbm), scores(br.LightGBMRanker, nan, **lightgbm)
-    )
+    lightgbm, xgboost = {"categorical_feature": [LAST], "min_data_per_group": 1}, {"feature_types": TYPES}
+    for ranker_class, native, missing in (
+        (br.LightGBMRanker, lightgbm, {}),
+        (br.XGBoostRanker, xgboost, {"missing": -7}),
+    ):
+        found, expected = scores(ranker_class, given, **native, **missing), scores(ranker_class, nan, **native)
+        np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="integers of at least 0; got -7"):
-        scores(br.XGBoostRanker, given, feature_types=TYPES)
-    np.testing.assert_array_equal(
-        scores(br.XGBoostRanker, given, feature_types=TYPES, missing=-7),
-        scores(br.XGBoostRanker, nan, feature_types=TYPES),
-    )
+        scores(br.XGBoostRanker, given, **xgboost)
 
 
 NUMBERED = pd.DataFrame(X, columns=range(1, N_FEATURES + 1))
@@ -260,16 +201,71 @@ WRONG = [
     (RANKERS[1:], X, {"missing": "-1"}, "missing must be a number or NaN; got '-1'"),
     (RANKERS[1:], X, {"enable_categorical": False}, "always categorical features"),
 ]
-WRONG = [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes]
 
 
 @for_each(
     ("ranker_class", "features", "native", "message"),
-    WRONG,
-    ids=[f"{ranker_class.__name__}-{str(native)[1:40]}" for ranker_class, _, native, _ in WRONG],
+    [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes],
 )
 def test_values_that_do_not_fit_the_features_are_errors_before_training(ranker_class, features, native, message):
     ranker = ranker_class("softmax", **SMALL, **native)
     with pytest.raises(ValueError, match=message):
         ranker.fit(features, Y, QID)
     assert not hasattr(ranker, "booster_")
+
+
+# `missing` of XGBoost
+
+
+def holes(features, number):
+    return np.where(X > 1, number, features)
+
+
+@pytest.mark.parametrize(
+    ("convert", "tree_method"),
+    [(np.asarray, "hist"), (np.float32, "approx"), (pd.DataFrame, "hist"), (csr_array, "exact")],
+)
+def test_a_number_that_means_missing_equals_nan(convert, tree_method):
+    given, expected = (convert(holes(X, number)) for number in (-999.25, np.nan))
+    ranker = train(br.XGBoostRanker, given, missing=-999.25, tree_method=tree_method)
+    of_nan = scores(br.XGBoostRanker, expected, tree_method=tree_method)
+    for features in (given, expected):
+        np.testing.assert_array_equal(ranker.predict(features), of_nan)
+    assert not np.array_equal(of_nan, scores(br.XGBoostRanker, given, tree_method=tree_method))
+
+
+def test_missing_0_means_missing_also_where_a_sparse_matrix_stores_nothing():
+    zeros = np.where(X > 1, 0, X)
+    expected = scores(br.XGBoostRanker, np.where(X > 1, np.nan, X))
+    for features in (zeros, csr_array(zeros)):
+        np.testing.assert_array_equal(scores(br.XGBoostRanker, features, missing=0), expected)
+
+
+def test_missing_is_a_property_of_the_model(tmp_path):
+    held_out = br.make_ranking(n_queries=20, random_state=1)
+    given, nan = (np.where(held_out.X > 1, number, held_out.X) for number in (-1.0, np.nan))
+    ranker, expected = (
+        br.XGBoostRanker("softmax", **SMALL, missing=number).fit(
+            holes(X, number), Y, QID, eval_set=[(features, held_out.y, held_out.qid)]
+        )
+        for number, features in ((-1.0, given), (np.nan, nan))
+    )
+    assert ranker.evals_result_ == expected.evals_result_
+    ranker.save_model(tmp_path / "model.ubj")
+    copies = [ranker, br.XGBoostRanker().load_model(tmp_path / "model.ubj"), pickle.loads(pickle.dumps(ranker))]
+    for one in copies:
+        one.set_params(missing=-5)
+        np.testing.assert_array_equal(one.predict(given), expected.predict(nan))
+        np.testing.assert_array_equal(one.apply(given), expected.apply(nan))
+        contributions = one.predict(csr_array(given), pred_contrib=True).toarray()
+        np.testing.assert_array_equal(contributions, expected.predict(csr_array(nan), pred_contrib=True).toarray())
+
+
+def test_missing_of_a_model_of_xgboost_itself(tmp_path):
+    features = holes(X, -1.0)
+    native = xgboost.XGBRanker(n_estimators=3, missing=-1.0, n_jobs=1).fit(features, Y, qid=QID)
+    native.save_model(tmp_path / "model.json")
+    ranker = br.XGBoostRanker(missing=-1.0).load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(ranker.predict(features), native.predict(features), rtol=1e-6)
+    with pytest.raises(ValueError, match="missing must be a number"):
+        ranker.set_params(missing="x").load_model(tmp_path / "model.json")

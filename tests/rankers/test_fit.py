@@ -1,9 +1,13 @@
-"""`fit`: what rankers learn, held-out queries, errors, and a real data set."""
+"""`fit`: what rankers learn, query ids and sizes, weights, held-out queries, and errors."""
 
 import numpy as np
+import pandas as pd
+import polars
 import pytest
-import scipy.sparse as sp
 from cases import for_each
+from loss_defaults import PLAIN_TREES
+from rankers.small_rankers import small
+from sklearn.base import clone
 
 import boostrank as br
 from boostrank.queries.queries import Queries
@@ -18,10 +22,6 @@ EVERY_OBJECTIVE = [
     for ranker_class, native in NATIVE.items()
     for objective in (*SURROGATES, Power(0), *native)
 ]
-
-
-def small(ranker_class, objective="softmax", **parameters):
-    return ranker_class(objective, **{"n_estimators": 6, "random_state": 0, "n_jobs": 1, **parameters})
 
 
 @for_each(("ranker_class", "objective"), EVERY_OBJECTIVE)
@@ -43,23 +43,23 @@ def test_permuting_the_rows_and_the_kind_of_qid_do_not_matter(ranker_class, data
     np.testing.assert_array_equal(ranker.predict(X), expected)
 
 
-def test_the_same_seed_gives_the_same_model(ranker_class, data):
+def test_random_numbers_are_those_of_random_state(ranker_class, data):
     X, y, qid = data
-    sampled = {"subsample": 0.5, "colsample_bytree": 0.5}
-    if ranker_class is br.LightGBMRanker:
-        sampled["subsample_freq"] = 1
-    first, again = (small(ranker_class, **sampled).fit(X, y, qid).predict(X) for _ in range(2))
-    other = small(ranker_class, random_state=1, **sampled).fit(X, y, qid).predict(X)
+
+    def scores(state):
+        return small(ranker_class, random_state=state).fit(X, y, qid).predict(X)
+
+    np.testing.assert_array_equal(scores(0), scores(0))
+    assert not np.array_equal(scores(0), scores(1))
+    # From a RandomState, each fit draws another seed, and the sequence of fits can be repeated.
+    (first, second), (again, _) = ([scores(state) for _ in "ab"] for state in map(np.random.RandomState, (0, 0)))
     np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, second)
 
 
-def test_missing_query_ids_are_an_error(ranker_class, data):
-    X, y, qid = data
+def test_a_score_needs_query_ids(ranker_class, fitted, data):
     with pytest.raises(ValueError, match="got no qid"):
-        small(ranker_class).fit(X, y)
-    with pytest.raises(ValueError, match="got no qid"):
-        small(ranker_class).fit(X, y, qid).score(X, y)
+        fitted(ranker_class).score(*data[:2])
 
 
 def test_validation_fraction_holds_out_whole_queries(ranker_class, data):
@@ -80,15 +80,130 @@ def test_gains_of_native_objectives(data):
     assert small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid) > 0.6
 
 
-@pytest.fixture(scope="module")
-def example(shared_data):
-    train = br.read_letor(shared_data / "lightgbm-example" / "rank.train")
-    return train, br.read_letor(shared_data / "lightgbm-example" / "rank.test", n_features=train.X.shape[1])
+# Queries
 
 
-def test_rankers_on_the_lightgbm_example_are_better_than_chance(example, ranker_class):
-    (X, y, qid), test = example
-    assert sp.issparse(X)
-    assert (len(np.unique(qid)), len(y), len(np.unique(test.qid)), len(test.y)) == (201, 3005, 50, 768)
-    ranker = ranker_class("softmax", n_estimators=20, random_state=0, n_jobs=1).fit(X, y, qid)
-    assert ranker.score(*test) > 0.55
+def test_group_sizes_are_query_ids(ranker_class, data):
+    X, y, qid = data
+    expected = small(ranker_class).fit(X, y, qid).predict(X)
+    sizes = np.bincount(qid)
+    for group in (sizes.tolist(), pd.Series(sizes), sizes.astype(float)):
+        np.testing.assert_array_equal(small(ranker_class).fit(X, y, group=group).predict(X), expected)
+
+
+@for_each(
+    ("queries", "message"),
+    [
+        ({"group": [3, 4]}, r"integers of at least 1 whose sum is the number of rows, 777.*got \[3 4\]"),
+        ({"group": [0, 777]}, r"got \[  0 777\]"),
+        ({"group": [400.5, 376.5]}, r"got \[400.5 376.5\]"),
+        ({"group": 777}, "group must"),
+        ({"qid": np.zeros(777), "group": [777]}, "both qid and group"),
+        ({"qid": [400, 377]}, r"sizes of the queries. Give them as group, or qid=numpy.repeat"),
+        ({"qid": "query"}, "X has no names of columns"),
+        ({}, "got no qid"),
+    ],
+)
+def test_queries_that_are_unclear_are_errors(ranker_class, data, queries, message):
+    X, y, qid = data
+    with pytest.raises(ValueError, match=message):
+        small(ranker_class).fit(X, y, **queries)
+    if len(queries.get("qid", ())) == 2:
+        with pytest.raises(ValueError, match=message):
+            small(ranker_class).fit(X, y, qid, eval_set=[(X, y, queries["qid"])])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, polars.DataFrame])
+def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
+    X, y, qid = data
+    columns = {f"x{i}": X[:, i] for i in range(X.shape[1])}
+    expected = small(ranker_class).fit(kind(columns), y, qid).predict(kind(columns))
+    frame = kind({"query_id": qid, **columns})
+    ranker = small(ranker_class).fit(frame, y, qid="query_id")
+    assert ranker.feature_names_in_.tolist() == list(columns)
+    np.testing.assert_array_equal(ranker.predict(frame), expected)
+    assert ranker.score(frame, y, "query_id") == ranker.score(kind(columns), y, qid)
+
+
+def test_a_column_that_is_not_there_is_an_error(ranker_class, data, frame):
+    with pytest.raises(ValueError, match=r"qid='query' must be the name of a column of X.*columns of X are \['x0'"):
+        small(ranker_class).fit(frame, data[1], "query")
+
+
+# Weights
+
+
+@pytest.mark.parametrize("objective", ["squared", "cosine"])
+def test_integer_weights_repeat_queries(ranker_class, objective, data):
+    X, y, qid = data
+    # Few distinct values, so that repeating rows does not change the bins; leaves limited by their Hessian and not by
+    # their number of rows, because weights multiply the Hessian.
+    X = np.round(X)
+    options = {"num_leaves": 7, "min_child_samples": 0} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
+    weights = np.random.default_rng(0).integers(0, 4, 30)
+    counted = weights[qid][weights[qid] > 0]
+    # Weights are relative: a document of mean weight has the Hessian 1, and so has every copy of a document.
+    limits = {"min_child_weight": 5.0, "reg_lambda": 2.0}
+    options |= PLAIN_TREES
+    ranker = small(ranker_class, objective, **limits, **options)
+    relative = {name: limit / counted.mean() for name, limit in limits.items()}
+    weighted = small(ranker_class, objective, **relative, **options).fit(X, y, qid, sample_weight=weights).predict(X)
+    copies = [(np.flatnonzero(qid == q), c) for q in range(30) for c in range(weights[q])]
+    rows = np.concatenate([part for part, _ in copies])
+    again = np.concatenate([qid[part] + 30 * c for part, c in copies])
+    repeated = clone(ranker).fit(X[rows], y[rows], again).predict(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-4, atol=1e-5)
+    assert np.ptp(weighted) > 0.1
+
+
+def test_row_weights_need_a_term_for_each_document(ranker_class, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    for objective in ("squared", "poisson", "logistic", "softmax", "pairwise-exponential"):
+        plain = small(ranker_class, objective).fit(X, y, qid).predict(X)
+        assert not np.allclose(small(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X), plain)
+    for objective in ("cosine", "centered-squared", "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"):
+        with pytest.raises(ValueError, match="differs within query"):
+            small(ranker_class, objective).fit(X, y, qid, sample_weight=weights)
+
+
+def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
+    X, y, qid = data
+    names = np.array([f"query {i}" for i in qid])
+    weights = np.random.default_rng(0).integers(1, 5, 30).astype(float)
+    series = pd.Series(weights, index=[f"query {i}" for i in range(30)]).sample(frac=1, random_state=0)
+    expected, aligned, unaligned = (
+        small(ranker_class).fit(X, y, names, sample_weight=given).predict(X)
+        for given in (weights, series, series.to_numpy())
+    )
+    np.testing.assert_array_equal(aligned, expected)
+    assert not np.array_equal(unaligned, expected)
+    with pytest.raises(ValueError, match=r"its index.*does not have the query ids"):
+        small(ranker_class).fit(X, y, qid, sample_weight=series)
+
+
+def test_score_weighs_queries(ranker_class, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).uniform(0.5, 2, 30)
+    for ranker in (small(ranker_class), br.BaggedRanker(small(ranker_class), 1, random_state=0)):
+        expected = br.ndcg_score(y, ranker.fit(X, y, qid).predict(X), qid, sample_weight=weights)
+        assert ranker.score(X, y, qid, sample_weight=weights) == pytest.approx(expected)
+        assert ranker.score(X, y, qid) != pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("objective", "validation_fraction"), [("softmax", None), ("squared", 0.3), ("native", 0.3)])
+def test_weights_follow_the_first_appearance_of_the_ids(ranker_class, objective, validation_fraction, data):
+    order = np.random.default_rng(0).permutation(len(data[1]))
+    X, y, qid = (values[order] for values in data)
+    # Ids in descending sequence where the queries first appear.
+    appearance = pd.factorize(qid)[0]
+    weights = np.geomspace(0.1, 100.0, 30)
+    if objective == "native":
+        objective = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+    ranker = small(ranker_class, objective, validation_fraction=validation_fraction)
+    per_query, per_row, other = (
+        ranker.fit(X, y, 30 - appearance, sample_weight=given).predict(X)
+        for given in (weights, weights[appearance], weights[::-1])
+    )
+    np.testing.assert_array_equal(per_query, per_row)
+    assert not np.allclose(per_query, other)

@@ -1,19 +1,178 @@
-"""Arguments of ``fit`` that the estimators of the libraries have: they are taken, or errors say what to use instead."""
+"""Arguments of `fit`: validation sets, their metrics, and those that the estimators of the libraries have."""
 
 import inspect
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
+from cases import for_each
+from rankers.small_rankers import small
 
 import boostrank as br
 
+VALIDATION = br.make_ranking(n_queries=15, random_state=4)
+
+
+def squared_error(y, scores):
+    return "mse", float(np.mean((y - scores) ** 2)), False
+
+
+def test_every_metric_of_every_set_is_recorded_by_name(ranker_class, data):
+    def several(y, scores, weight):
+        assert weight is None
+        return [squared_error(y, scores), ("max", scores.max(), True)]
+
+    sets = {"train": data, "test": VALIDATION}
+    ranker = small(ranker_class).fit(*data, eval_set=sets, eval_metric=["ndcg@5", "map", several])
+    for name, (X, y, qid) in sets.items():
+        scores, metrics = ranker.predict(X), ranker.evals_result_[name]
+        expected = br.evaluate(y, scores, qid, ["ndcg@5", "map"])
+        expected |= {"mse": np.mean((y - scores) ** 2), "max": scores.max()}
+        assert {metric: len(values) for metric, values in metrics.items()} == dict.fromkeys(expected, 6)
+        assert {metric: values[-1] for metric, values in metrics.items()} == pytest.approx(expected, rel=1e-5)
+
+
+def test_names_of_sets_are_given_or_numbered(ranker_class, data):
+    X, y, qid = data
+    ranker = small(ranker_class)
+    own = ranker.fit(X, y, qid, eval_set=[(X, y), VALIDATION]).evals_result_
+    assert list(own) == ["training", "valid_1"]
+    assert list(ranker.fit(X, y, qid, eval_set=[VALIDATION], eval_names=["test"]).evals_result_) == ["test"]
+    assert list(ranker.fit(X, y, qid, eval_set=VALIDATION).evals_result_) == ["valid_0"]
+    assert list(ranker.fit(X, y, qid, eval_set=[(X, y, qid.astype(str))]).evals_result_) == ["valid_0"]
+
+
+def test_query_ids_of_sets_are_found_as_in_training(ranker_class, data):
+    X, y, qid = data
+    expected = small(ranker_class).fit(X, y, qid, eval_set=[VALIDATION]).evals_result_
+    features, labels, ids = VALIDATION
+    sizes = np.bincount(ids)
+    for arguments in (
+        {"eval_set": [(features, labels)], "eval_qid": [ids]},
+        {"eval_set": [(features, labels)], "eval_group": [sizes]},
+    ):
+        assert small(ranker_class).fit(X, y, group=np.bincount(qid), **arguments).evals_result_ == expected
+    frame, other = (pd.DataFrame(part).add_prefix("x").assign(query=q) for part, q in ((X, qid), (features, ids)))
+    by_name = small(ranker_class).fit(frame, y, "query", eval_set=[(other, labels)])
+    assert by_name.evals_result_ == expected
+
+
+def test_weights_of_a_set_are_those_of_its_mean_and_not_of_the_training(ranker_class, data):
+    features, labels, ids = VALIDATION
+    weights, of_training = np.random.default_rng(0).uniform(0, 3, 15), np.arange(30.0)
+
+    def weight_and_group(y, scores, weight, group):
+        return "sum", weight.sum() + group.sum(), True
+
+    plain = small(ranker_class).fit(*data)
+    both = small(ranker_class).fit(
+        *data,
+        eval_set=[VALIDATION, (data[0], data[1])],
+        eval_sample_weight=[weights, of_training],
+        eval_metric=["ndcg", weight_and_group],
+    )
+    np.testing.assert_array_equal(both.predict(features), plain.predict(features))
+    for name, (X, y, qid), given in (("valid_0", VALIDATION, weights), ("training", data, of_training)):
+        expected = br.ndcg_score(y, plain.predict(X), qid, sample_weight=given)
+        assert abs(expected - br.ndcg_score(y, plain.predict(X), qid)) > 1e-4
+        assert both.best_score_[name]["ndcg"] == pytest.approx(expected, abs=1e-6)
+        assert both.best_score_[name]["sum"] == pytest.approx(given @ np.bincount(qid) + len(y))
+    # Those of a query are the mean of those of its documents, which functions get as they are.
+    weights = np.random.default_rng(0).uniform(1, 3, len(labels))
+    means = np.bincount(ids, weights) / np.bincount(ids)
+    by_document = small(ranker_class).fit(
+        *data, eval_set=[VALIDATION], eval_sample_weight=[weights], eval_metric=["ndcg", weight_and_group]
+    )
+    expected = br.ndcg_score(labels, plain.predict(features), ids, sample_weight=means)
+    assert by_document.best_score_["valid_0"]["ndcg"] == pytest.approx(expected, abs=1e-6)
+    assert by_document.best_score_["valid_0"]["sum"] == pytest.approx(weights.sum() + len(labels))
+
+
+@pytest.mark.parametrize("metric", [None, "map", "mse"])
+def test_one_metric_of_the_last_held_out_set_stops_the_training(ranker_class, data, metric):
+    ranker = small(ranker_class, n_estimators=60, early_stopping_rounds=4, learning_rate=0.3)
+    ranker.fit(
+        *data,
+        eval_set=[VALIDATION, (data[0], data[1])],
+        eval_metric=["ndcg@1", "map", squared_error],
+        early_stopping_metric=metric,
+    )
+    values = np.array(ranker.evals_result_["valid_0"][metric or "ndcg@1"])
+    best = np.argmin(values) if metric == "mse" else np.argmax(values)
+    assert ranker.best_iteration_ == best + 1
+    assert len(values) == best + 5
+    if metric == "map":
+        assert br.evaluate(VALIDATION[1], ranker.predict(VALIDATION[0]), VALIDATION[2], ["map"])["map"] == max(values)
+    assert ranker._backend.n_rounds(ranker.booster_) == best + 1
+
+
+@for_each(
+    ("arguments", "message"),
+    [
+        ({"eval_set": 3}, "eval_set must be a list or dict of .X, y, qid.; got int"),
+        ({"eval_set": [VALIDATION[:2]]}, r"got no qid.* Give the set as \(X, y, qid\), or give eval_qid or"),
+        ({"eval_set": [VALIDATION], "eval_qid": [VALIDATION[2]]}, "has query ids, and so has eval_qid"),
+        ({"eval_set": [VALIDATION], "early_stopping_metric": "map"}, "needs early_stopping_rounds"),
+        ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),
+        ({"eval_set": [VALIDATION, VALIDATION], "eval_names": ["a", "a"]}, "must have different names"),
+        ({"eval_set": {"a": VALIDATION}, "eval_sample_weight": {"a": [1.0] * 30}}, "eval_sample_weight must be a list"),
+        ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "a name of its own"),
+        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 1, True)}, "same names in every round"),
+        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: 0.5}, "must return .name, value, is_higher_better"),
+        (
+            {"eval_set": [VALIDATION], "eval_metric": lambda y: 0.5},
+            r"\(y, scores\), .* -> .name, value, is_higher_better",
+        ),
+        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: ("a", np.nan, True)}, "finite number"),
+        ({"eval_set": [VALIDATION], "eval_sample_weight": [[1.0, 2.0]]}, "one weight per query"),
+        ({"eval_set": [VALIDATION], "verbose": "loud"}, "verbose must be"),
+    ],
+)
+def test_unclear_sets_and_metrics_are_errors_that_name_the_argument(ranker_class, data, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        small(ranker_class).fit(*data, **arguments)
+
+
+def test_training_data_stop_the_training_only_where_there_is_no_other_set(ranker_class, data):
+    scores = np.random.default_rng(0).normal(size=len(data[1]))
+    ranker = small(ranker_class, n_estimators=60, learning_rate=0.3, early_stopping_rounds=3)
+    ranker.fit(*data, init_score=scores, eval_set=[VALIDATION, data], eval_init_score=[None, scores])
+    found = ranker.best_iteration_
+    assert found == ranker.fit(*data, init_score=scores, eval_set=[VALIDATION]).best_iteration_ < 60
+    values = ranker.fit(*data, eval_set=[data]).evals_result_["training"]["ndcg"]
+    assert ranker.best_iteration_ == np.argmax(values) + 1 == len(values) - 3
+
+
+@pytest.mark.parametrize("parameters", [{"boosting": "dart", "skip_drop": 0.0}, {"bagging_by_query": True}])
+def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
+    settings = {"n_estimators": 9, "subsample": 0.7, "subsample_freq": 1, **parameters}
+    objective = "softmax" if "boosting" in parameters else "lambdarank"
+    ranker = small(br.LightGBMRanker, objective, **settings).fit(*data, eval_set=[data])
+    expected = br.ndcg_score(data[1], ranker.predict(data[0]), data[2])
+    assert ranker.best_score_["training"]["ndcg"] == pytest.approx(expected, abs=1e-12)
+    alone = small(br.LightGBMRanker, objective, **settings).fit(*data)
+    np.testing.assert_array_equal(ranker.predict(data[0]), alone.predict(data[0]))
+
+
+@for_each(
+    ("name", "metric", "message"),
+    [
+        ("my test", "map", "eval_names"),
+        ("a-b", "map", "eval_names"),
+        ("a", lambda y, s: ("a:b", 0.5, True), "eval_metric"),
+    ],
+)
+def test_names_that_xgboost_does_not_take_are_errors(data, name, metric, message):
+    with pytest.raises(ValueError, match=message):
+        small(br.XGBoostRanker).fit(*data, eval_set={name: VALIDATION}, eval_metric=metric)
+
+
+# Arguments that the estimators of the libraries have: they are taken, or errors say what to use instead
+
+
 ESTIMATORS = {br.LightGBMRanker: lightgbm.LGBMRanker, br.XGBoostRanker: xgboost.XGBRanker}
-
-
-def small(ranker_class, **parameters):
-    return ranker_class("softmax", **{"n_estimators": 3, "n_jobs": 1, "random_state": 0, **parameters})
 
 
 def test_every_argument_of_the_library_is_taken_or_has_advice(ranker_class, data):
@@ -36,13 +195,11 @@ OTHER_NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", OTHER_NAMES)
+@for_each("name", OTHER_NAMES)
 def test_other_names_of_arguments_mean_the_same(ranker_class, data, name):
-    X, y, qid = data
-    eval_set = [(X[:100], y[:100], qid[:100])]
-    n_queries = len(np.unique(qid[:100]))
-    n_values = n_queries if "weight" in name else 100 if name.endswith("set") else len(y)
-    values = np.random.default_rng(0).uniform(1, 9, n_values)
+    _, y, _ = data
+    eval_set = [tuple(values[:100] for values in data)]
+    values = np.random.default_rng(0).uniform(1, 9, 100 if name.endswith("set") else len(y))
     values = [values] if name.endswith("set") else values
     results = [
         small(ranker_class).fit(*data, eval_set=eval_set, **given).evals_result_
@@ -53,13 +210,7 @@ def test_other_names_of_arguments_mean_the_same(ranker_class, data, name):
         small(ranker_class).fit(*data, eval_set=eval_set, **{name: values, OTHER_NAMES[name]: values})
 
 
-def test_the_model_to_continue_has_two_names(ranker_class, data):
-    first = small(ranker_class).fit(*data)
-    models = [small(ranker_class).fit(*data, **{name: first}) for name in ("init_model", "xgb_model")]
-    assert [model.best_iteration_ for model in models] == [6, 6]
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("given", "advice"),
     [
         ({"early_stopping_rounds": 5}, r"a parameter of the ranker, \w+Ranker\(early_stopping_rounds=\.\.\.\)"),
@@ -73,9 +224,6 @@ def test_other_arguments_are_errors(ranker_class, data, given, advice):
         ranker_class().fit(*data, **given)
 
 
-# Metrics
-
-
 def names(ranker_class, data, of_fit=None, **parameters):
     ranker = small(ranker_class, **parameters).fit(*data, eval_set={"test": data}, **(of_fit or {}))
     return list(ranker.best_score_["test"])
@@ -84,18 +232,14 @@ def names(ranker_class, data, of_fit=None, **parameters):
 def test_metrics_are_those_of_fit_and_of_the_parameters(ranker_class, data):
     own = "metric" if ranker_class is br.LightGBMRanker else "eval_metric"
     assert names(ranker_class, data, {"eval_at": [3, 5]}) == ["ndcg@3", "ndcg@5"]
-    assert names(ranker_class, data, {"eval_metric": ["ndcg", "map@2", "auc"], "eval_at": 3}) == [
-        "ndcg@3",
-        "map@2",
-        "auc",
-    ]
+    three = {"eval_metric": ["ndcg", "map@2", "auc"], "eval_at": 3}
+    assert names(ranker_class, data, three) == ["ndcg@3", "map@2", "auc"]
     assert names(ranker_class, data, {"eval_metric": "None"}) == names(ranker_class, data) == ["ndcg"]
     assert names(ranker_class, data, **{own: "mean_average_precision", "eval_at": (2,)}) == ["map@2"]
     assert names(ranker_class, data, {"eval_metric": ["auc", "map"]}, **{own: "map"}) == ["auc", "map"]
     assert names(ranker_class, data, {"eval_metric": lambda y, s: ("own", 1.0, True)}, **{own: "None"}) == ["own"]
-    assert names(br.XGBoostRanker, data, eval_metric="pre@3") == names(
-        br.XGBoostRanker, data, eval_metric="precision@3-"
-    )
+    assert names(br.XGBoostRanker, data, eval_metric="pre@3") == ["precision@3"]
+    assert names(br.XGBoostRanker, data, eval_metric="precision@3-") == ["precision@3"]
     # The gain of the ranker is that of the metric.
     for metric in ({"eval_at": [3]}, {"eval_metric": "ndcg", "eval_at": 3}, {"eval_metric": "lightgbm:ndcg@3"}):
         assert names(ranker_class, data, metric, gain="linear") == ["ndcg(gain=linear)@3"]
@@ -112,30 +256,3 @@ def test_the_metric_that_decides_is_that_of_the_library(ranker_class, data):
     expected = {metric: best({}, eval_metric=metric) for metric in ("map", "ndcg@1")}
     assert expected["map"] != expected["ndcg@1"]
     assert best({"eval_metric": ["map", "ndcg@1"]}) == expected[deciding]
-
-
-def test_callbacks_may_be_parameters(ranker_class, data):
-    if ranker_class is br.LightGBMRanker:
-        callback = lightgbm.reset_parameter(learning_rate=[0.3, 0.2, 0.1])
-    else:
-        callback = xgboost.callback.LearningRateScheduler([0.3, 0.2, 0.1])
-    expected = small(ranker_class).fit(*data, callbacks=[callback]).predict(data[0])
-    np.testing.assert_array_equal(small(ranker_class, callbacks=[callback]).fit(*data).predict(data[0]), expected)
-    assert not np.array_equal(small(ranker_class).fit(*data).predict(data[0]), expected)
-
-
-def test_weights_of_documents_of_validation_sets(ranker_class, data):
-    X, y, qid = data
-    weights, seen = np.random.default_rng(0).uniform(1, 3, len(y)), []
-
-    def metric(labels, scores, weight):
-        seen.append(weight)
-        return "own", 1.0, True
-
-    ranker = small(ranker_class).fit(
-        *data, eval_set=[(X.copy(), y, qid)], eval_sample_weight=[weights], eval_metric=["ndcg@5", metric]
-    )
-    means = np.bincount(qid, weights) / np.bincount(qid)
-    expected = br.ndcg_score(y, ranker.predict(X), qid, k=5, sample_weight=means)
-    assert ranker.best_score_["valid_0"]["ndcg@5"] == pytest.approx(expected, abs=1e-6)
-    np.testing.assert_array_equal(seen[0], weights)

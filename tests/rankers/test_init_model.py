@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from cases import for_each
 from loss_defaults import PLAIN
 
 import boostrank as br
@@ -28,30 +29,25 @@ def positions_in_query(qid):
 def test_only_the_model_or_only_the_data_may_have_names(ranker_class, data, frame):
     X, y, qid = data
     named, unnamed = (small(ranker_class).fit(features, y, qid) for features in (frame, X))
-    expected = small(ranker_class).fit(X, y, qid, init_model=unnamed).predict(X)
-    for features, model in ((X, named), (frame, unnamed)):
-        went_on = small(ranker_class).fit(features, y, qid, init_model=model, eval_set=[(features, y, qid)])
-        np.testing.assert_array_equal(went_on.predict(features), expected)
+    went_on = [
+        small(ranker_class).fit(features, y, qid, init_model=model, eval_set=[(features, y, qid)]).predict(features)
+        for features, model in ((X, unnamed), (X, named), (frame, unnamed))
+    ]
+    np.testing.assert_array_equal(went_on[1:], [went_on[0]] * 2)
 
 
 @pytest.mark.parametrize("objective", ["softmax", "squared", "native"])
-def test_six_rounds_and_six_more_are_twelve(ranker_class, data, objective):
+def test_six_rounds_and_six_more_are_twelve(ranker_class, data, objective, tmp_path):
     expected = small(ranker_class, objective, n_estimators=12).fit(*data)
     first = small(ranker_class, objective).fit(*data)
     scores = first.predict(data[0])
-    again = small(ranker_class, objective).fit(*data, init_model=first)
-    np.testing.assert_array_equal(again.predict(VALIDATION[0]), expected.predict(VALIDATION[0]))
-    assert again.best_iteration_ == 12
+    first.save_model(tmp_path / "model.txt")
+    for model in (first, first.booster_, tmp_path / "model.txt", str(tmp_path / "model.txt")):
+        again = small(ranker_class, objective).fit(*data, init_model=model)
+        np.testing.assert_array_equal(again.predict(VALIDATION[0]), expected.predict(VALIDATION[0]))
+        assert again.best_iteration_ == 12
     np.testing.assert_array_equal(first.predict(data[0]), scores)
     assert first.best_iteration_ == 6
-
-
-def test_the_model_may_be_a_ranker_a_booster_or_a_file(ranker_class, data, tmp_path):
-    first = small(ranker_class).fit(*data)
-    first.save_model(tmp_path / "model.txt")
-    expected = small(ranker_class, n_estimators=12).fit(*data).predict(data[0])
-    for model in (first, first.booster_, tmp_path / "model.txt", str(tmp_path / "model.txt")):
-        np.testing.assert_array_equal(small(ranker_class).fit(*data, init_model=model).predict(data[0]), expected)
 
 
 def test_early_stopping_begins_with_the_new_rounds(ranker_class, data):
@@ -59,19 +55,16 @@ def test_early_stopping_begins_with_the_new_rounds(ranker_class, data):
     ranker = small(ranker_class, n_estimators=60, early_stopping_rounds=3, learning_rate=0.3)
     ranker.fit(*data, eval_set=[VALIDATION], init_model=first)
     values = ranker.evals_result_["valid_0"]["ndcg"]
-    assert ranker.best_iteration_ == 6 + np.argmax(values) + 1
     assert len(values) == np.argmax(values) + 4
+    assert ranker.best_iteration_ == 6 + np.argmax(values) + 1 == len(list(ranker.staged_predict(data[0][:1])))
     assert ranker.best_score_ == {"valid_0": {"ndcg": max(values)}}
-    assert ranker._backend.n_rounds(ranker.booster_) == ranker.best_iteration_
-    assert br.ndcg_score(VALIDATION[1], ranker.predict(VALIDATION[0]), VALIDATION[2]) == pytest.approx(
-        max(values), abs=1e-6
-    )
+    assert ranker.score(*VALIDATION) == pytest.approx(max(values), abs=1e-6)
 
 
 def test_refit_adds_the_rounds_that_were_found(ranker_class, data):
     first = small(ranker_class).fit(*data)
-    stopping = {"n_estimators": 60, "early_stopping_rounds": 3, "validation_fraction": 0.3}
-    ranker = small(ranker_class, **stopping, refit=True).fit(*data, init_model=first)
+    stopping = {"n_estimators": 60, "early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True}
+    ranker = small(ranker_class, **stopping).fit(*data, init_model=first)
     new = np.argmax(ranker.evals_result_["valid_0"]["ndcg"]) + 1
     expected = small(ranker_class, n_estimators=new).fit(*data, init_model=first)
     np.testing.assert_array_equal(ranker.predict(data[0]), expected.predict(data[0]))
@@ -80,14 +73,13 @@ def test_refit_adds_the_rounds_that_were_found(ranker_class, data):
 
 def test_a_native_model_goes_on_with_its_own_start(data):
     X, y, qid = data
-    matrix = xgboost.DMatrix(X, y > 0, qid=qid)
+    matrix, settings = xgboost.DMatrix(X, y > 0, qid=qid), {"n_estimators": 1, "learning_rate": 1e-6}
     booster = xgboost.train({"objective": "reg:squarederror", "base_score": 0.25, "nthread": 1}, matrix, 3)
-    ranker = small(br.XGBoostRanker, n_estimators=1, learning_rate=1e-6).fit(X, y, qid, init_model=booster)
+    ranker = small(br.XGBoostRanker, **settings).fit(X, y, qid, init_model=booster)
     np.testing.assert_allclose(ranker.predict(X), booster.predict(matrix), atol=1e-4)
-    native = lightgbm.train(
-        {"objective": "binary", "verbosity": -1, "num_threads": 1}, lightgbm.Dataset(X, (y > 0).astype(float)), 3
-    )
-    ranker = small(br.LightGBMRanker, n_estimators=1, learning_rate=1e-6).fit(X, y, qid, init_model=native)
+    dataset = lightgbm.Dataset(X, (y > 0).astype(float))
+    native = lightgbm.train({"objective": "binary", "verbosity": -1, "num_threads": 1}, dataset, 3)
+    ranker = small(br.LightGBMRanker, **settings).fit(X, y, qid, init_model=native)
     np.testing.assert_allclose(ranker.predict(X), native.predict(X, raw_score=True), atol=1e-4)
 
 
@@ -114,23 +106,21 @@ def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objec
         assert ranker.best_score_[name]["ndcg"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_other_models_are_errors(ranker_class, data, frame):
+def test_other_models_are_errors(ranker_class, data, frame, fitted):
     X, y, qid = data
-    other = next(one for one in NATIVE if one is not ranker_class)
-    with pytest.raises(TypeError, match="init_model must be a model of"):
-        small(ranker_class).fit(X, y, qid, init_model=small(other).fit(X, y, qid))
-    with pytest.raises(TypeError, match="got int"):
-        small(ranker_class).fit(X, y, qid, init_model=3)
-    first = small(ranker_class).fit(frame, y, qid)
-    with pytest.raises(ValueError, match=r"trained on 10 features.*X has 9"):
-        small(ranker_class).fit(frame.iloc[:, :9], y, qid, init_model=first)
-    with pytest.raises(ValueError, match=r"trained on 10 features.*same sequence"):
-        small(ranker_class).fit(frame.iloc[:, ::-1], y, qid, init_model=first)
-    with pytest.raises(FileNotFoundError):
-        small(ranker_class).fit(X, y, qid, init_model="nothing.txt")
+    other, first = next(one for one in NATIVE if one is not ranker_class), fitted(ranker_class, named=True)
+    for features, model, error, message in (
+        (X, fitted(other), TypeError, "init_model must be a model of"),
+        (X, 3, TypeError, "got int"),
+        (frame.iloc[:, :9], first, ValueError, r"trained on 10 features.*X has 9"),
+        (frame.iloc[:, ::-1], first, ValueError, r"trained on 10 features.*same sequence"),
+        (X, "nothing.txt", FileNotFoundError, "nothing"),
+    ):
+        with pytest.raises(error, match=message):
+            small(ranker_class).fit(features, y, qid, init_model=model)
 
 
-def test_the_number_for_missing_values_stays(data):
+def test_settings_of_the_model_of_xgboost_stay(data):
     X, y, qid = data
     features = np.where(X > 1, -1.0, X)
     first = small(br.XGBoostRanker, missing=-1).fit(features, y, qid)
@@ -139,13 +129,8 @@ def test_the_number_for_missing_values_stays(data):
     np.testing.assert_array_equal(again.predict(features), expected.predict(features))
     with pytest.raises(ValueError, match=r"init_model was trained with missing=-1.0, and this ranker has missing=nan"):
         small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
-
-
-@pytest.mark.parametrize(("before", "now"), [("gbtree", "dart"), ("dart", "gbtree")])
-def test_xgboost_goes_on_with_the_same_kind_of_model(data, before, now):
-    first = small(br.XGBoostRanker, booster=before).fit(*data)
-    with pytest.raises(ValueError, match=f"init_model was trained with booster='{before}'"):
-        small(br.XGBoostRanker, booster=now).fit(*data, init_model=first)
+    with pytest.raises(ValueError, match="init_model was trained with booster='gbtree'"):
+        small(br.XGBoostRanker, booster="dart", missing=-1).fit(features, y, qid, init_model=first)
 
 
 @pytest.mark.parametrize("objective", ["softmax", "native"])
@@ -170,37 +155,33 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
     )
 
 
-@pytest.mark.parametrize(
-    ("scores", "message"), [([1.0], "has 1 values for the 777"), ("x", "numbers"), (np.nan, "finite")]
+@for_each(
+    ("scores", "message"), [([1.0], "has 1 values for the 777"), (["x"] * 777, "numbers"), ([np.nan] * 777, "finite")]
 )
 def test_initial_scores_are_checked(ranker_class, data, scores, message):
-    X, y, qid = data
-    given = scores if isinstance(scores, list) else [scores] * len(y)
     with pytest.raises(ValueError, match=f"init_score .*{message}"):
-        small(ranker_class).fit(X, y, qid, init_score=given)
+        small(ranker_class).fit(*data, init_score=scores)
 
 
 def test_positions_reach_lightgbm(data):
     X, y, qid = data
-    position = positions_in_query(qid)
-    ranker = small(br.LightGBMRanker, "native").fit(X, y, qid, position=position + 5)
+    position, ranker = positions_in_query(qid), small(br.LightGBMRanker, "native")
+    scores = ranker.fit(X, y, qid, position=position + 5).predict(X)
     settings = {"objective": "lambdarank", "verbosity": -1, "deterministic": True, "force_col_wise": True}
     dataset = lightgbm.Dataset(X, y, group=np.bincount(qid), position=position, params={"verbosity": -1})
     booster = lightgbm.train({**settings, "num_threads": 1, "seed": 0, "min_sum_hessian_in_leaf": 1e-3}, dataset, 6)
-    np.testing.assert_array_equal(ranker.predict(X), booster.predict(X, raw_score=True))
-    assert not np.array_equal(ranker.predict(X), small(br.LightGBMRanker, "native").fit(X, y, qid).predict(X))
+    np.testing.assert_array_equal(scores, booster.predict(X, raw_score=True))
+    assert not np.array_equal(scores, ranker.fit(X, y, qid).predict(X))
     rows = np.argsort(position, kind="stable")
-    mixed = small(br.LightGBMRanker, "native").fit(X[rows], y[rows], qid[rows], position=position[rows])
-    np.testing.assert_array_equal(mixed.predict(X), ranker.predict(X))
-    strong = small(br.LightGBMRanker, "native", lambdarank_position_bias_regularization=10.0)
-    assert not np.array_equal(strong.fit(X, y, qid, position=position).predict(X), ranker.predict(X))
-    for objective in ("softmax", "rank_xendcg"):
-        with pytest.raises(ValueError, match="position is only for objective='lambdarank'"):
-            small(br.LightGBMRanker, objective).fit(X, y, qid, position=position)
-    with pytest.raises(ValueError, match=r"XGBoost takes no position.*lambdarank_unbiased"):
-        small(br.XGBoostRanker, "native").fit(X, y, qid, position=position)
-    with pytest.raises(ValueError, match="position has 776 values"):
-        small(br.LightGBMRanker, "native").fit(X, y, qid, position=position[:-1])
+    np.testing.assert_array_equal(ranker.fit(X[rows], y[rows], qid[rows], position=position[rows]).predict(X), scores)
+    for other, given, message in (
+        (small(br.LightGBMRanker, "softmax"), position, "position is only for objective='lambdarank'"),
+        (small(br.LightGBMRanker, "rank_xendcg"), position, "position is only for objective='lambdarank'"),
+        (small(br.XGBoostRanker, "native"), position, "XGBoost takes no position.*lambdarank_unbiased"),
+        (ranker, position[:-1], "position has 776 values"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            other.fit(X, y, qid, position=given)
 
 
 def test_lightgbm_takes_no_initial_scores_beside_a_model(data):

@@ -1,16 +1,81 @@
-"""Rankers that find no split: the warning says whether the cause lies in the labels or in the clicks."""
+"""Rounds and models without splits: LightGBM does not keep a round without one, and later rounds may have some.
 
+So the number of rounds of a model can be less than the number of the round after which the training stopped.
+"""
+
+import lightgbm as lgb
 import numpy as np
 import pytest
-from loss_defaults import PLAIN_TREES
+from cases import for_each
+from loss_defaults import PLAIN
 from sklearn.base import clone
 
 import boostrank as br
 
+# A random half of the documents decides whether a split gains enough.
+SETTINGS = {"min_split_gain": 5, "subsample": 0.5, "subsample_freq": 1, "random_state": 0, "n_jobs": 1}
+SETTINGS |= {"num_leaves": 31, "reg_lambda": 50.0, **PLAIN}
+# With half of the queries, a split gains less.
+OF_HALF = {**SETTINGS, "min_split_gain": 2, "random_state": 1}
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Data to train on, and data to validate on."""
+    random = np.random.default_rng(0)
+
+    def draw(n_queries):
+        X = random.normal(size=(10 * n_queries, 5))
+        y = np.digitize(X[:, 0] + 3 * random.normal(size=len(X)), [1, 3])
+        return X, y, np.repeat(np.arange(n_queries), 10)
+
+    return draw(20), draw(20)
+
+
+def expect_best(ranker, test):
+    """The model is that of the best round, of which it does not have all rounds before."""
+    values = ranker.evals_result_["valid_0"]["ndcg"]
+    assert ranker.score(*test) == pytest.approx(max(values))
+    assert ranker.best_score_["valid_0"]["ndcg"] == max(values)
+    assert ranker.best_iteration_ == len(list(ranker.staged_predict(test[0])))
+    assert ranker.best_iteration_ < np.argmax(values) + 1
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
+def test_early_stopping_keeps_the_model_of_the_best_round(noisy, boosting):
+    train, test = noisy
+    ranker = br.LightGBMRanker("softmax", n_estimators=30, early_stopping_rounds=10, boosting=boosting, **SETTINGS)
+    expect_best(ranker.fit(*train, eval_set=[test]), test)
+    if boosting == "gbdt":
+        for patience in (10, 100):
+            ranker = br.LightGBMRanker("softmax", n_estimators=24, **SETTINGS)
+            callback = lgb.early_stopping(patience, verbose=False)
+            expect_best(ranker.fit(*train, eval_set=[test], callbacks=[callback]), test)
+
+
+def test_without_early_stopping_the_last_round_counts(noisy):
+    train, test = noisy
+    ranker = br.LightGBMRanker("softmax", n_estimators=15, **SETTINGS).fit(*train, eval_set=[test])
+    assert ranker.best_iteration_ < 15
+    assert ranker.best_score_["valid_0"]["ndcg"] == ranker.evals_result_["valid_0"]["ndcg"][-1]
+
+
+def test_a_training_on_all_queries_has_the_rounds_that_were_found(noisy):
+    train, _ = noisy
+    stopping = {"n_estimators": 30, "early_stopping_rounds": 10, "validation_fraction": 0.5, "refit": True}
+    ranker = br.LightGBMRanker("softmax", **stopping, **OF_HALF).fit(*train)
+    best = int(np.argmax(ranker.evals_result_["valid_0"]["ndcg"])) + 1
+    again = br.LightGBMRanker("softmax", n_estimators=best, **OF_HALF).fit(*train)
+    np.testing.assert_array_equal(ranker.predict(train[0]), again.predict(train[0]))
+    assert ranker.best_iteration_ == again.best_iteration_ < best
+
+
+# Models without any split: the warning says whether the cause lies in the labels or in the clicks
+
+
 X, Y, QID = br.make_ranking(n_queries=10, n_documents=5, random_state=0)
 RANKERS = [ranker("softmax", n_estimators=2, n_jobs=1) for ranker in (br.LightGBMRanker, br.XGBoostRanker)]
 DART = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1, boosting="dart")
-by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
 
 
 @pytest.mark.parametrize("ranker", [*RANKERS, DART], ids=["LightGBM", "XGBoost", "DART"])
@@ -25,30 +90,16 @@ def test_a_model_without_splits_warns(ranker):
             clone(ranker).fit(X, np.full(len(Y), label), QID)
 
 
-@by_ranker
-@pytest.mark.parametrize(
+@pytest.mark.parametrize("ranker", RANKERS, ids=["LightGBM", "XGBoost"])
+@for_each(
     ("clicked", "model", "cause"),
     [
-        (np.zeros(40, dtype=int), ("power", 1.0), "no document of the click log was clicked; train on more sessions"),
-        (np.zeros(40, dtype=int), "trust-bias", "no document of the click log was clicked; train on more sessions"),
-        (np.ones(40, dtype=int), 1.0, "all documents have the same estimated relevance, 1; train on more sessions"),
+        (0, ("power", 1.0), "no document of the click log was clicked; train on more sessions"),
+        (0, "trust-bias", "no document of the click log was clicked; train on more sessions"),
+        (1, 1.0, "all documents have the same estimated relevance, 1; train on more sessions"),
     ],
 )
 def test_logs_from_which_nothing_can_be_learned_are_a_warning(ranker, clicked, model, cause):
-    qid, position = np.repeat(np.arange(8), 5), np.tile(np.arange(1, 6), 8)
-    X, log = np.arange(40.0)[:, None], br.ClickLog(qid, np.arange(40), position, clicked)
+    log = br.ClickLog(np.repeat(np.arange(8), 5), np.arange(40), np.tile(np.arange(1, 6), 8), np.full(40, clicked))
     with pytest.warns(UserWarning, match=f"every document gets the same score. The cause is that {cause}$"):
-        clone(ranker).fit(X, br.ClickLabels(log, model))
-
-
-@by_ranker
-def test_one_session_and_one_position_teach_something(ranker):
-    qid = np.repeat(np.arange(8), 5)
-    clicked = (np.arange(40) % 5 == 0).astype(int)
-    one_position = br.ClickLog(qid, np.arange(40), np.ones(40, dtype=int), clicked)
-    one_session = br.ClickLog(qid, np.arange(5), np.arange(1, 6), clicked[:5])
-    X, settings = clicked[:, None] + 0.0, {"n_estimators": 2, "min_child_weight": 1e-3, **PLAIN_TREES}
-    settings |= {"min_child_samples": 1} if "min_child_samples" in ranker.get_params() else {}
-    for log in (one_position, one_session):
-        scores = clone(ranker).set_params(**settings).fit(X, br.ClickLabels(log, ("power", 1.0))).predict(X)
-        assert scores[clicked == 1].min() > scores[clicked == 0].max()
+        clone(ranker).fit(np.arange(40.0)[:, None], br.ClickLabels(log, model))

@@ -6,7 +6,6 @@ from itertools import product
 
 import lightgbm as lgb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
@@ -22,12 +21,10 @@ N_ROUNDS = 6
 #: Native parameters by kind of model.
 KINDS = {
     "trees": (br.LightGBMRanker, {}),
-    "lightgbm-dart": (br.LightGBMRanker, {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0}),
     "linear-trees": (br.LightGBMRanker, {"linear_tree": True}),
     "xgboost-trees": (br.XGBoostRanker, {}),
     "xgboost-dart": (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}),
     "parallel": (br.XGBoostRanker, {"num_parallel_tree": 3, "subsample": 0.5}),
-    "native": (br.XGBoostRanker, {"objective": "rank:ndcg"}),
 }
 #: Pairs of keywords in both notations, and the rounds that they mean.
 RANGES = [
@@ -40,7 +37,6 @@ RESULTS = {"scores": {}, "leaves": {"pred_leaf": True}, "contributions": {"pred_
 kinds = pytest.mark.parametrize("kind", KINDS)
 # LightGBM has no contributions for linear models in leaves.
 TREES = [kind for kind in KINDS if kind != "linear-trees"]
-results = pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
 
 
 def make(ranker_class, **parameters):
@@ -70,9 +66,6 @@ def predict_by_rounds(ranker, X, start, stop, result):
     return np.sum(parts, axis=0, dtype=np.float64)
 
 
-# Rounds
-
-
 @pytest.mark.parametrize(("kind", "name"), [*product(KINDS, ["scores", "leaves"]), *product(TREES, ["contributions"])])
 def test_ranges_of_rounds_are_those_of_the_booster(kind, name, trained, data):
     ranker, X, result = trained(kind), data[0][:60], RESULTS[name]
@@ -81,26 +74,13 @@ def test_ranges_of_rounds_are_those_of_the_booster(kind, name, trained, data):
         np.testing.assert_array_equal(found, ranker.predict(X, **of_xgboost, **result))
         np.testing.assert_allclose(found, predict_by_rounds(ranker, X, start, stop, result), atol=2e-6)
         assert found.dtype == (np.int32 if "pred_leaf" in result else np.float64)
+    if name == "leaves":
+        assert ranker.apply(X, (2, 4)).shape == (60, 2 * (3 if kind == "parallel" else 1))
+        np.testing.assert_array_equal(ranker.apply(X), ranker.predict(X, pred_leaf=True))
     whole = ranker.predict(X, **result)
     np.testing.assert_allclose(whole, predict_by_rounds(ranker, X, 0, N_ROUNDS, result), atol=2e-6)
     for keywords in ({"num_iteration": N_ROUNDS}, {"num_iteration": -1}, {"iteration_range": (0, 0)}):
         np.testing.assert_array_equal(ranker.predict(X, **keywords, **result), whole)
-
-
-@kinds
-def test_leaves_have_one_column_per_tree(kind, trained, data):
-    ranker, X = trained(kind), data[0]
-    n_trees = N_ROUNDS * (3 if kind == "parallel" else 1)
-    leaves = ranker.apply(X)
-    assert leaves.shape == (len(X), n_trees)
-    np.testing.assert_array_equal(leaves, ranker.predict(X, pred_leaf=True))
-    np.testing.assert_array_equal(ranker.apply(X, (2, 4)), leaves[:, n_trees // 3 : 2 * n_trees // 3])
-    assert ranker.apply(X[:1], iteration_range=(0, 1)).shape == (1, n_trees // N_ROUNDS)
-
-
-def test_linear_models_in_leaves_have_no_contributions(trained, data):
-    with pytest.raises(ValueError, match=r"no contributions \(pred_contrib\): .*linear trees"):
-        trained("linear-trees").predict(data[0], pred_contrib=True)
 
 
 @kinds
@@ -109,90 +89,51 @@ def test_staged_scores_are_those_of_the_first_rounds(kind, trained, data):
     stages = list(ranker.staged_predict(X))
     assert len(stages) == N_ROUNDS
     for n, scores in enumerate(stages, start=1):
-        expected = ranker.predict(X, num_iteration=n)
         assert scores.dtype == np.float64
-        if isinstance(ranker, br.LightGBMRanker):
-            np.testing.assert_array_equal(scores, expected)
-        else:
-            np.testing.assert_allclose(scores, expected, atol=1e-6)
+        exact = {"rtol": 0} if isinstance(ranker, br.LightGBMRanker) else {"atol": 1e-6}
+        np.testing.assert_allclose(scores, ranker.predict(X, num_iteration=n), **exact)
 
 
-def test_rounds_after_the_best_one_are_not_kept(ranker_class, data):
-    stopping = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.4, "learning_rate": 0.2}
-    ranker, X = make(ranker_class, **stopping).fit(*data), data[0]
+def test_rounds_after_the_best_one_are_not_kept(ranker_class, fitted, data):
+    ranker, X = fitted(ranker_class), data[0]
     best = ranker.best_iteration_
     assert 1 < best < 30
     np.testing.assert_array_equal(ranker.predict(X, num_iteration=best), ranker.predict(X))
-    np.testing.assert_allclose(list(ranker.staged_predict(X))[-1], ranker.predict(X), atol=1e-6)
     for keywords in ({"num_iteration": best + 1}, {"start_iteration": best}, {"iteration_range": (0, best + 1)}):
         with pytest.raises(ValueError, match=rf"the number of rounds of the model, {best} \(rounds after the best"):
             ranker.predict(X, **keywords)
 
 
-# Features
-
-
-@results
 @pytest.mark.parametrize(
     ("kind", "container"), [("trees", sp.csr_matrix), ("xgboost-trees", sp.csr_array), ("xgboost-dart", sp.csc_array)]
 )
-def test_elements_that_a_sparse_matrix_does_not_store_are_zero(kind, container, result, data, monkeypatch):
-    X = np.where(data[0] > 0.2, data[0], 0.0)
-    ranker_class, parameters = KINDS[kind]
-    ranker = make(ranker_class, n_estimators=3, **parameters).fit(X, *data[1:])
-    X = X[:350]
+def test_elements_that_a_sparse_matrix_does_not_store_are_zero(kind, container, trained, data, monkeypatch):
+    ranker, X = trained(kind), np.where(data[0] > 0.2, data[0], 0.0)[:350]
     # Several blocks of rows.
     monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", 100 * X.shape[1])
-    for keywords in ({}, {"num_iteration": 2}, {"iteration_range": (1, 3)}):
-        found, expected = (ranker.predict(features, **keywords, **result) for features in (container(X), X))
+    for result, rounds in product(RESULTS.values(), ({}, {"iteration_range": (1, 3)})):
+        found, expected = (ranker.predict(features, **rounds, **result) for features in (container(X), X))
         if "pred_contrib" in result:
             assert isinstance(found, sp.csr_matrix if container is sp.csr_matrix else sp.csr_array)
             found = found.toarray()
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
-        assert found.dtype == expected.dtype
-    stages = zip(ranker.staged_predict(container(X)), ranker.staged_predict(X), strict=True)
-    for found, expected in stages:
-        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(list(ranker.staged_predict(container(X))), list(ranker.staged_predict(X)))
 
 
-@results
-def test_columns_of_frames_are_checked(ranker_class, result, data, frame):
+def test_columns_of_frames_are_checked(ranker_class, data, frame):
     X, y, qid = data
     ranker = make(ranker_class, n_estimators=3).fit(frame, y, qid)
-    expected = make(ranker_class, n_estimators=3).fit(X, y, qid).predict(X, **result, num_iteration=2)
-    for same in (frame, frame.assign(qid=qid), pl.DataFrame(frame.to_dict("list"))):
-        np.testing.assert_array_equal(ranker.predict(same, **result, num_iteration=2), expected)
-    reordered = frame[frame.columns[::-1]]
-    for call in (functools.partial(ranker.predict, **result), ranker.staged_predict, ranker.apply):
+    of_array = make(ranker_class, n_estimators=3).fit(X, y, qid)
+    for result in RESULTS.values():
+        expected = of_array.predict(X, **result, num_iteration=2)
+        for same in (frame, frame.assign(qid=qid), pl.DataFrame(frame.to_dict("list"))):
+            np.testing.assert_array_equal(ranker.predict(same, **result, num_iteration=2), expected)
+    for call in (ranker.predict, ranker.staged_predict, ranker.apply):
         with pytest.raises(ValueError, match="same order"):
-            call(reordered)
+            call(frame[frame.columns[::-1]])
         if ranker_class is br.XGBoostRanker:
             with pytest.raises(ValueError, match="infinity"):
                 call(frame * np.inf)
-
-
-@results
-def test_categories_keep_their_meaning(ranker_class, result, data, frame, tmp_path):
-    _, y, qid = data
-    labels = np.array(["a", "b", "c"])[np.clip(y.astype(int), 0, 2)]
-    frame = frame[["x0", "x1"]].rename(columns={"x0": "price [EUR]"}).assign(kind=pd.Categorical(labels))
-    ranker = make(ranker_class).fit(frame, y, qid)
-    ranker.save_model(tmp_path / "model.json")
-    loaded, frame = ranker_class().load_model(tmp_path / "model.json"), frame[:350]
-    recoded = frame.assign(kind=frame["kind"].cat.reorder_categories(["c", "a", "b"]))
-    np.testing.assert_array_equal(ranker.predict(pl.from_pandas(frame)), ranker.predict(frame))
-    for keywords in ({}, {"iteration_range": (2, 5)}):
-        expected = ranker.predict(frame, **result, **keywords)
-        for one in (ranker, loaded):
-            np.testing.assert_array_equal(one.predict(recoded, **result, **keywords), expected)
-        if "pred_contrib" in result:
-            np.testing.assert_allclose(expected.sum(axis=1), ranker.predict(frame, **keywords), atol=2e-6)
-            assert np.abs(expected[:, 2]).max() > 0
-    expected = list(ranker.staged_predict(frame))
-    np.testing.assert_array_equal(list(loaded.staged_predict(recoded)), expected)
-
-
-# Models of files
 
 
 @pytest.mark.parametrize(("booster", "objective"), [("gbtree", "binary:logistic"), ("dart", "rank:ndcg")])
@@ -210,20 +151,6 @@ def test_base_score_of_models_of_xgboost_counts_once(booster, objective, data, t
         np.testing.assert_allclose(contributions.sum(axis=1), expected, atol=2e-6)
     for n, scores in enumerate(ranker.staged_predict(X), start=1):
         np.testing.assert_allclose(scores, ranker.predict(X, num_iteration=n), atol=1e-6)
-
-
-def test_models_of_lightgbm(data, tmp_path):
-    X, y, _ = data
-    parameters = {"objective": "binary", "verbosity": -1, "num_threads": 1}
-    model = lgb.train(parameters, lgb.Dataset(X, y > 1), 5)
-    model.save_model(tmp_path / "model.txt")
-    ranker = br.LightGBMRanker().load_model(tmp_path / "model.txt")
-    # Scores are not transformed, whatever the objective.
-    np.testing.assert_array_equal(ranker.predict(X), model.predict(X, raw_score=True))
-    np.testing.assert_array_equal(list(ranker.staged_predict(X))[-1], ranker.predict(X))
-
-
-# Arguments
 
 
 @for_each(
@@ -248,6 +175,11 @@ def test_arguments_that_are_refused(kind, keywords, message, trained, data):
         trained(kind).predict(data[0], **keywords)
 
 
+def test_linear_models_in_leaves_have_no_contributions(trained, data):
+    with pytest.raises(ValueError, match=r"no contributions \(pred_contrib\): .*linear trees"):
+        trained("linear-trees").predict(data[0], pred_contrib=True)
+
+
 def test_keywords_are_those_of_both_libraries():
     ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
     of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
@@ -257,26 +189,25 @@ def test_keywords_are_those_of_both_libraries():
     assert of_xgboost - ours == {"output_margin", "base_margin"}
 
 
-def test_keywords_that_change_nothing(ranker_class, fitted, data, frame):
-    ranker = fitted(ranker_class, named=True)
+def test_keywords_that_change_nothing(ranker_class, fitted, frame):
+    ranker, renamed = fitted(ranker_class, named=True), frame.add_prefix("other_")
     expected = ranker.predict(frame)
     threads = {"num_threads": 2} if ranker_class is br.LightGBMRanker else {}
     np.testing.assert_array_equal(ranker.predict(frame, raw_score=True, output_margin=False, **threads), expected)
+    np.testing.assert_array_equal(ranker.predict(renamed, validate_features=False), expected)
+    for features, keywords in ((renamed, {}), (renamed.iloc[:, 1:], {"validate_features": False})):
+        with pytest.raises(ValueError, match="feature names"):
+            ranker.predict(features, **keywords)
+    with pytest.raises(TypeError, match="predict has no argument 'base_margin': add it to the scores"):
+        ranker.predict(frame, base_margin=expected)
     if ranker_class is br.XGBoostRanker:
         with pytest.raises(ValueError, match="takes no num_threads=2: set n_jobs"):
             ranker.predict(frame, num_threads=2)
-    renamed = frame.add_prefix("other_")
-    with pytest.raises(ValueError, match="feature names"):
-        ranker.predict(renamed)
-    np.testing.assert_array_equal(ranker.predict(renamed, validate_features=False), expected)
-    with pytest.raises(ValueError, match="feature names"):
-        ranker.predict(renamed.iloc[:, 1:], validate_features=False)
-    with pytest.raises(TypeError, match="predict has no argument 'base_margin': add it to the scores"):
-        ranker.predict(frame, base_margin=expected)
 
 
 def test_rankers_that_are_not_fitted(ranker_class, fitted, data):
     for ranker in (ranker_class(), clone(fitted(ranker_class))):
-        for call in (ranker.predict, ranker.staged_predict, ranker.apply):
+        for call in (ranker.predict, ranker.staged_predict, ranker.apply, lambda _, one=ranker: one.evals_result()):
             with pytest.raises(NotFittedError):
                 call(data[0])
+        assert not hasattr(ranker, "feature_importances_")

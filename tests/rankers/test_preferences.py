@@ -1,9 +1,7 @@
 """Rankers that are trained on preferences, or with a loss of edges on grades."""
 
-import lightgbm
 import numpy as np
 import pytest
-from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
@@ -39,23 +37,22 @@ def test_rankers_learn_preferences(ranker, margin):
 @by_ranker
 def test_the_graph_of_grades_gives_the_model_of_grades(ranker):
     X, y, qid = data()
-    scores = clone(ranker).fit(X, y, qid).predict(X)
-    np.testing.assert_allclose(clone(ranker).fit(X, PreferenceGraph.from_grades(y, qid)).predict(X), scores)
-    np.testing.assert_allclose(clone(ranker).fit(X, PreferenceGraph.from_grades(y, qid), qid=qid).predict(X), scores)
+    graph = PreferenceGraph.from_grades(y, qid)
+    scores = [clone(ranker).fit(X, *labels).predict(X) for labels in ((y, qid), (graph,), (graph, qid))]
+    np.testing.assert_allclose(scores[1:], [scores[0]] * 2)
 
 
 @by_ranker
 def test_early_stopping_watches_the_agreement(ranker):
     X, y, qid = data()
     fresh, fresh_y, fresh_qid = data(seed=1)
-    watched = [(fresh, PreferenceGraph.from_grades(fresh_y, fresh_qid)), (fresh, fresh_y, fresh_qid)]
-    settings = {"early_stopping_rounds": 5, "n_estimators": 60}
-    fitted = clone(ranker).fit(X, PreferenceGraph.from_grades(y, qid), eval_set=watched)
-    assert [list(fitted.evals_result_[name]) for name in ("valid_0", "valid_1")] == [["agreement"], ["ndcg"]]
-    fitted = clone(ranker).set_params(**settings).fit(X, PreferenceGraph.from_grades(y, qid), eval_set=watched[:1])
-    history = fitted.evals_result_["valid_0"]["agreement"]
+    sets = {"grades": (fresh, fresh_y, fresh_qid), "graph": (fresh, PreferenceGraph.from_grades(fresh_y, fresh_qid))}
+    fitted = clone(ranker).set_params(early_stopping_rounds=5, n_estimators=60)
+    fitted.fit(X, PreferenceGraph.from_grades(y, qid), eval_set=sets)
+    assert [list(fitted.evals_result_[name]) for name in sets] == [["ndcg"], ["agreement"]]
+    history = fitted.evals_result_["graph"]["agreement"]
     assert fitted.best_iteration_ == np.argmax(history) + 1
-    assert fitted.score(*watched[0]) == pytest.approx(max(history), abs=1e-6)
+    assert fitted.score(*sets["graph"]) == pytest.approx(max(history), abs=1e-6)
 
 
 @by_ranker
@@ -77,22 +74,12 @@ def test_misuse_is_an_error(ranker):
     X, y, qid = data()
     graph = PreferenceGraph.from_grades(y, qid)
     native = "lambdarank" if isinstance(ranker, br.LightGBMRanker) else "rank:ndcg"
-    for objective in (native, "softmax"):
-        with pytest.raises(ValueError, match="needs relevance labels"):
-            clone(ranker).set_params(objective=objective).fit(X, graph)
-    with pytest.raises(ValueError, match="qid differs"):
-        clone(ranker).fit(X, graph, qid=qid[::-1])
-    with pytest.raises(ValueError, match="y has 10 values"):
-        clone(ranker).fit(X, graph[:10])
-    with pytest.raises(ValueError, match="normalize='sum'"):
-        clone(ranker).set_params(normalize="sum").fit(X, graph)
-
-
-def test_native_users_get_ranknet_on_their_grades():
-    X, y, qid = br.make_ranking(30, random_state=0)
-    sizes = np.bincount(qid)
-    ranker = clone(RANKERS[0]).set_params(n_estimators=5, **PLAIN_TREES).fit(X, y, qid)
-    settings = {"n_estimators": 5, "metric": "None", "verbosity": -1, "force_col_wise": True}
-    settings |= {**LIGHTGBM_DEFAULTS, "num_leaves": 7}
-    native = lightgbm.LGBMRanker(objective=br.lightgbm_objective("edge-logistic"), n_jobs=1, **settings)
-    np.testing.assert_allclose(native.fit(X, y, group=sizes).predict(X), ranker.predict(X), atol=1e-6)
+    for settings, arguments, message in (
+        ({"objective": native}, (X, graph), "needs relevance labels"),
+        ({"objective": "softmax"}, (X, graph), "needs relevance labels"),
+        ({}, (X, graph, qid[::-1]), "qid differs"),
+        ({}, (X, graph[:10]), "y has 10 values"),
+        ({"normalize": "sum"}, (X, graph), "normalize='sum'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(ranker).set_params(**settings).fit(*arguments)

@@ -1,4 +1,4 @@
-"""`save_model`, `load_model` and pickles: each keeps the whole model."""
+"""`save_model`, `load_model`, pickles and `to_onnx`: each keeps the whole model."""
 
 import io
 import pickle
@@ -8,6 +8,7 @@ import cloudpickle
 import joblib
 import lightgbm as lgb
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 import xgboost as xgb
@@ -69,30 +70,28 @@ def test_saved_models_open_without_boostrank(ranker_class, suffix, fitted, data,
 @by_file
 def test_files_keep_the_categories_of_several_columns(ranker_class, suffix, data, frame, tmp_path):
     _, y, qid = data
-    grades = np.clip(y.astype(int), 0, 2)
+    grades, path = np.clip(y.astype(int), 0, 2), tmp_path / f"model{suffix}"
     # XGBoost stores the sequence of the categories of each column, which is not that of their names.
     frame = frame.assign(
         kind=pd.Categorical(np.array(["c", "a", "b"])[grades], categories=["b", "unused", "c", "a"]),
         number=pd.Categorical(np.array([7, 3, 5])[(grades + np.arange(len(y)) % 2) % 3], categories=[5, 7, 3]),
     )
-    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
-    ranker.save_model(tmp_path / f"model{suffix}")
-    loaded = ranker_class().load_model(tmp_path / f"model{suffix}")
-    assert list(loaded.feature_names_in_) == list(frame.columns)
-    loaded.save_model(tmp_path / f"again{suffix}")
-    for one in (loaded, ranker_class().load_model(tmp_path / f"again{suffix}")):
-        np.testing.assert_array_equal(one.predict(frame), ranker.predict(frame))
+    ranker = loaded = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
+    for _ in range(2):
+        loaded.save_model(path)
+        loaded = ranker_class().load_model(path)
+        assert list(loaded.feature_names_in_) == list(frame.columns)
+        np.testing.assert_array_equal(loaded.predict(frame), ranker.predict(frame))
 
 
 @by_file
 def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
-    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(*data)
+    ranker = ranker_class("softmax", n_estimators=3, n_jobs=1).fit(*data)
     before, path = ranker.predict(data[0]), tmp_path / f"model{suffix}"
     ranker.save_model(path)
     whole = path.read_bytes()
-    cut = [whole[:length] for length in np.linspace(0, len(whole) - 1, 40).astype(int)]
-    places = range(7, len(whole), len(whole) // 40)
-    edited = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in places]
+    cut = [whole[:length] for length in np.linspace(0, len(whole) - 1, 15).astype(int)]
+    edited = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(7, len(whole), len(whole) // 15)]
     for content in (*cut, *edited, b"\x00garbage", b"tree\n", b"{}", whole + b" 1"):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=rf"model\{suffix}"):
@@ -103,19 +102,15 @@ def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
 
 
 def test_models_of_another_library_and_of_several_classes_are_refused(ranker_class, fitted, data, tmp_path):
-    X, y, _ = data
-    path = tmp_path / "model.json"
-    other = br.XGBoostRanker if ranker_class is br.LightGBMRanker else br.LightGBMRanker
-    fitted(other).save_model(path)
+    path, parameters = tmp_path / "model.json", {"num_class": 3, "verbosity": 0}
+    fitted(br.XGBoostRanker if ranker_class is br.LightGBMRanker else br.LightGBMRanker).save_model(path)
     with pytest.raises(ValueError, match=r"model\.json"):
         ranker_class().load_model(path)
-    classes = np.minimum(y, 2)
+    X, classes = data[0], np.minimum(data[1], 2)
     if ranker_class is br.LightGBMRanker:
-        parameters = {"objective": "multiclass", "num_class": 3, "verbosity": -1}
-        lgb.train(parameters, lgb.Dataset(X, classes), 2).save_model(path)
+        lgb.train({**parameters, "objective": "multiclass"}, lgb.Dataset(X, classes), 2).save_model(path)
     else:
-        parameters = {"objective": "multi:softprob", "num_class": 3}
-        xgb.train(parameters, xgb.DMatrix(X, classes), 2).save_model(path)
+        xgb.train({**parameters, "objective": "multi:softprob"}, xgb.DMatrix(X, classes), 2).save_model(path)
     with pytest.raises(ValueError, match="no ranker: it gives 3 scores a row"):
         ranker_class().load_model(path)
 
@@ -133,3 +128,40 @@ def test_a_failed_save_keeps_the_file_that_was_there(ranker_class, fitted, tmp_p
         fitted(ranker_class, NATIVE[ranker_class][0]).save_model(path)
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
+
+
+# ONNX
+
+
+@pytest.mark.parametrize(
+    ("objective", "named"), [("softmax", False), ("softmax", True), ("logistic", False), (None, False)]
+)
+def test_scores_are_those_of_the_ranker(ranker_class, objective, named, fitted, data, frame):
+    objective = objective or ("lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg")
+    ranker, X = fitted(ranker_class, objective, named), frame if named else data[0]
+    before = ranker.predict(X)
+    session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
+    (scores,) = session.run(None, {"X": data[0].astype(np.float32)})
+    np.testing.assert_allclose(scores.ravel(), before, atol=1e-5)
+    # The conversion does not change the ranker.
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
+def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class, fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxmltools", None)
+    with pytest.raises(ImportError, match="pip install onnxmltools"):
+        fitted(ranker_class).to_onnx()
+
+
+NOT_CONVERTED = [
+    (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
+    (br.XGBoostRanker, {"booster": "dart"}, "booster='gbtree'.*booster='dart'"),
+    (br.XGBoostRanker, {"missing": -1}, "takes -1 as a missing value"),
+]
+
+
+@pytest.mark.parametrize(("ranker_class", "native", "message"), NOT_CONVERTED)
+def test_models_of_which_a_part_would_be_lost_are_errors(ranker_class, native, message, data):
+    ranker = ranker_class("softmax", n_estimators=2, n_jobs=1, **native).fit(*data)
+    with pytest.raises(ValueError, match=message):
+        ranker.to_onnx()
