@@ -26,11 +26,6 @@ TOLERANCE = {br.LightGBMRanker: 1e-13, br.XGBoostRanker: 2e-6}
 
 
 @pytest.fixture(scope="module")
-def qid(data):
-    return np.repeat(np.arange(len(data[2])), data[2])
-
-
-@pytest.fixture(scope="module")
 def frame(data):
     """Features of all kinds: numbers, with missing ones, and categories with names, also missing ones."""
     X, y, _ = data
@@ -110,9 +105,8 @@ def test_onnx_and_treelite_give_the_same_scores(ranker_class, data, frame, tmp_p
 
 
 @by_class
-def test_an_average_of_averages_of_continued_models_and_of_models_without_a_split(
-    ranker_class, data, qid, frame, tmp_path
-):
+def test_averages_of_averages_of_continued_models_and_of_models_without_a_split(ranker_class, data, frame, tmp_path):
+    qid = np.repeat(np.arange(len(data[2])), data[2])
     first = train(ranker_class, frame, data, rounds=(2, 3))
     continued = ranker_class(n_estimators=2, n_jobs=1).fit(frame, data[1], qid, init_model=first[0])
     constant = ranker_class(n_estimators=2, n_jobs=1, min_child_weight=1e9)

@@ -20,25 +20,18 @@ def make(ranker_class):
     return lambda **settings: ranker_class(**{**COMMON, **settings})
 
 
-def curves_by_hand(make, data, n_folds=3, seed=0, early_stopping_metric=None, **fit):
+def curves_by_hand(make, data, n_folds=3, seed=0, **fit):
     """The values of the metrics in separate trainings that stop early on a fold each."""
     curves = {}
-    for i, (train, test) in enumerate(
-        br.QueryKFold(n_folds, shuffle=True, random_state=seed).split(data[0], groups=data[2])
-    ):
-        rows = {name: values[train] for name, values in fit.items() if isinstance(values, np.ndarray)}
-        options = {name: values for name, values in fit.items() if name not in rows}
-        if "init_score" in rows:
-            options["eval_init_score"] = [fit["init_score"][test]]
+    folds = br.QueryKFold(n_folds, shuffle=True, random_state=seed).split(data[0], groups=data[2])
+    arrays = {name: values for name, values in fit.items() if isinstance(values, np.ndarray)}
+    for i, (train, test) in enumerate(folds):
+        options = {**fit, **{name: values[train] for name, values in arrays.items()}}
+        options["eval_set"] = [tuple(values[test] for values in data)]
+        if "init_score" in arrays:
+            options["eval_init_score"] = [arrays["init_score"][test]]
         ranker = make(n_estimators=200, early_stopping_rounds=PATIENCE, random_state=seed)
-        ranker.fit(
-            *(values[train] for values in data),
-            eval_set=[tuple(values[test] for values in data)],
-            early_stopping_metric=early_stopping_metric,
-            **rows,
-            **options,
-        )
-        curves[f"fold_{i}"] = ranker.evals_result_["valid_0"]
+        curves[f"fold_{i}"] = ranker.fit(*(values[train] for values in data), **options).evals_result_["valid_0"]
     return curves
 
 

@@ -16,7 +16,7 @@ import boostrank as br
 
 NO_EQUIVALENCE = (
     "the check repeats and removes rows of one query: that changes its ideal DCG, the bins of its features and the "
-    "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_sample_weight.py"
+    "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_fit.py"
 )
 EQUIVALENCE = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE

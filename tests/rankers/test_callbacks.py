@@ -76,12 +76,11 @@ def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(dat
 
 @pytest.mark.parametrize("error", [RuntimeError("pruned"), KeyboardInterrupt("pruned")])
 def test_an_error_in_a_callback_leaves_the_ranker_as_it_was(ranker_class, data, error):
-    class Fail(xgboost.callback.TrainingCallback):
-        def after_iteration(self, model, epoch, evals_log):
-            raise error
-
-    def fail(environment):
+    def fail(*_):
         raise error
+
+    class Fail(xgboost.callback.TrainingCallback):
+        after_iteration = fail
 
     ranker = small(ranker_class).fit(*data)
     before, state = ranker.predict(data[0]), dict(vars(ranker))
@@ -152,32 +151,30 @@ def test_a_function_is_an_objective(ranker_class, data):
     np.testing.assert_allclose(ranker.predict(X), peer.fit(X, y).predict(X), atol=1e-6)
 
 
-def test_a_function_gets_grouped_arrays_which_it_may_change(ranker_class, data):
+def test_functions_get_grouped_arrays_which_they_may_change(ranker_class, data):
     X, y, qid = data
-    rows, seen, labels = np.random.default_rng(0).permutation(len(y)), [], y.astype(np.float64)
-    weights = np.random.default_rng(1).uniform(1, 2, len(y))
+    rows, seen = np.random.default_rng(0).permutation(len(y)), []
+    weights, labels = np.random.default_rng(1).uniform(1, 2, len(y)), y[rows].astype(float)
 
-    def objective(labels, scores, weight, group):
-        seen.append((labels.copy(), weight.copy(), group.copy()))
-        gradient = (scores - labels) * weight
-        labels[:], scores[:], weight[:], group[:] = 0, 0, 0, 0
+    def objective(y, scores, weight, group):
+        seen.append([array.copy() for array in (y, weight, group)])
+        gradient = (scores - y) * weight
+        y[:], scores[:], weight[:], group[:] = 0, 0, 0, 0
         return gradient, np.ones_like(gradient)
 
-    def metric(labels, scores):
-        labels[:], scores[:] = 0, 0
+    def metric(y, scores):
+        y[:], scores[:] = 0, 0
         return "nothing", 0.0, True
 
-    given = labels[rows]
-    ranker = small(ranker_class, objective, n_estimators=2).fit(
-        X[rows], given, qid[rows], sample_weight=weights[rows], eval_set=[VALIDATION], eval_metric=[metric, "ndcg"]
-    )
-    names, codes = list(dict.fromkeys(qid[rows])), np.unique(qid[rows], return_index=True)[1]
-    by_query = np.argsort(codes[qid[rows]], kind="stable")
-    for result in seen:
-        expected = labels[rows][by_query], weights[rows][by_query], [np.sum(qid == name) for name in names]
-        for array, values in zip(result, expected, strict=True):
+    sets = {"eval_set": [VALIDATION], "eval_metric": [metric, "ndcg"]}
+    ranker = small(ranker_class, objective).fit(X[rows], labels, qid[rows], sample_weight=weights[rows], **sets)
+    names, first = np.unique(qid[rows], return_index=True)
+    by_query = rows[np.argsort(first[qid[rows]], kind="stable")]
+    expected = y[by_query], weights[by_query], np.bincount(qid)[names[np.argsort(first)]]
+    for arrays in seen:
+        for array, values in zip(arrays, expected, strict=True):
             np.testing.assert_allclose(array, values)
-    np.testing.assert_array_equal(given, labels[rows])
+    np.testing.assert_array_equal(labels, y[rows])
     assert ranker.best_score_["valid_0"]["ndcg"] == pytest.approx(ranker.score(*VALIDATION), abs=1e-6)
 
 

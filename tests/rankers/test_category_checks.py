@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from cases import for_each
+from rankers.small_rankers import small
 from sklearn.base import clone
 
 import boostrank as br
@@ -19,10 +20,6 @@ def queries():
     codes = np.resize([0, 1, 2], len(qid))
     frame = pd.DataFrame(X[:, :2], columns=["price", "age"])
     return frame.assign(colour=pd.Categorical.from_codes(codes, COLOURS)), codes, qid
-
-
-def small(ranker_class, **parameters):
-    return ranker_class(n_estimators=3, n_jobs=1, random_state=0, **parameters)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +110,7 @@ def test_names_of_categories_may_have_any_characters(ranker_class, names, tmp_pa
         return pd.DataFrame({"number": X[:, 0], "kind": pd.Categorical.from_codes(X[:, 1].astype(int), categories)})
 
     # "min_child_weight" lets small leaves be split by the categories.
-    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1, min_child_weight=1)
+    ranker = small(ranker_class, min_child_weight=1)
     expected = clone(ranker).fit(frame(list("abcd")), y, qid).predict(frame(list("abcd")))
     ranker.fit(frame(names), y, qid).save_model(tmp_path / "model.json")
     reordered = frame(names).assign(kind=frame(names)["kind"].cat.reorder_categories(names[::-1]))
@@ -138,13 +135,3 @@ def test_codes_that_occur_only_in_validation_data_are_no_other_category():
     ranker.fit(X, y, qid, eval_set={"test": test})
     expected = br.ndcg_score(y, ranker.predict(test[0]), qid)
     assert ranker.evals_result_["test"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)
-
-
-def test_names_of_native_models_are_no_encoded_names(queries, tmp_path):
-    _, codes, qid = queries
-    X = pd.DataFrame({"c": pd.Categorical.from_codes(codes, ["caf%C3%A9", "the", "%C3%A9t%C3%A9"])})
-    native = xgb.XGBRanker(n_estimators=3, enable_categorical=True).fit(X, codes, qid=qid)
-    native.save_model(tmp_path / "m.json")
-    loaded = br.XGBoostRanker().load_model(tmp_path / "m.json")
-    assert np.ptp(native.predict(X)) > 0.1
-    np.testing.assert_array_equal(loaded.predict(X), native.predict(X))

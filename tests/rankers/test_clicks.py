@@ -11,19 +11,16 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickDCG, PositionBased, TrustBias, evaluate
+from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
 from boostrank.queries.dcg import DCG
 
 RANKERS = [
     br.LightGBMRanker(n_estimators=8, num_leaves=7, random_state=0, n_jobs=1),
     br.XGBoostRanker(n_estimators=6, max_depth=3, random_state=0, n_jobs=1),
 ]
+RELEVANCE = np.array([0.02, 0.15, 0.4, 0.7, 0.9, 1.0])
 by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
 MODEL = TrustBias(("power", 1.0), click_relevant=0.9, click_irrelevant=("power", 1.0, 0.3))
-
-
-def relevance_of(labels):
-    return np.array([0.02, 0.15, 0.4, 0.7, 0.9, 1.0])[labels.astype(int)]
 
 
 @functools.cache
@@ -40,7 +37,7 @@ def data(seed=0, n_queries=40, n_sessions=4000, model=("power", 1.0)):
     sessions[-2:] = 0
     drawn = br.simulate_clicks(
         y, X[:, -1], qid, model=PositionBased(model) if isinstance(model, tuple) else model, depth=None,
-        n_sessions=sessions, policy=("swap", 0.2), relevance=relevance_of, random_state=seed,
+        n_sessions=sessions, policy=("swap", 0.2), relevance=lambda y: RELEVANCE[y.astype(int)], random_state=seed,
     )  # fmt: skip
     return X, y, qid, drawn
 
@@ -218,10 +215,10 @@ def partly_shown():
     return X, qid, log
 
 
-def dropped_and_shown(**settings):
+def dropped_and_shown():
     """The labels that leave rows out, and those of the other rows alone."""
-    log, settings = partly_shown()[2], {"model": ("power", 1.0), **settings}
-    return br.ClickLabels(log, **settings, not_shown="drop"), br.ClickLabels(log[log.shown], **settings)
+    log = partly_shown()[2]
+    return br.ClickLabels(log, ("power", 1.0), not_shown="drop"), br.ClickLabels(log[log.shown], ("power", 1.0))
 
 
 @by_ranker
@@ -262,33 +259,3 @@ def test_bags_have_the_rows_and_queries_that_were_given():
     np.testing.assert_array_equal(bagged.oob_scores_[with_rows], expected.oob_scores_)
     for numbers, of_shown in zip(bagged.estimators_samples_, expected.estimators_samples_, strict=True):
         np.testing.assert_array_equal(numbers, with_rows[of_shown])
-
-
-def test_measures_and_targets_are_those_of_the_rows_that_were_shown():
-    X, _, log = partly_shown()
-    (labels, of_shown), scores, measure = dropped_and_shown(), X[:, 1], ClickDCG(3)
-    terms, expected = measure(labels, scores, per_query=True), measure(of_shown, scores[log.shown], per_query=True)
-    by_id = dict(zip(of_shown.queries.ids, expected * 30 / 28, strict=True))
-    np.testing.assert_allclose(terms, [by_id.get(query, 0.0) for query in log.queries.ids], rtol=1e-12)
-    # Rows that were not shown count as irrelevant otherwise, and take ranks.
-    assert measure(br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant"), scores) < terms.mean() - 0.05
-    # Targets of sessions depend on the cutoff.
-    for settings, dcg in (({}, {}), ({"normalize": "sessions", "model": ("power", 0.5)}, {"dcg": DCG(2)})):
-        labels, of_shown = (one.targets(**dcg) for one in dropped_and_shown(**settings))
-        np.testing.assert_array_equal(labels[log.shown], of_shown)
-        assert not labels[~log.shown].any()
-    # A row below the click that ends all its sessions was shown, and its entry cannot be left out of the cascade.
-    log = br.ClickLog([1, 1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
-    with pytest.raises(ValueError, match="row 1 of query '1', which was never shown where it may be examined"):
-        br.ClickLabels(log, Cascade(), not_shown="drop").targets()
-
-
-@by_ranker
-def test_documents_that_were_never_shown_may_be_predicted(ranker):
-    X, qid, log = partly_shown()
-    labels = br.ClickLabels(log, ("power", 1.0), shrink="auto", not_shown="predict")
-    fitted = clone(ranker).set_params(early_stopping_rounds=2, validation_fraction=0.2).fit(X, labels)
-    assert fitted.evals_result_["valid_0"]["click-dcg"]
-    # The prediction is for the training only.
-    rows, others = qid > 9, br.ClickLabels(log, ("power", 1.0), not_shown="irrelevant")
-    assert fitted.score(X[rows], labels[rows]) == fitted.score(X[rows], others[rows])

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.backends.lightgbm import features as lightgbm_features
 from boostrank.inputs import streams
 
 pytestmark = pytest.mark.slow
@@ -150,13 +149,6 @@ def test_what_would_keep_the_features_in_memory_is_refused(on_files, rows, tmp_p
         ranker, message = ranker.set_params(tree_method="approx"), "only tree_method='hist'"
     with pytest.raises(ValueError, match=message):
         ranker.fit(cached, y, qid)
-
-
-def test_lightgbm_counts_rows_in_32_bits(rows, monkeypatch):
-    X, y, qid = rows
-    monkeypatch.setattr(lightgbm_features, "MAX_ROWS", len(y) - 1)
-    with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {len(y):,} in X: use XGBoostRanker"):
-        br.LightGBMRanker().fit(X, y, qid)
 
 
 @pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])

@@ -118,6 +118,10 @@ def test_other_models_are_errors(ranker_class, data, frame, fitted):
     ):
         with pytest.raises(error, match=message):
             small(ranker_class).fit(features, y, qid, init_model=model)
+    if ranker_class is br.LightGBMRanker:
+        for scores in ({"init_score": y}, {"eval_set": [data], "eval_init_score": [y]}):
+            with pytest.raises(ValueError, match="no init_score beside init_model"):
+                small(ranker_class).fit(X, y, qid, init_model=fitted(ranker_class), **scores)
 
 
 def test_settings_of_the_model_of_xgboost_stay(data):
@@ -141,18 +145,16 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
     expected = small(ranker_class, objective, n_estimators=12).fit(X, y, qid, eval_set=[VALIDATION])
     # The queries are mixed, but the documents of each stay in sequence, by which native objectives break ties.
     rows = np.argsort(positions_in_query(qid), kind="stable")
-    ranker = small(ranker_class, objective).fit(
-        X[rows], y[rows], qid[rows], init_score=start[rows], eval_set=[VALIDATION], eval_init_score=[of_validation]
-    )
+    sets = {"eval_set": [VALIDATION], "eval_init_score": [of_validation]}
+    ranker = small(ranker_class, objective).fit(X[rows], y[rows], qid[rows], init_score=start[rows], **sets)
     scores = of_validation + ranker.predict(VALIDATION[0])
     np.testing.assert_allclose(scores, expected.predict(VALIDATION[0]), atol=1e-5)
     ours, theirs = (one.evals_result_["valid_0"]["ndcg"] for one in (ranker, expected))
     np.testing.assert_allclose(ours, theirs[6:], atol=1e-6)
     held_out = small(ranker_class, objective, validation_fraction=0.3).fit(X, y, qid, init_score=start)
     _, rest = br.split_queries(qid, 0.3, random_state=np.random.RandomState(0))
-    assert held_out.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(
-        br.ndcg_score(y[rest], start[rest] + held_out.predict(X[rest]), qid[rest]), abs=1e-6
-    )
+    last = br.ndcg_score(y[rest], start[rest] + held_out.predict(X[rest]), qid[rest])
+    assert held_out.best_score_["valid_0"]["ndcg"] == pytest.approx(last, abs=1e-6)
 
 
 @for_each(
@@ -182,11 +184,3 @@ def test_positions_reach_lightgbm(data):
     ):
         with pytest.raises(ValueError, match=message):
             other.fit(X, y, qid, position=given)
-
-
-def test_lightgbm_takes_no_initial_scores_beside_a_model(data):
-    scores = np.zeros(len(data[1]))
-    first = small(br.LightGBMRanker).fit(*data)
-    for arguments in ({"init_score": scores}, {"eval_set": [data], "eval_init_score": [scores]}):
-        with pytest.raises(ValueError, match="no init_score beside init_model"):
-            small(br.LightGBMRanker).fit(*data, init_model=first, **arguments)

@@ -44,6 +44,9 @@ def expect_best(ranker, test):
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
 def test_early_stopping_keeps_the_model_of_the_best_round(noisy, boosting):
     train, test = noisy
+    ranker = br.LightGBMRanker("softmax", n_estimators=15, boosting=boosting, **SETTINGS).fit(*train, eval_set=[test])
+    assert ranker.best_iteration_ < 15
+    assert ranker.best_score_["valid_0"]["ndcg"] == ranker.evals_result_["valid_0"]["ndcg"][-1]
     ranker = br.LightGBMRanker("softmax", n_estimators=30, early_stopping_rounds=10, boosting=boosting, **SETTINGS)
     expect_best(ranker.fit(*train, eval_set=[test]), test)
     if boosting == "gbdt":
@@ -51,13 +54,6 @@ def test_early_stopping_keeps_the_model_of_the_best_round(noisy, boosting):
             ranker = br.LightGBMRanker("softmax", n_estimators=24, **SETTINGS)
             callback = lgb.early_stopping(patience, verbose=False)
             expect_best(ranker.fit(*train, eval_set=[test], callbacks=[callback]), test)
-
-
-def test_without_early_stopping_the_last_round_counts(noisy):
-    train, test = noisy
-    ranker = br.LightGBMRanker("softmax", n_estimators=15, **SETTINGS).fit(*train, eval_set=[test])
-    assert ranker.best_iteration_ < 15
-    assert ranker.best_score_["valid_0"]["ndcg"] == ranker.evals_result_["valid_0"]["ndcg"][-1]
 
 
 def test_a_training_on_all_queries_has_the_rounds_that_were_found(noisy):

@@ -115,12 +115,6 @@ def test_all_parameters_of_lightgbm_are_known_and_reasons_to_refuse_belong_to_th
 
 
 @both
-def test_none_leaves_the_choice_to_the_boosting_library(ranker_class):
-    for name in ranker_class._backend.PARAMETERS:
-        assert np.ptp(scores(ranker_class, **{"n_estimators": 2, name: None})) > 0
-
-
-@both
 def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_class):
     class Own(ranker_class):
         def __init__(self, other=3, n_estimators=50, **kwargs):

@@ -94,9 +94,7 @@ def test_a_training_goes_on_as_that_of_the_libraries(objective):
         np.testing.assert_array_equal(ours.fit(X, Y, QID, init_model=model).predict(X), theirs.predict(X))
 
 
-# Scripts in which only the import is changed
-
-# LightGBM prefers eval_X and eval_y, and warns that eval_at is in the constructor and in fit.
+# Scripts in which only the import is changed. LightGBM warns that it prefers eval_X and that eval_at is given twice.
 of_lightgbm = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated", "ignore:Found 'eval_at'")
 
 

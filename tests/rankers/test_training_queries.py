@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from rankers.small_rankers import small
 from sklearn.model_selection import cross_val_score
 
 import boostrank as br
@@ -14,10 +15,6 @@ DATA, OTHERS = (br.make_ranking(100, random_state=seed) for seed in (0, 1))
 #: A share of the documents of each query.
 TRAIN = np.arange(len(DATA.y)) % 5 > 0
 FRAME = pd.DataFrame(DATA.X)
-
-
-def small(ranker_class):
-    return ranker_class(n_estimators=2, random_state=0, n_jobs=1)
 
 
 def both_scores(ranker):

@@ -92,15 +92,10 @@ def test_errors_name_what_is_wrong(make_set, make, make_metric):
     for measure in ("click-dcg@5", br.get_measure("click-dcg")):
         with pytest.raises(ValueError, match=r"click-dcg.* needs ClickLabels, and a Dataset or a DMatrix has only"):
             make_metric(measure)
+    assert repr(br.xgboost_metric("map", k=5)) == "XGBoostMetric(get_measure('map@5'))"
     uneven = lgb.Dataset(X, Y, group=SIZES, weight=np.arange(1.0, len(Y) + 1)).construct()
     with pytest.raises(ValueError, match="differs within query"):
         br.lightgbm_objective("cosine")(np.zeros(len(Y)), uneven)
-
-
-def test_texts_show_the_settings():
-    text = repr(br.lightgbm_objective("poisson", k=3, normalize="l2"))
-    assert text == "LightGBMObjective(Poisson(), DCG(k=3, gain='exp2', discount='log2'), normalize='l2')"
-    assert repr(br.xgboost_metric("map", k=5)) == "XGBoostMetric(get_measure('map@5'))"
 
 
 def test_lightgbm_cv_keeps_queries_whole():
@@ -125,14 +120,13 @@ def test_metrics_stop_and_record_trainings():
     metric = br.lightgbm_metric("ndcg@5")
     booster = lgb.train(parameters, train, 50, valid_sets=[valid], feval=metric, callbacks=[stop])
     scores = booster.predict(held_out.X, num_iteration=booster.best_iteration)
+    best = br.ndcg_score(held_out.y, scores, held_out.qid, k=5)
+    assert booster.best_score["valid_0"]["ndcg@5"] == pytest.approx(best)
     assert booster.best_iteration < 50
-    best = booster.best_score["valid_0"]["ndcg@5"]
-    assert best == pytest.approx(br.ndcg_score(held_out.y, scores, held_out.qid, k=5))
     history, dtrain = {}, xgboost_set()
     settings = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1}
-    watch = {"evals": [(dtrain, "train")], "evals_result": history, "verbose_eval": False}
-    functions = {"obj": br.xgboost_objective(), "custom_metric": br.xgboost_metric("ndcg@5")}
-    booster = xgb.train(settings, dtrain, 5, **functions, **watch)
+    watch = {"evals": [(dtrain, "train")], "evals_result": history, "custom_metric": br.xgboost_metric("ndcg@5")}
+    booster = xgb.train(settings, dtrain, 5, obj=br.xgboost_objective(), **watch)
     last = br.ndcg_score(Y, booster.predict(dtrain), QID, k=5)
     assert history["train"]["ndcg@5"][-1] == pytest.approx(last, abs=1e-6)
 
