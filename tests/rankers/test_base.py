@@ -69,9 +69,6 @@ def test_pipelines_pass_the_queries_to_a_ranker(ranker_class, data):
     np.testing.assert_array_equal(pipeline.predict(X), alone.predict(StandardScaler().fit_transform(X)))
 
 
-# Attributes
-
-
 def test_the_objective_is_that_of_the_training(ranker_class, data):
     loss = br.surrogates.Cosine(epsilon=2.0)
     ranker = small(ranker_class, loss).fit(*data)
