@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,14 +32,6 @@ METHODS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "combmnz": lambda parts: parts.sum(axis=1) * parts.notna().sum(axis=1),
 }
 _MAX_ITERATIONS = 200
-
-
-class _Pool(NamedTuple):
-    """The documents that some run has: query, id, and a column of scores for each run, NaN if it has none."""
-
-    query: pd.Series
-    document: pd.Series
-    scores: pd.DataFrame
 
 
 def fuse(
@@ -104,14 +96,13 @@ def fuse(
     [0.0317, 0.0325, 0.0325]
     """
     check_choice("method", method, METHODS)
-    pool = _pool(runs, qid)
-    parts = _parts(pool, method, normalize, k)
+    parts = _parts(_scores_of_runs(runs, qid), method, normalize, k)
     if weights is not None:
         parts = parts * _checked_weights(weights, parts.columns.tolist())
     fused = METHODS[method](parts)
     if qid is not None:
         return fused.to_numpy()
-    table = pd.DataFrame({QUERY: pool.query, DOCUMENT: pool.document, SCORE: fused})
+    table = fused.rename(SCORE).reset_index()
     codes = pd.factorize(table[QUERY])[0]
     return table.iloc[np.lexsort((-table[SCORE], codes))].reset_index(drop=True)
 
@@ -170,21 +161,25 @@ def fusion_weights(
     surrogate = get_surrogate(loss) if isinstance(loss, str) else loss
     if not surrogate.convex:
         raise ValueError(f"loss must be a convex surrogate, such as 'softmax'; got {loss!r}")
-    pool = _pool(runs, qid)
-    queries = Queries.from_qid(pool.query.astype(object) if qid is None else qid)
-    relevance = _relevance(labels, pool) if qid is None else finite_numbers(labels, "labels", runs=len(pool.scores))
+    scores = _scores_of_runs(runs, qid)
+    queries = Queries.from_qid(scores.index.get_level_values(QUERY).astype(object) if qid is None else qid)
+    if qid is None:
+        by_document = as_qrels(labels).groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
+        relevance = np.fmax(by_document.reindex(scores.index).to_numpy(), 0.0)  # 0 for documents without a judgment
+    else:
+        relevance = finite_numbers(labels, "labels", runs=len(scores))
     targets = make_targets(queries.group(relevance), queries, dcg)
     if not targets.any():
         raise ValueError("labels must have a relevant document that is in a run; there is none")
-    parts = _parts(pool, method, normalize, k).fillna(0.0)
+    parts = _parts(scores, method, normalize, k).fillna(0.0)
     # The parts of "rrf" are small numbers: the optimizer needs columns of similar size.
     sizes = parts.std(ddof=0).replace(0.0, 1.0)
     x = queries.group((parts / sizes).to_numpy())
 
     def value_and_gradient(w: Floats) -> tuple[float, Floats]:
-        scores = x @ w
-        gradient, _ = surrogate.gradient_hessian(scores, targets, queries)
-        return float(surrogate.loss(scores, targets, queries).sum()), x.T @ gradient
+        fused = x @ w
+        gradient, _ = surrogate.gradient_hessian(fused, targets, queries)
+        return float(surrogate.loss(fused, targets, queries).sum()), x.T @ gradient
 
     from scipy.optimize import minimize
 
@@ -196,34 +191,37 @@ def fusion_weights(
     return dict(zip(parts.columns.tolist(), weights.tolist(), strict=True))
 
 
-def _pool(runs: Any, qid: ArrayLike | None) -> _Pool:
-    """The documents of all runs, each once, in the sequence of their first rows; of arrays, the rows."""
+def _scores_of_runs(runs: Any, qid: ArrayLike | None) -> pd.DataFrame:
+    """The scores that each run gives to the documents of all runs, NaN if it has none.
+
+    The rows are documents by query and id, in the sequence of their first rows; of arrays, by query and row.
+    """
     named = dict(runs) if isinstance(runs, Mapping) else {str(i): run for i, run in enumerate(runs)}
     check_count("the number of runs", len(named), 2)
     if qid is not None:
-        query = pd.Series(Queries.from_qid(qid).qid)
+        query = Queries.from_qid(qid).qid
         columns = {name: finite_numbers(run, f"run {name}") for name, run in named.items()}
         check_lengths(qid=len(query), **{f"run {name}": len(column) for name, column in columns.items()})
-        return _Pool(query, pd.Series(np.arange(len(query))), pd.DataFrame(columns))
-    tables = []
+        rows = pd.MultiIndex.from_arrays([query, np.arange(len(query))], names=[QUERY, DOCUMENT])
+        return pd.DataFrame(columns, index=rows)
+    scores = {}
     for name, run in named.items():
         table = as_run(run)
         check_unique(table, f"run {name}")
-        tables.append(table.set_index([QUERY, DOCUMENT])[SCORE].rename(name))
-    pairs = pd.concat([table.index.to_frame(index=False) for table in tables]).drop_duplicates(ignore_index=True)
-    index = pd.MultiIndex.from_frame(pairs)
-    scores = pd.DataFrame({table.name: table.reindex(index).to_numpy() for table in tables})
-    return _Pool(pairs[QUERY], pairs[DOCUMENT], scores)
+        scores[name] = table.set_index([QUERY, DOCUMENT])[SCORE]
+    documents = pd.concat([of_run.index.to_frame(index=False) for of_run in scores.values()]).drop_duplicates()
+    index = pd.MultiIndex.from_frame(documents)
+    return pd.DataFrame({name: of_run.reindex(index).to_numpy() for name, of_run in scores.items()}, index=index)
 
 
-def _parts(pool: _Pool, method: str, normalize: str, k: float) -> pd.DataFrame:
+def _parts(scores: pd.DataFrame, method: str, normalize: str, k: float) -> pd.DataFrame:
     """The part of each run in the score of each document; NaN where the run did not retrieve it."""
     check_choice("normalize", normalize, NORMALIZATIONS)
     check_number("k", k, smallest=0.0)
-    groups = pool.scores.groupby(pool.query.to_numpy(), sort=False)
+    groups = scores.groupby(level=QUERY, sort=False)
     if method == "rrf":
         return 1.0 / (k + groups.rank(ascending=False))
-    return NORMALIZATIONS[normalize](pool.scores, groups)
+    return NORMALIZATIONS[normalize](scores, groups)
 
 
 def _ratio(numerators: pd.DataFrame, denominators: pd.DataFrame) -> pd.DataFrame:
@@ -241,11 +239,3 @@ def _checked_weights(weights: Any, names: Sequence[str]) -> Floats:
     if (values < 0.0).any() or not values.any():
         raise ValueError(f"weights must be at least 0, and not all 0; got {values.tolist()}")
     return values
-
-
-def _relevance(qrels: Any, pool: _Pool) -> Floats:
-    """The relevance of each document of the pool, 0 without a judgment; the largest of several subtopics."""
-    judgments = as_qrels(qrels)
-    by_pair = judgments.groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
-    relevance = by_pair.reindex(pd.MultiIndex.from_arrays([pool.query, pool.document])).to_numpy()
-    return np.fmax(relevance, 0.0)

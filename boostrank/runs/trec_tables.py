@@ -48,9 +48,7 @@ def as_run(run: Any) -> pd.DataFrame:
     TypeError
         If `run` has none of these forms.
     """
-    table = _table(run, "run", SCORE)
-    scores = _numbers(table, SCORE, "run")
-    return pd.DataFrame({QUERY: _texts(table, QUERY, "run"), DOCUMENT: _texts(table, DOCUMENT, "run"), SCORE: scores})
+    return _checked_table(run, "run", SCORE)
 
 
 def as_qrels(qrels: Any) -> pd.DataFrame:
@@ -73,16 +71,14 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     ValueError, TypeError
         As :func:`as_run`.
     """
-    table = _table(qrels, "qrels", RELEVANCE)
-    relevance = _numbers(table, RELEVANCE, "qrels")
-    iteration_0 = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
-    iterations = _texts(table, ITERATION, "qrels") if ITERATION in table else iteration_0
-    ids = {column: _texts(table, column, "qrels") for column in (QUERY, DOCUMENT)}
-    return pd.DataFrame({**ids, ITERATION: iterations, RELEVANCE: relevance})
+    table = _checked_table(qrels, "qrels", RELEVANCE, ITERATION)
+    if ITERATION not in table:
+        table.insert(2, ITERATION, pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"])))
+    return table
 
 
-def _table(source: Any, name: str, number: str) -> pd.DataFrame:
-    """A DataFrame of pandas with the columns QUERY, DOCUMENT and `number`, which are not checked yet."""
+def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.DataFrame:
+    """A DataFrame of pandas with columns of texts, those that are optional if they are there, and one of numbers."""
     if hasattr(source, _ITERATORS[number]):
         source = getattr(source, _ITERATORS[number])()  # ir_datasets
     if hasattr(source, "to_dict") and hasattr(source, "keys") and not hasattr(source, "columns"):
@@ -103,7 +99,9 @@ def _table(source: Any, name: str, number: str) -> pd.DataFrame:
     missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
     if missing:
         raise ValueError(f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is missing")
-    return table
+    numbers = _numbers(table, number, name)
+    columns = (QUERY, DOCUMENT, *(column for column in optional if column in table))
+    return pd.DataFrame({**{column: _texts(table, column, name) for column in columns}, number: numbers})
 
 
 def _from_tuples(source: Any, name: str) -> pd.DataFrame:
