@@ -11,10 +11,9 @@ import pandas as pd
 from boostrank.comparison import Comparison
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import check_choice
-from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
-from boostrank.runs.evaluation import QUERIES, differing_queries, groups_by_id, measures_of_runs, weights_by_id
+from boostrank.runs.evaluation import QUERIES, groups_by_id, measures_of_runs, warn_of_queries, weights_by_id
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
 
 
@@ -139,24 +138,15 @@ def compare_runs(
 
 def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
     """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
-    ids, numbers, (are_judged, *are_in_runs) = number_queries(judgments, *tables.values())
+    numbered = number_queries(judgments, *tables.values())
     if queries == "common":
-        common = np.all([are_judged, *are_in_runs], axis=0)
+        common = np.all(numbered.are_in, axis=0)
         if not common.any():
             raise ValueError(f"no query of qrels is in all of the runs {', '.join(tables)}")
-        return judgments[common[numbers[: len(judgments)]]]
+        return judgments[common[numbered.numbers[: len(judgments)]]]
     if queries is None:
-        faults = [
-            fault
-            for name, are_in_run in zip(tables, are_in_runs, strict=True)
-            for fault in differing_queries(ids, are_judged, are_in_run, f"the run {name}")
-        ]
-        if faults:
-            warn(
-                "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
-                "queries='common' to compare the runs on the queries that all of them have",
-                UserWarning,
-            )
+        names = [f"the run {name}" for name in tables]
+        warn_of_queries(numbered, names, "compare the runs on the queries that all of them have")
     return judgments
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from types import MappingProxyType
 from typing import Any
@@ -120,8 +121,8 @@ class Convention(Settings):
     """
 
     library: str
-    measure: str
     metric: str
+    measure: str = ""
     uncut: str = ""
     queries: str = "common"
     documents: str = "retrieved"
@@ -177,98 +178,72 @@ def _level(settings: Settings) -> int:
 
 
 _NOT_OF_EMPTY = "not of empty queries"
+
+_SCIKIT_LEARN = partial(Convention, library="scikit-learn", weights="queries")
+# scikit-learn's average precision has no cutoff, and takes no labels but 0 and 1.
+_BINARY = {"threshold": 1.0, "denominator": "all", "labels": "whole", "max_label": 1}
+_SCIKIT_LEARN_MAP = partial(_SCIKIT_LEARN, ties="last rank", takes_k=False, **_BINARY)
+# LightGBM's lambdarank takes only labels up to 30 by default. Its metrics are computed for at most 10,000 documents.
+_LIGHTGBM = partial(Convention, library="LightGBM", labels="whole", max_label=30, max_query=10_000)
+_XGBOOST = partial(Convention, library="XGBoost", scores="float32", weights="queries", labels="whole")
+_XGBOOST_NDCG = partial(_XGBOOST, **LIBRARY_SETTINGS["xgboost"]["ndcg"], gain="exp2", max_label=31)
+_XGBOOST_MAP = partial(_XGBOOST, **LIBRARY_SETTINGS["xgboost"]["map"], max_label=1)
+_CATBOOST = partial(Convention, library="CatBoost", ties="worst", threshold="border", level=";border={border}")
+_BY_NAME = partial(Convention, ties="names", empty="zero", scores="float32", labels="whole", documents="all")
+_PYTREC_EVAL = partial(_BY_NAME, library="pytrec_eval", level=" (relevance_level={level})")
+_OF_RUNS = {"queries": "judged", "documents": "all"}
+_RANX = partial(Convention, library="ranx", ties="stable", empty="zero", labels="truncated", **_OF_RUNS)
+_RANX = partial(_RANX, unstable_above=15, level="-l{level}")
+# ir_measures calls other programs: trec_eval, gdeval and the script of MS MARCO.
+_IR_MEASURES = partial(_BY_NAME, library="ir_measures", level="(rel={level})", queries="judged")
+_GDEVAL = partial(_IR_MEASURES, scores="float64", max_label=4, decimals=5)
+_MS_MARCO = partial(_IR_MEASURES, ties="names ascending", scores="float64", labels="given")
+_NOT_OF_EMPTY = "not of empty queries"
 # Of labels above 1000, the sum of 2^y - 1 over a query may be infinite.
 _EXP2: dict[str, Any] = {"gain": "exp2", "max_label": 1000}
 
-_SCIKIT_LEARN: dict[str, Any] = {"library": "scikit-learn", "weights": "queries"}
-# scikit-learn's average precision has no cutoff, and takes no labels but 0 and 1.
-_SCIKIT_LEARN_MAP: dict[str, Any] = _SCIKIT_LEARN | {
-    "ties": "last rank",
-    "takes_k": False,
-    "threshold": 1.0,
-    "denominator": "all",
-    "labels": "whole",
-    "max_label": 1,
-}
-# LightGBM's lambdarank takes only labels up to 30 by default. Its metrics are computed for at most 10,000 documents.
-_LIGHTGBM: dict[str, dict[str, Any]] = {
-    measure: {"library": "LightGBM", "labels": "whole", "max_label": 30, "max_query": 10_000, **settings}
-    for measure, settings in LIBRARY_SETTINGS["lightgbm"].items()
-}
-_XGBOOST: dict[str, dict[str, Any]] = {
-    measure: {"library": "XGBoost", "scores": "float32", "weights": "queries", "labels": "whole", **settings}
-    for measure, settings in LIBRARY_SETTINGS["xgboost"].items()
-}
-_XGBOOST_NDCG = _XGBOOST["ndcg"] | {"gain": "exp2", "max_label": 31}
-_XGBOOST_BINARY = _XGBOOST["map"] | {"max_label": 1}
-_CATBOOST: dict[str, Any] = {
-    "library": "CatBoost",
-    "ties": "worst",
-    "empty": "zero",
-    "threshold": "border",
-    "level": ";border={border}",
-}
-_PYTREC_EVAL: dict[str, Any] = {
-    "library": "pytrec_eval",
-    "ties": "names",
-    "empty": "zero",
-    "scores": "float32",
-    "labels": "whole",
-    "level": " (relevance_level={level})",
-    "documents": "all",
-}
-_RANX: dict[str, Any] = {
-    "library": "ranx",
-    "ties": "stable",
-    "empty": "zero",
-    "labels": "truncated",
-    "unstable_above": 15,
-    "level": "-l{level}",
-    "queries": "judged",
-    "documents": "all",
-}
-# ir_measures calls other programs: trec_eval, gdeval and the script of MS MARCO.
-_IR_MEASURES: dict[str, Any] = _PYTREC_EVAL | {"library": "ir_measures", "level": "(rel={level})", "queries": "judged"}
-_GDEVAL: dict[str, Any] = _IR_MEASURES | {"scores": "float64", "max_label": 4, "decimals": 5}
-_MS_MARCO: dict[str, Any] = _IR_MEASURES | {"ties": "names ascending", "scores": "float64", "labels": "given"}
-
-_TABLE: dict[str, list[dict[str, Any]]] = {
+_TABLE: dict[str, list[Convention]] = {
     "ndcg": [
-        dict(_SCIKIT_LEARN, metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
-        dict(_LIGHTGBM["ndcg"], metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights=_NOT_OF_EMPTY),
-        dict(_XGBOOST_NDCG, metric="ndcg[@{k}]", weights=_NOT_OF_EMPTY, max_value=1 + 1e-6),
-        dict(_XGBOOST_NDCG, metric="ndcg[@{k}]-", empty="zero"),
-        dict(_CATBOOST, metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
-        dict(_CATBOOST | _EXP2, metric="NDCG:top={k};type=Exp", uncut="NDCG:type=Exp", empty="one", weights="queries"),
-        dict(_PYTREC_EVAL, metric="ndcg[_cut_{k}]", gain="linear"),
-        dict(_RANX, metric="ndcg[@{k}]", gain="linear"),
-        dict(_RANX | _EXP2, metric="ndcg_burges[@{k}]"),
-        dict(_IR_MEASURES, metric="nDCG[@{k}]", gain="linear"),
-        dict(_GDEVAL, metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
+        _SCIKIT_LEARN(metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
+        _LIGHTGBM(
+            metric="ndcg@{k}",
+            uncut="ndcg@{longest}",
+            gain="exp2",
+            weights=_NOT_OF_EMPTY,
+            **LIBRARY_SETTINGS["lightgbm"]["ndcg"],
+        ),
+        _XGBOOST_NDCG(metric="ndcg[@{k}]", weights=_NOT_OF_EMPTY, max_value=1 + 1e-6),
+        _XGBOOST_NDCG(metric="ndcg[@{k}]-", empty="zero"),
+        _CATBOOST(metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
+        _CATBOOST(metric="NDCG:top={k};type=Exp", uncut="NDCG:type=Exp", empty="one", weights="queries", **_EXP2),
+        _PYTREC_EVAL(metric="ndcg[_cut_{k}]", gain="linear"),
+        _RANX(metric="ndcg[@{k}]", gain="linear"),
+        _RANX(metric="ndcg_burges[@{k}]", **_EXP2),
+        _IR_MEASURES(metric="nDCG[@{k}]", gain="linear"),
+        _GDEVAL(metric="nDCG(dcg='exp-log2')@{k}", uncut="nDCG(dcg='exp-log2')@{longest}", gain="exp2"),
     ],
     "map": [
-        dict(_SCIKIT_LEARN_MAP, metric="label_ranking_average_precision_score", empty="one"),
-        dict(_SCIKIT_LEARN_MAP, metric="average_precision_score", empty="zero"),
-        dict(_LIGHTGBM["map"], metric="map@{k}", uncut="map@{longest}", weights="queries"),
-        dict(_XGBOOST_BINARY, metric="map[@{k}]"),
-        dict(_XGBOOST_BINARY, metric="map[@{k}]-", empty="zero"),
-        dict(_CATBOOST, metric="MAP:top={k}{level}", uncut="MAP:top=-1{level}", denominator="possible"),
-        dict(_PYTREC_EVAL, metric="map[_cut_{k}]{level}", denominator="all"),
-        dict(_RANX, metric="map[@{k}]{level}", denominator="all"),
-        dict(_IR_MEASURES, metric="AP{level}[@{k}]", denominator="all"),
+        _SCIKIT_LEARN_MAP(metric="label_ranking_average_precision_score", empty="one"),
+        _SCIKIT_LEARN_MAP(metric="average_precision_score", empty="zero"),
+        _LIGHTGBM(metric="map@{k}", uncut="map@{longest}", weights="queries", **LIBRARY_SETTINGS["lightgbm"]["map"]),
+        _XGBOOST_MAP(metric="map[@{k}]"),
+        _XGBOOST_MAP(metric="map[@{k}]-", empty="zero"),
+        _CATBOOST(metric="MAP:top={k}{level}", uncut="MAP:top=-1{level}", empty="zero", denominator="possible"),
+        _PYTREC_EVAL(metric="map[_cut_{k}]{level}", denominator="all"),
+        _RANX(metric="map[@{k}]{level}", denominator="all"),
+        _IR_MEASURES(metric="AP{level}[@{k}]", denominator="all"),
     ],
     "mrr": [
-        dict(_CATBOOST, metric="MRR:top={k}{level}", uncut="MRR:top=-1{level}", weights="queries"),
-        dict(_PYTREC_EVAL, metric="recip_rank{level}", takes_k=False),
-        dict(_RANX, metric="mrr[@{k}]{level}"),
-        dict(_IR_MEASURES, metric="RR{level}", takes_k=False),
-        dict(_MS_MARCO, metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
+        _CATBOOST(metric="MRR:top={k}{level}", uncut="MRR:top=-1{level}", empty="zero", weights="queries"),
+        _PYTREC_EVAL(metric="recip_rank{level}", takes_k=False),
+        _RANX(metric="mrr[@{k}]{level}"),
+        _IR_MEASURES(metric="RR{level}", takes_k=False),
+        _MS_MARCO(metric="RR{level}@{k}", uncut="RR{level}@{longest}"),
     ],
 }
-
-#: Conventions by the kind of measure: "ndcg", "map" and "mrr".
+#: Conventions by the measure: "ndcg", "map" and "mrr".
 CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
-    {kind: tuple(Convention(measure=kind, **row) for row in rows) for kind, rows in _TABLE.items()}
+    {name: tuple(replace(convention, measure=name) for convention in rows) for name, rows in _TABLE.items()}
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -377,30 +377,29 @@ def _are_evaluated(numbered: NumberedQueries, queries: str | None) -> Bools:
             f"the run has none of the queries of qrels: {shown(ids[are_in_run])} in the run, {shown(ids[are_judged])} "
             "in qrels"
         )
-    faults = differing_queries(ids, are_judged, are_in_run, "the run")
-    if faults and queries is None:
-        warn(
-            "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
-            "queries='common' to evaluate only queries that both have, as trec_eval does",
-            UserWarning,
-        )
+    if queries is None:
+        warn_of_queries(numbered, ["the run"], "evaluate only queries that both have, as trec_eval does")
     return are_in_both if queries == "common" else are_judged
 
 
-def differing_queries(ids: NDArray[Any], are_judged: Bools, are_in_run: Bools, run: str) -> list[str]:
-    """The parts of a warning that name queries which only the judgments or only `run` has."""
-    missing, unknown = ids[are_judged & ~are_in_run], ids[are_in_run & ~are_judged]
+def warn_of_queries(numbered: NumberedQueries, runs: Sequence[str], use_of_common: str) -> None:
+    """Warn of queries that only the judgments or only a run has; `runs` are the names of the tables after the first."""
     faults = []
-    if len(missing):
-        faults.append(
-            f"{len(missing)} of {are_judged.sum()} queries of qrels are not in {run} and count as 0 ({shown(missing)})"
+    are_judged, *are_in_runs = numbered.are_in
+    for run, are_in_run in zip(runs, are_in_runs, strict=True):
+        missing, unknown = numbered.ids[are_judged & ~are_in_run], numbered.ids[are_in_run & ~are_judged]
+        if len(missing):
+            number = f"{len(missing)} of {are_judged.sum()} queries of qrels"
+            faults.append(f"{number} are not in {run} and count as 0 ({shown(missing)})")
+        if len(unknown):
+            number = f"{len(unknown)} of {are_in_run.sum()} queries of {run}"
+            faults.append(f"{number} have no judgments and are left out ({shown(unknown)})")
+    if faults:
+        warn(
+            "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
+            f"queries='common' to {use_of_common}",
+            UserWarning,
         )
-    if len(unknown):
-        faults.append(
-            f"{len(unknown)} of {are_in_run.sum()} queries of {run} have no judgments and are left out "
-            f"({shown(unknown)})"
-        )
-    return faults
 
 
 def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:

@@ -122,14 +122,8 @@ def _from_dicts(source: Mapping[Any, Any], name: str, number: str) -> pd.DataFra
                 f"{name} must be a dict of dicts, {number} by document by query; the value of the query {query!r} is a "
                 f"{type(documents).__name__}"
             )
-    sizes = [len(documents) for documents in source.values()]
-    queries = np.repeat(np.array(list(source), dtype=object), sizes)
-    columns = {
-        QUERY: queries,
-        DOCUMENT: np.array([document for documents in source.values() for document in documents], dtype=object),
-        number: [value for documents in source.values() for value in documents.values()],
-    }
-    return pd.DataFrame(columns)
+    rows = [(query, document, value) for query, documents in source.items() for document, value in documents.items()]
+    return pd.DataFrame(rows, columns=[QUERY, DOCUMENT, number], dtype=object)
 
 
 def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
