@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from numbers import Number
 from typing import Any
@@ -93,7 +92,7 @@ class GroupedLabels:
     def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None) -> None:
         self.values, self.queries = values, queries
         self.judgments: Any = values if judgments is None else judgments
-        self._computed: list[tuple[Any, Any]] = []
+        self._gains: list[tuple[Any, Floats, LevelCounts | None]] = []
 
     @cached_property
     def largest(self) -> Floats:
@@ -102,29 +101,15 @@ class GroupedLabels:
 
     def binary(self, threshold: float) -> tuple[Floats, Floats]:
         """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums of queries."""
+        gains = (self.values >= threshold).astype(np.float64)
+        return gains, self.queries.sum(gains)
 
-        def compute() -> tuple[Floats, Floats]:
-            gains = (self.values >= threshold).astype(np.float64)
-            return gains, self.queries.sum(gains)
-
-        return self.once(("binary", threshold), compute)
-
-    def relative_gains(self, dcg: DCG) -> Floats:
-        """Gain of each document, as :meth:`boostrank.queries.dcg.DCG.relative_gains_of`."""
-        return self.once(("gains", dcg.gain), lambda: dcg.relative_gains_of(self.values, self.queries))
-
-    def ideal(self, dcg: DCG) -> Floats:
-        """Ideal DCG of the relative gains of each query, shape (n_queries,)."""
-        gains = self.relative_gains(dcg)
-        counts: LevelCounts | None = self.once(("counts", dcg.gain), lambda: count_levels(gains, self.queries))
-        return dcg.ideal(gains, self.queries, counts)
-
-    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The value that was computed for this key, or is computed now."""
-        # Keys are not hashed: a gain may be a function without a hash, such as a polynomial of NumPy.
-        for computed_key, value in self._computed:
-            if computed_key == key:
-                return value
-        value = compute()
-        self._computed.append((key, value))
-        return value
+    def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
+        """Relative gain of each document, and the ideal DCG of each query; gains are computed once for all cutoffs."""
+        # A gain may be a function without a hash, such as a polynomial of NumPy.
+        for gain, gains, counts in self._gains:
+            if gain == dcg.gain:
+                return gains, dcg.ideal(gains, self.queries, counts)
+        gains = dcg.relative_gains_of(self.values, self.queries)
+        self._gains.append((dcg.gain, gains, count_levels(gains, self.queries)))
+        return self.gains_and_ideal(dcg)

@@ -76,8 +76,8 @@ class NDCG(DiscountedCumulativeGain):
     name: ClassVar[str] = "ndcg"
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        ideal = labels.ideal(self.dcg)
-        dcg = PreparedRanks.of_dcg(self.dcg, labels.relative_gains(self.dcg), labels.queries, self.ties)
+        gains, ideal = labels.gains_and_ideal(self.dcg)
+        dcg = PreparedRanks.of_dcg(self.dcg, gains, labels.queries, self.ties)
 
         def per_block(ranked: RankedBlock) -> Floats:
             return ratio_to_ideal(dcg.per_block(ranked), ideal[ranked.segments])

@@ -12,71 +12,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import Any
 
 from boostrank.inputs.checks import check_choice, check_number, is_count
 from boostrank.metrics import names as names_of_measures
 from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_arguments, split_name
 
-
-class _IrMeasure(NamedTuple):
-    """The measure that a name of ir_measures stands for.
-
-    Attributes
-    ----------
-    name : str
-        The measure of :data:`boostrank.metrics.MEASURES`.
-    parameters : dict of str to str
-        Names of our settings by the names of the parameters of ir_measures.
-    settings : dict
-        Settings that give our measure the conventions of ir_measures.
-    at : str
-        The setting that stands after "@".
-    conventions : tuple of str, optional
-        If the value differs from that of our measure by default: our convention, and that of ir_measures.
-    """
-
-    name: str
-    parameters: Mapping[str, str]
-    settings: Mapping[str, Any] = {}
-    at: str = "k"
-    conventions: tuple[str, str] | None = None
-
-
-_JUDGED = {"judged_only": "judged_only"}
-_REL = {"rel": "threshold"}
-_BINARY = {**_REL, **_JUDGED}
-# Other names of the same measure stand beside the first one.
-_ROWS = {
-    "nDCG": _IrMeasure(
-        "ndcg",
-        {"dcg": "gain", "gains": "gain", **_JUDGED},
-        {"gain": "linear"},
-        conventions=("the gain 2^y - 1", "the label y as gain"),
-    ),
-    "P Precision": _IrMeasure("precision", _BINARY),
-    "R Recall": _IrMeasure("recall", _BINARY),
-    "AP MAP": _IrMeasure("map", _BINARY),
-    "RR MRR": _IrMeasure("mrr", _BINARY),
-    # The largest grade is that of gdeval.
-    "ERR": _IrMeasure("err", {}, {"max_grade": 4}, conventions=("the largest label as max_grade", "max_grade=4")),
-    "RBP": _IrMeasure("rbp", {"p": "p", **_REL}),
-    "Success": _IrMeasure("success", _BINARY),
-    "Rprec RPrec": _IrMeasure("rprec", _BINARY),
-    "IPrec": _IrMeasure("iprec", _BINARY, at="recall"),
-    "Bpref BPref": _IrMeasure("bpref", _REL),
-    "Judged": _IrMeasure("judged", {}),
-    "SetP": _IrMeasure("setp", {"relative": "relative", **_BINARY}),
-    "SetRelP": _IrMeasure("setp", {"relative": "relative", **_BINARY}, {"relative": True}),
-    "SetR": _IrMeasure("setr", _REL),
-    "SetF": _IrMeasure("setf", {"beta": "beta", **_BINARY}),
-    "SetAP": _IrMeasure("setap", _BINARY),
-    "NumQ": _IrMeasure("numq", {}),
-    "NumRel": _IrMeasure("numrel", _REL),
-    "NumRet": _IrMeasure("numret", _REL),
-    "NumRelRet": _IrMeasure("numret", _REL, {"threshold": 1}),
+# Measures of boostrank by their names in ir_measures.
+_MEASURES = {
+    "nDCG": "ndcg",
+    **dict.fromkeys(("P", "Precision"), "precision"),
+    **dict.fromkeys(("R", "Recall"), "recall"),
+    **dict.fromkeys(("AP", "MAP"), "map"),
+    **dict.fromkeys(("RR", "MRR"), "mrr"),
+    **dict.fromkeys(("Rprec", "RPrec"), "rprec"),
+    **dict.fromkeys(("Bpref", "BPref"), "bpref"),
+    **dict.fromkeys(("SetP", "SetRelP"), "setp"),
+    **dict.fromkeys(("NumRet", "NumRelRet"), "numret"),
+    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "Judged", "SetR", "SetF", "SetAP")},
+    **{name: name.lower() for name in ("NumQ", "NumRel")},
 }
-_ENTRIES = {name: entry for names, entry in _ROWS.items() for name in names.split()}
+# Settings that give our measure the conventions of ir_measures. The largest grade of ERR is that of gdeval.
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "nDCG": {"gain": "linear"},
+    "ERR": {"max_grade": 4},
+    "SetRelP": {"relative": True},
+    "NumRelRet": {"threshold": 1},
+}
+# Where the value differs from that of our measure by default: our convention, and that of ir_measures.
+_CONVENTIONS = {
+    "nDCG": ("the gain 2^y - 1", "the label y as gain"),
+    "ERR": ("the largest label as max_grade", "max_grade=4"),
+}
+# Our settings by the names of parameters of ir_measures.
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
+_PARAMETERS |= {name: name for name in ("p", "beta", "relative", "judged_only")}
 # Names of trec_eval, where they are not ours; a number is a cutoff or a level of recall.
 _OF_TREC_EVAL = {
     "recip_rank": "RR",
@@ -131,38 +102,39 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     of_trec_eval = _OF_TREC_EVAL.get(text[: number.start()] if number else text)
     if of_trec_eval:
         text = of_trec_eval + (number[0] if number else "")
-    if base_name(text) in _ENTRIES:
-        return _parse_ir_measures(text, _ENTRIES[base_name(text)], of_runs)
+    if base_name(text) in _MEASURES:
+        return _parse_ir_measures(text, base_name(text), of_runs)
     return names_of_measures.parse_name(text) if base_name(text) in MEASURES else None
 
 
-def _parse_ir_measures(text: str, entry: _IrMeasure, of_runs: bool) -> ParsedName | None:
+def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | None:
     """None for a measure with settings that ours does not have; ir_measures may compute it for runs."""
-    parts, number = split_name(text), _CUTOFF if entry.at == "k" else _LEVEL
+    kind = MEASURES[_MEASURES[theirs]]
+    parts, number = split_name(text), _CUTOFF if kind.at == "k" else _LEVEL
     if parts is None or not (parts[2] is None or number.fullmatch(parts[2])):
-        example = "'nDCG@10' or 'P(rel=2)@5'" if entry.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
+        example = "'nDCG@10' or 'P(rel=2)@5'" if kind.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
         raise ValueError(f"the name of a measure must be like {example}; got {text!r}")
     _, brackets, cutoff = parts
-    arguments = parse_arguments(brackets, text) if brackets else {}
-    if not set(arguments) <= set(entry.parameters):
-        return None
-    settings = dict(entry.settings)
-    for name, value in arguments.items():
-        settings[entry.parameters[name]] = _CONVERSIONS.get(name, lambda same: same)(value)
-    if entry.name == "rbp" and "threshold" not in settings:
+    settings = dict(_SETTINGS.get(theirs, {}))
+    for parameter, value in (parse_arguments(brackets, text) if brackets else {}).items():
+        setting = _PARAMETERS.get(parameter, "")
+        if setting not in {field.name for field in fields(kind)}:
+            return None
+        settings[setting] = _CONVERSIONS.get(parameter, lambda same: same)(value)
+    if kind.name == "rbp" and "threshold" not in settings:
         raise ValueError(
             f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
             "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
         )
-    at = cutoff and (int(cutoff) if entry.at == "k" else float(cutoff))
-    if entry.conventions and not of_runs:
-        ours, theirs = entry.conventions
+    at = cutoff and (int(cutoff) if kind.at == "k" else float(cutoff))
+    if theirs in _CONVENTIONS and not of_runs:
+        our_convention, convention = _CONVENTIONS[theirs]
         raise ValueError(
-            f"{text!r} is a name of ir_measures for runs, with {theirs}; for labels and scores write "
-            f"{measure_name(entry.name, settings, at)!r} for the same, or {measure_name(entry.name, {}, at)!r}, which "
-            f"has {ours}"
+            f"{text!r} is a name of ir_measures for runs, with {convention}; for labels and scores write "
+            f"{measure_name(kind.name, settings, at)!r} for the same, or {measure_name(kind.name, {}, at)!r}, which "
+            f"has {our_convention}"
         )
-    return ParsedName(entry.name, settings | ({entry.at: at} if at is not None else {}))
+    return ParsedName(kind.name, settings | ({kind.at: at} if at is not None else {}))
 
 
 def similar_name(text: str) -> str:
@@ -175,15 +147,12 @@ def similar_name(text: str) -> str:
     >>> print(similar_name("NDCG@5"))
     ; did you mean 'ndcg', which has the gain 2^y - 1, or (for runs) 'nDCG' of ir_measures, with the label y as gain?
     """
-    similar = [name for name in _ENTRIES if name.casefold() == base_name(text).casefold()]
-    if not similar:
-        return ""
-    entry = _ENTRIES[similar[0]]
-    if entry.conventions:
-        ours, theirs = entry.conventions
-        other = f"(for runs) {similar[0]!r} of ir_measures, with {theirs}"
-        return f"; did you mean {entry.name!r}, which has {ours}, or {other}?"
-    return f"; did you mean {' or '.join(map(repr, similar))}?"
+    similar = [name for name in _MEASURES if name.casefold() == base_name(text).casefold()]
+    if not similar or similar[0] not in _CONVENTIONS:
+        return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+    ours, theirs = _CONVENTIONS[similar[0]]
+    other = f"(for runs) {similar[0]!r} of ir_measures, with {theirs}"
+    return f"; did you mean {_MEASURES[similar[0]]!r}, which has {ours}, or {other}?"
 
 
 def _gain_of_dcg(dcg: Any) -> str:
