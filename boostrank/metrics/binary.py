@@ -317,11 +317,7 @@ class AveragePrecision(BinaryMeasure):
     """
 
     name: ClassVar[str] = "map"
-    denominator: Denominator = "all"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("denominator", self.denominator, get_args(Denominator))
+    denominator: Denominator = setting("all", check_choice, choices=get_args(Denominator))
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
         cutoffs = DCG(self.k).cutoffs(queries)

@@ -153,13 +153,11 @@ class Above(float):
 
 
 _BY_ROW = {"ties": "stable", "empty": "one"}
+_BY_ROW_TO_32 = {**_BY_ROW, "k": 32}
 #: Settings with which our measures are those of a library, by the library and the name of the measure.
 LIBRARY_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "lightgbm": {"ndcg": _BY_ROW, "map": {**_BY_ROW, "threshold": Above(0.5), "denominator": "possible"}},
-    "xgboost": {
-        "ndcg": {**_BY_ROW, "k": 32},
-        "map": {**_BY_ROW, "k": 32, "threshold": 1.0, "denominator": "possible"},
-    },
+    "xgboost": {"ndcg": _BY_ROW_TO_32, "map": {**_BY_ROW_TO_32, "threshold": 1.0, "denominator": "possible"}},
 }
 
 

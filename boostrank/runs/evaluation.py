@@ -1,11 +1,11 @@
-"""Measures of a run, given relevance judgments."""
+"""Measures of a run, given relevance judgments: ours, and others that the programs of ir_measures compute."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,9 @@ from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.metrics.names import MEASURES, base_name
+from boostrank.metrics.names import MEASURES, base_name, similar_name
 from boostrank.metrics.query_groups import QueryGroups, table_of_queries
-from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures
+from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures, unknown_name
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
 from boostrank.queries.queries import Queries
@@ -27,7 +27,6 @@ from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
 from boostrank.runs.names import GROUPS, parse_name
-from boostrank.runs.providers import ProvidedMeasure, provided_measure
 from boostrank.runs.trec_tables import (
     QUERY,
     RELEVANCE,
@@ -221,6 +220,77 @@ def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
     return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
 
 
+@dataclass(frozen=True, repr=False)
+class ProvidedMeasure(Measure):
+    """A measure that a provider of ir_measures computes, such as ``"alpha_nDCG@10"``; only for runs.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ir_measures.
+    """
+
+    name: str  # type: ignore[misc]
+    #: The value over queries is the mean.
+    summary: ClassVar[str] = "mean"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def arguments(self) -> str:
+        return repr(self.name)
+
+    def values(self, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]) -> Floats:
+        """Value of each query, shape (n_queries,); 0 for those that the provider leaves out.
+
+        Parameters
+        ----------
+        judgments, run : DataFrame
+            Results of :func:`boostrank.runs.trec_tables.as_qrels` and :func:`boostrank.runs.trec_tables.as_run`.
+        ids : ndarray of object, shape (n_queries,)
+        """
+        import ir_measures
+
+        relevance = judgments[RELEVANCE].to_numpy()
+        if (relevance != np.floor(relevance)).any():
+            raise ValueError(f"{self} is computed by ir_measures, which needs a relevance of whole numbers")
+        qrels = judgments.assign(**{RELEVANCE: relevance.astype(np.int64)})
+        try:
+            results = list(ir_measures.iter_calc([ir_measures.parse_measure(self.name)], qrels, run))
+        except Exception as error:  # Providers have many kinds of errors.
+            raise ValueError(f"ir_measures cannot compute {self}: {error}") from error
+        by_query = {result.query_id: result.value for result in results}
+        return np.array([by_query.get(query, 0.0) for query in ids], dtype=np.float64)
+
+    def bind(self, *args: Any, **settings: Any) -> NoReturn:
+        """Raise ValueError: the measure needs a run."""
+        raise ValueError(f"{self} is not defined for arrays: pass judgments and a run to evaluate_run")
+
+    _compute = bind
+
+
+def provided_measure(name: str) -> ProvidedMeasure:
+    """The measure of this name.
+
+    Raises
+    ------
+    ValueError
+        If ir_measures does not know it, or is not installed.
+    """
+    try:
+        import ir_measures
+    except ImportError:
+        raise ValueError(
+            f"{name!r} is no measure of boostrank{similar_name(name)}. If it is one of ir_measures, install this "
+            "package, which computes it: pip install ir-measures"
+        ) from None
+    try:
+        ir_measures.parse_measure(name)
+    except (NameError, ValueError):
+        raise unknown_name(name) from None
+    return ProvidedMeasure(name)
+
+
 def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
     """Value of each query: NaN for those where the measure is undefined."""
     values = np.where(prepared.undefined, np.nan, prepared.not_retrieved)
@@ -348,15 +418,8 @@ def _sort_ties(pairs: Ints, tied: Segments, texts: Any, first_rows: Ints) -> Non
     if not is_tied.any():
         return
     rows, runs = pairs[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
-    codes, different = pd.factorize(texts.take(first_rows[rows]))
-    pairs[is_tied] = rows[np.argsort(runs * len(different) - _places(different)[codes])]
-
-
-def _places(ids: Any) -> Ints:
-    """The place of each id among the sorted ids."""
-    places = np.empty(len(ids), dtype=np.int64)
-    places[ids.argsort()] = np.arange(len(ids))
-    return places
+    codes, different = pd.factorize(texts.take(first_rows[rows]), sort=True)
+    pairs[is_tied] = rows[np.argsort(runs * len(different) - codes)]
 
 
 def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedBlock | None:
