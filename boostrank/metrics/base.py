@@ -32,12 +32,7 @@ EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
 def fill_undefined(
-    values: Floats,
-    undefined: Bools,
-    queries: Queries,
-    empty: Empty,
-    weights: Floats,
-    reason: str = "has no relevant document",
+    values: Floats, undefined: Bools, queries: Queries, empty: Empty, weights: Floats, reason: str
 ) -> Floats:
     """Replace the values of queries for which a measure is undefined (0/0).
 
@@ -341,20 +336,22 @@ def sum_over_ranks(
 
 def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments) -> list[Floats]:
     """Value of each query by each of several measures, at finite grouped `scores`; documents are sorted once."""
-    values = [np.empty(0) if isinstance(measure, PreparedRanks) else measure.values(scores) for measure in measures]
-    ranked = {i: measure for i, measure in enumerate(measures) if isinstance(measure, PreparedRanks)}
-    if not ranked:
-        return values
-    for i in ranked:
-        values[i] = np.empty(queries.n_segments)
+    values: list[Floats] = [np.empty(queries.n_segments) for _ in measures]
+    ranked: list[tuple[Floats, PreparedRanks]] = []
+    for i, measure in enumerate(measures):
+        if isinstance(measure, PreparedRanks):
+            ranked.append((values[i], measure))
+        else:
+            values[i] = measure.values(scores)
 
     def add_block(block: RankedBlock) -> None:
         with np.errstate(invalid="ignore"):  # 0/0 for queries where a measure is undefined
-            for i, measure in ranked.items():
-                values[i][block.segments] = measure.per_block(block)
+            for of_queries, measure in ranked:
+                of_queries[block.segments] = measure.per_block(block)
 
-    cutoffs = np.maximum.reduce([measure.cutoffs for measure in ranked.values()])
-    for_each_ranked(queries, scores, cutoffs, add_block, stable=any(measure.stable for measure in ranked.values()))
+    if ranked:
+        cutoffs = np.maximum.reduce([measure.cutoffs for _, measure in ranked])
+        for_each_ranked(queries, scores, cutoffs, add_block, stable=any(measure.stable for _, measure in ranked))
     return values
 
 
@@ -412,7 +409,7 @@ class QueryMeasure(Measure):
         self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
-        return compute_measures([self], labels, scores, queries, weights, per_query=per_query)[0]
+        return compute_measures([self], labels, scores, queries, weights, per_query)[0]
 
     def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
         self.check_domain("arrays")
@@ -472,13 +469,7 @@ class BoundQueryMeasure(BoundMeasure):
 
 
 def compute_measures(
-    measures: Iterable[QueryMeasure],
-    labels: Any,
-    scores: Floats,
-    queries: Queries,
-    weights: Floats,
-    *,
-    per_query: bool = False,
+    measures: Iterable[QueryMeasure], labels: Any, scores: Floats, queries: Queries, weights: Floats, per_query: bool
 ) -> list[Any]:
     """Mean of each measure over queries, or its value for each query; documents are sorted once for all measures.
 
@@ -489,7 +480,7 @@ def compute_measures(
         Checked and grouped.
     queries : Queries
     weights : ndarray, shape (n_queries,)
-    per_query : bool, default False
+    per_query : bool
     """
     check_flag("per_query", per_query)
     grouped = GroupedLabels(labels, queries)

@@ -32,7 +32,9 @@ def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
         label_runs = block_queries.runs(values[by_label])
         distinct = label_runs.repeat(np.arange(label_runs.n_segments))
         codes[block.rows][by_label] = distinct - block_queries.repeat(distinct[block_queries.starts])
-        same_label[block.segments] = count_tied_pairs(label_runs, block_queries)
+        pairs = np.zeros(block_queries.n_rows, dtype=np.int64)
+        pairs[label_runs.starts] = label_runs.sizes * (label_runs.sizes - 1) // 2
+        same_label[block.segments] = block_queries.sum(pairs)
     return codes, same_label
 
 
@@ -50,13 +52,6 @@ def count_reversed_pairs(codes: Ints, scores: Floats, queries: Segments, ties: T
         counts = [count_inversions(values[permutation], block_queries) for permutation in permutations]
         result[block.segments] = np.mean(counts, axis=0)
     return result
-
-
-def count_tied_pairs(tied: Segments, queries: Segments) -> Ints:
-    """Number of pairs of documents of each query that are in the same run of `tied`, shape (n_queries,)."""
-    pairs = np.zeros(queries.n_rows, dtype=np.int64)
-    pairs[tied.starts] = tied.sizes * (tied.sizes - 1) // 2
-    return queries.sum(pairs)
 
 
 def count_inversions(codes: Ints, queries: Segments) -> Ints:

@@ -199,7 +199,7 @@ def ndcg_curve(
     labels, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
     measures = [NDCG(k=int(k), gain=gain, discount=discount, ties=ties, empty=empty) for k in cutoffs]
     weights = query_weights(sample_weight, queries, grouped=False)
-    return np.stack(compute_measures(measures, labels, scores, queries, weights, per_query=per_query), axis=-1)
+    return np.stack(compute_measures(measures, labels, scores, queries, weights, per_query), axis=-1)
 
 
 def check_ks(ks: Iterable[int]) -> Ints:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,8 @@ from boostrank.queries.by_id import align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import index_has_ids, weighted_means
 
+#: How the values of queries become one value, by the name of the measure.
+Summaries = Mapping[str, Summary]
 #: Name of the group of all queries in a table of means.
 ALL_QUERIES = "all queries"
 #: Name of the column of groups.
@@ -95,15 +96,9 @@ def query_groups(by: Any, queries: Queries) -> QueryGroups:
 
 
 def table_of_queries(
-    values: Mapping[str, Floats],
-    ids: pd.Index,
-    groups: QueryGroups | None,
-    weights: Floats,
-    per_query: bool,
-    summaries: Mapping[str, Summary] = MappingProxyType({}),
+    table: pd.DataFrame, groups: QueryGroups | None, weights: Floats, per_query: bool, summaries: Summaries | None
 ) -> pd.DataFrame:
-    """A table with the value of each query by each measure; with groups, the groups too, or only means of groups."""
-    table = pd.DataFrame(values, index=ids)
+    """The values of each query by each measure; with groups, the groups too, or only means of groups."""
     if groups is not None and not per_query:
         return group_means(table, groups, weights, summaries)
     if groups is not None:
@@ -112,7 +107,7 @@ def table_of_queries(
 
 
 def group_means(
-    values: pd.DataFrame, groups: QueryGroups, weights: Floats, summaries: Mapping[str, Summary] = MappingProxyType({})
+    values: pd.DataFrame, groups: QueryGroups, weights: Floats, summaries: Summaries | None = None
 ) -> pd.DataFrame:
     """Mean of each measure over the queries of each group and over all queries, with 95% intervals.
 
@@ -122,7 +117,7 @@ def group_means(
         Value of each query; NaN for a query that is left out.
     groups : QueryGroups
     weights : ndarray, shape (n_queries,)
-    summaries : mapping of str to {"mean", "sum", "geometric mean"}, default {}
+    summaries : mapping of str to {"mean", "sum", "geometric mean"}, optional
         How the values of queries become one value, where it is not the mean. Sums have no interval, and that of a
         geometric mean is the exponential of that of the mean logarithm.
 
@@ -134,7 +129,7 @@ def group_means(
     n_groups = len(groups.names)
     parts = []
     for measure in values.columns:
-        of_measure, summary = values[measure].to_numpy(), summaries.get(str(measure), "mean")
+        of_measure, summary = values[measure].to_numpy(), (summaries or {}).get(str(measure), "mean")
         if summary == "geometric mean":
             of_measure = np.log(np.maximum(of_measure, MIN_GEOMETRIC))
         statistics = [weighted_means(of_measure, weights, groups.codes, n_groups), weighted_means(of_measure, weights)]

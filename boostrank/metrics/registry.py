@@ -292,7 +292,7 @@ def evaluate(
     if together and not isinstance(y_true, Labels):
         labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(together)))
         weights = query_weights(sample_weight, queries, grouped=False)
-        results = compute_measures(together.values(), labels, scores, queries, weights, per_query=of_queries)
+        results = compute_measures(together.values(), labels, scores, queries, weights, of_queries)
         values |= zip(together, results, strict=True)
     for name, measure in named.items():
         if values[name] is None:
@@ -302,7 +302,8 @@ def evaluate(
     queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
     groups = None if by is None else query_groups(by, queries)
     weights = query_weights(sample_weight, queries, grouped=False)
-    return table_of_queries(values, pd.Index(queries.ids, name="qid"), groups, weights, per_query)
+    table = pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
+    return table_of_queries(table, groups, weights, per_query, None)
 
 
 @dataclass(frozen=True, repr=False)

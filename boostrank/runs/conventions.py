@@ -185,13 +185,15 @@ _BINARY = {"threshold": 1.0, "denominator": "all", "labels": "whole", "max_label
 _SCIKIT_LEARN_MAP = partial(_SCIKIT_LEARN, ties="last rank", takes_k=False, **_BINARY)
 # LightGBM's lambdarank takes only labels up to 30 by default. Its metrics are computed for at most 10,000 documents.
 _LIGHTGBM = partial(Convention, library="LightGBM", labels="whole", max_label=30, max_query=10_000)
+_LIGHTGBM_NDCG = partial(_LIGHTGBM, **LIBRARY_SETTINGS["lightgbm"]["ndcg"])
+_LIGHTGBM_MAP = partial(_LIGHTGBM, **LIBRARY_SETTINGS["lightgbm"]["map"])
 _XGBOOST = partial(Convention, library="XGBoost", scores="float32", weights="queries", labels="whole")
 _XGBOOST_NDCG = partial(_XGBOOST, **LIBRARY_SETTINGS["xgboost"]["ndcg"], gain="exp2", max_label=31)
 _XGBOOST_MAP = partial(_XGBOOST, **LIBRARY_SETTINGS["xgboost"]["map"], max_label=1)
 _CATBOOST = partial(Convention, library="CatBoost", ties="worst", threshold="border", level=";border={border}")
 _BY_NAME = partial(Convention, ties="names", empty="zero", scores="float32", labels="whole", documents="all")
 _PYTREC_EVAL = partial(_BY_NAME, library="pytrec_eval", level=" (relevance_level={level})")
-_OF_RUNS = {"queries": "judged", "documents": "all"}
+_OF_RUNS: dict[str, Any] = {"queries": "judged", "documents": "all"}
 _RANX = partial(Convention, library="ranx", ties="stable", empty="zero", labels="truncated", **_OF_RUNS)
 _RANX = partial(_RANX, unstable_above=15, level="-l{level}")
 # ir_measures calls other programs: trec_eval, gdeval and the script of MS MARCO.
@@ -205,13 +207,7 @@ _EXP2: dict[str, Any] = {"gain": "exp2", "max_label": 1000}
 _TABLE: dict[str, list[Convention]] = {
     "ndcg": [
         _SCIKIT_LEARN(metric="ndcg_score[(k={k})]", gain="linear", ties="average", empty="zero"),
-        _LIGHTGBM(
-            metric="ndcg@{k}",
-            uncut="ndcg@{longest}",
-            gain="exp2",
-            weights=_NOT_OF_EMPTY,
-            **LIBRARY_SETTINGS["lightgbm"]["ndcg"],
-        ),
+        _LIGHTGBM_NDCG(metric="ndcg@{k}", uncut="ndcg@{longest}", gain="exp2", weights=_NOT_OF_EMPTY),
         _XGBOOST_NDCG(metric="ndcg[@{k}]", weights=_NOT_OF_EMPTY, max_value=1 + 1e-6),
         _XGBOOST_NDCG(metric="ndcg[@{k}]-", empty="zero"),
         _CATBOOST(metric="NDCG[:top={k}]", gain="linear", empty="one", weights="queries"),
@@ -225,7 +221,7 @@ _TABLE: dict[str, list[Convention]] = {
     "map": [
         _SCIKIT_LEARN_MAP(metric="label_ranking_average_precision_score", empty="one"),
         _SCIKIT_LEARN_MAP(metric="average_precision_score", empty="zero"),
-        _LIGHTGBM(metric="map@{k}", uncut="map@{longest}", weights="queries", **LIBRARY_SETTINGS["lightgbm"]["map"]),
+        _LIGHTGBM_MAP(metric="map@{k}", uncut="map@{longest}", weights="queries"),
         _XGBOOST_MAP(metric="map[@{k}]"),
         _XGBOOST_MAP(metric="map[@{k}]-", empty="zero"),
         _CATBOOST(metric="MAP:top={k}{level}", uncut="MAP:top=-1{level}", empty="zero", denominator="possible"),

@@ -142,7 +142,7 @@ def evaluate_run(
     checked = {name: for_runs(name, measure, ties, unjudged) for name, measure in measures_of_runs(measures).items()}
     judgments, retrieved = as_qrels(qrels), as_run(run)
     ours = [measure for measure in checked.values() if isinstance(measure, QueryMeasure)]
-    judged = join(judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, several_judgments=not ours)
+    judged = join(judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, subtopics=not ours)
     ids = judged.queries.ids
     weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
     groups = None if by is None else groups_by_id(by, ids, judgments, retrieved)
@@ -162,7 +162,8 @@ def evaluate_run(
     if not of_queries:
         return results
     summaries = {name: measure.summary for name, measure in checked.items()}
-    return table_of_queries(results, pd.Index(ids, name="query_id"), groups, weights, per_query, summaries)
+    table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
+    return table_of_queries(table, groups, weights, per_query, summaries)
 
 
 def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
@@ -346,12 +347,7 @@ class JudgedRun:
 
 
 def join(
-    judgments: pd.DataFrame,
-    retrieved: pd.DataFrame,
-    *,
-    trec_ties: bool,
-    queries: str | None,
-    several_judgments: bool = False,
+    judgments: pd.DataFrame, retrieved: pd.DataFrame, *, trec_ties: bool, queries: str | None, subtopics: bool = False
 ) -> JudgedRun:
     """Join judgments and a run; see :func:`boostrank.evaluate_run` for the settings.
 
@@ -363,7 +359,7 @@ def join(
         Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
         are equal as float32. Otherwise they stay tied, in the sequence of the run.
     queries : {"judged", "common"}, optional
-    several_judgments : bool, default False
+    subtopics : bool, default False
         Whether a document may have several judgments, which differ in their iteration. Its label is the largest.
 
     Raises
@@ -379,7 +375,7 @@ def join(
     texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
     check_unique(judgments, "qrels", pairs[:n_judgments])
     check_unique(retrieved, "run", pairs[n_judgments:])
-    if not several_judgments:
+    if not subtopics:
         refuse_several_judgments(judgments, pairs[:n_judgments])
     relevance = np.full(len(first_rows), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())

@@ -366,13 +366,7 @@ class ReconciledValues:
     """
 
     def __init__(
-        self,
-        name: str,
-        y_true: ArrayLike,
-        y_score: ArrayLike,
-        qid: ArrayLike | None,
-        documents: ArrayLike | None,
-        run: JudgedRun | None = None,
+        self, name: str, y_true: Any, y_score: Any, qid: Any, documents: Any, run: JudgedRun | None = None
     ) -> None:
         labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
         self.name, self.labels = name, {"given": labels, "truncated": np.floor(labels)}
@@ -423,12 +417,13 @@ class ReconciledValues:
 
     def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
         """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
-        values, counted = self.per_query(settings) if values is None else values, self.counted(settings)
+        counted = self.counted(settings)
+        values = (self.per_query(settings) if values is None else values)[counted]
         queries = Queries.from_sizes(self.queries.sizes[counted], self.queries.ids[counted])
-        undefined = np.isnan(values[counted])
+        undefined = np.isnan(values)
         if weights is None or settings.weights == "ignored":
             weights = np.ones(len(undefined))
-        filled = fill_undefined(values[counted], undefined, queries, settings.empty, weights)
+        filled = fill_undefined(values, undefined, queries, settings.empty, weights, "has no relevant document")
         if settings.weights != "not of empty queries":
             return mean_of_queries(filled, weights)
         return float(filled @ np.where(undefined, 1.0, weights) / weights.sum())

@@ -73,7 +73,8 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     """
     table = _checked_table(qrels, "qrels", RELEVANCE, ITERATION)
     if ITERATION not in table:
-        table.insert(2, ITERATION, pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"])))
+        zeros = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
+        table.insert(2, ITERATION, pd.Series(zeros))
     return table
 
 
@@ -180,9 +181,7 @@ def number_queries(*tables: pd.DataFrame) -> NumberedQueries:
     texts = pd.concat([table[QUERY] for table in tables], ignore_index=True).array
     numbered = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
     are_in = np.zeros((len(tables), len(numbered.firsts)), dtype=bool)
-    ends = np.cumsum([len(table) for table in tables])[:-1]
-    for is_in_table, numbers in zip(are_in, np.split(numbered.numbers, ends), strict=True):
-        is_in_table[numbers] = True
+    are_in[np.repeat(np.arange(len(tables)), [len(table) for table in tables]), numbered.numbers] = True
     return NumberedQueries(np.asarray(texts.take(numbered.firsts), dtype=object), numbered.numbers, are_in)
 
 
