@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number, setting
 from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, ranked_documents, sum_over_ranks
 from boostrank.metrics.labels import GroupedLabels
@@ -100,9 +100,15 @@ class Precision(BinaryMeasure):
     needs_cutoff: ClassVar[bool] = True
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        n_relevant = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
-        divisors = _depths(self.k, queries)
-        return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
+        return _relevant_by(gains, _depths(self.k, queries), queries, self.ties, DCG(self.k).cutoffs(queries))
+
+
+def _relevant_by(
+    gains: Floats, divisors: Floats, queries: Segments, ties: Ties, cutoffs: Ints
+) -> Callable[[RankedBlock], Floats]:
+    """The number of relevant documents up to the cutoff of each query of a block, by its divisor."""
+    n_relevant = DCG(discount=np.ones_like).per_block(gains, queries, ties, cutoffs)
+    return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
 
 
 def _depths(k: int | float | None, queries: Segments) -> Floats:
@@ -144,10 +150,9 @@ class FMeasure(BinaryMeasure):
     beta: float = setting(1.0, check_number, smallest=0)
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        n_relevant = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
         square = float(self.beta) ** 2
         divisors = (square * relevant + _depths(self.k, queries)) / (1.0 + square)
-        return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
+        return _relevant_by(gains, divisors, queries, self.ties, DCG(self.k).cutoffs(queries))
 
 
 class Recall(BinaryMeasure):
@@ -176,8 +181,7 @@ class Recall(BinaryMeasure):
     name: ClassVar[str] = "recall"
 
     def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        n_relevant = DCG(self.k, discount=np.ones_like).per_block(gains, queries, self.ties)
-        return lambda ranked: n_relevant(ranked) / relevant[ranked.segments]
+        return _relevant_by(gains, relevant, queries, self.ties, DCG(self.k).cutoffs(queries))
 
 
 class Success(BinaryMeasure):
@@ -372,11 +376,7 @@ class RPrecision(RelevantDocuments):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
         cutoffs = np.maximum(relevant, 1).astype(np.int64)  # A cutoff is at least 1.
-        n_relevant = DCG(discount=np.ones_like).per_block(gains, labels.queries, self.ties, cutoffs)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            return n_relevant(ranked) / relevant[ranked.segments]
-
+        per_block = _relevant_by(gains, relevant, labels.queries, self.ties, cutoffs)
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
 

@@ -10,7 +10,7 @@ from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, Empty, Prepared, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import DCG, Ties, tiebreak
+from boostrank.queries.dcg import Ties, tiebreak
 from boostrank.queries.segments import Segments
 
 
@@ -213,14 +213,10 @@ class AUC(QueryMeasure):
         queries = labels.queries
         gains, relevant = labels.binary(self.threshold)
         pairs = relevant * (queries.sizes - relevant)
-        # With the discount ``longest + 1 - rank``, DCG is the sum of the ranks of relevant documents up to sign and a
-        # constant. The discount is linear in the rank, so that tied documents get their mean rank.
-        longest = float(queries.sizes.max())
-        after = DCG(discount=lambda ranks: np.maximum(longest + 1.0 - ranks, 0.0))
+        codes = (1.0 - gains).astype(np.int64)
 
         def values(scores: Floats) -> Floats:
-            ranks = relevant * (longest + 1.0) - after.of_ranking(gains, scores, queries)
-            n_reversed = ranks - relevant * (relevant + 1.0) / 2.0
+            n_reversed = count_reversed_pairs(codes, scores, queries, "average")
             return np.divide(pairs - n_reversed, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
         return Prepared(pairs == 0, values)

@@ -26,11 +26,7 @@ NORMALIZATIONS: dict[str, Callable[[pd.DataFrame, Any], pd.DataFrame]] = {
     "none": lambda scores, groups: scores,
 }
 #: How the parts of a document, one for each run that retrieved it, become one score.
-METHODS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "rrf": lambda parts: parts.sum(axis=1),
-    "combsum": lambda parts: parts.sum(axis=1),
-    "combmnz": lambda parts: parts.sum(axis=1) * parts.notna().sum(axis=1),
-}
+METHODS = ("rrf", "combsum", "combmnz")
 _MAX_ITERATIONS = 200
 
 
@@ -99,7 +95,9 @@ def fuse(
     parts = _parts(_scores_of_runs(runs, qid), method, normalize, k)
     if weights is not None:
         parts = parts * _checked_weights(weights, parts.columns.tolist())
-    fused = METHODS[method](parts)
+    fused = parts.sum(axis=1)
+    if method == "combmnz":
+        fused *= parts.notna().sum(axis=1)
     if qid is not None:
         return fused.to_numpy()
     table = fused.rename(SCORE).reset_index()
