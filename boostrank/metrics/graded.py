@@ -56,20 +56,16 @@ class ExpectedReciprocalRank(QueryMeasure):
     max_grade: float | None = setting(None, check_number, above=0, optional=True)
     ties: Ties = "average"
 
-    def satisfaction(self, labels: GroupedLabels) -> Floats:
-        """Probability that each document satisfies the user: ``R = (2^y - 1) / 2^max_grade``, without overflow."""
-        relevance, largest = labels.values, float(labels.largest.max())
-        highest = largest if self.max_grade is None else float(self.max_grade)
-        check_number("max_grade, at least the largest label,", self.max_grade, smallest=largest, optional=True)
-        satisfaction = relevance - highest
-        np.exp2(satisfaction, out=satisfaction)
-        satisfaction -= np.exp2(-highest)
-        return satisfaction
-
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        satisfaction, cutoffs = self.satisfaction(labels), DCG(self.k).cutoffs(labels.queries)
+        largest = labels.queries.max(labels.values)
+        scale = float(largest.max())
+        check_number("max_grade, at least the largest label,", self.max_grade, smallest=scale, optional=True)
+        highest = scale if self.max_grade is None else float(self.max_grade)
+        # The probability R that a document satisfies the user, without overflow.
+        satisfaction = np.exp2(labels.values - highest) - np.exp2(-highest)
+        cutoffs = DCG(self.k).cutoffs(labels.queries)
         per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
-        return PreparedRanks(labels.largest == 0, cutoffs, per_block, self.ties != "average")
+        return PreparedRanks(largest == 0, cutoffs, per_block, self.ties != "average")
 
 
 def _stops(ranking: RankedDocuments) -> Floats:

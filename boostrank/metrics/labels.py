@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -93,11 +92,6 @@ class GroupedLabels:
         self.values, self.queries = values, queries
         self.judgments: Any = values if judgments is None else judgments
         self._gains: list[tuple[Any, Floats, LevelCounts | None]] = []
-
-    @cached_property
-    def largest(self) -> Floats:
-        """Largest label of each query, shape (n_queries,)."""
-        return self.queries.max(self.values)
 
     def binary(self, threshold: float) -> tuple[Floats, Floats]:
         """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums of queries."""

@@ -41,12 +41,6 @@ CALLS = {
 }
 
 
-def test_the_calls_are_complete():
-    names = {"evaluate", "reconcile", "ndcg_curve", "expected_ndcg", "ndcg_score"}
-    assert names < set(CALLS)
-    assert len([name for name in CALLS if name.endswith("Display")]) == 3
-
-
 @for_each("name", CALLS)
 def test_missing_query_ids_are_an_error(name):
     with pytest.raises(ValueError, match=r"got no qid, .*Pass qid=.*If all rows belong to one query") as caught:

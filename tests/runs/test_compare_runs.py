@@ -10,7 +10,7 @@ import pytest
 import boostrank as br
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import confidence_interval, effect_size, holm
-from boostrank.tables.text import escape_latex, latex_table, markdown_table
+from boostrank.tables.text import latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 
@@ -157,20 +157,6 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     cells = ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
     assert text[3].splitlines()[7].split()[:3] == cells
     assert text[3].splitlines()[6].split()[:2] == ["short", "27"]
-
-
-def test_latex_is_escaped_and_has_the_cells_of_markdown(comparison):
-    lines = comparison.to_latex("differences").splitlines()
-    rows = [line.strip("|").split("|") for line in comparison.to_markdown("differences").splitlines()[2:-2]]
-    start = lines.index(r"\midrule") + 1
-    assert lines[start].startswith(r"nDCG@10 (linear gain) & bm25\_base & 0.")
-    for line, row in zip(lines[start:], rows, strict=False):
-        cells = [cell.strip() for cell in row]
-        expected = [f"${cell}$" if cell[:1] in ("+", "-", "<") else escape_latex(cell) for cell in cells]
-        assert [cell.strip() for cell in line.removesuffix(r" \\").split(" & ")] == expected
-    note = comparison.to_markdown("differences").splitlines()[-1]
-    assert rf"\caption{{{escape_latex(note)}}}" in lines
-    assert (lines[0], lines[-1]) == (r"\begin{table}", r"\end{table}")
 
 
 def test_every_special_character_is_escaped():

@@ -24,11 +24,6 @@ def test_scores_that_are_equal_as_float32_are_tied_for_trec_eval():
     assert evaluate_run({"301": {"a": 1}}, run, "RR", ties="stable") == {"RR": 1.0}
 
 
-@pytest.mark.parametrize(("ties", "value"), [("average", 0.75), ("best", 1.0), ("worst", 0.5), ("stable", 1.0)])
-def test_rules_for_ties(ties, value):
-    assert evaluate_run({"q": {"z": 0, "a": 1}}, {"q": {"a": 1.0, "z": 1.0}}, "RR", ties=ties) == {"RR": value}
-
-
 def test_scores_beyond_the_range_of_float32_are_tied_without_a_warning():
     run = {"301": {"a": 1e39, "b": 1e40, "x": 1e38}}
     with warnings.catch_warnings():
@@ -48,13 +43,6 @@ def test_tied_documents_of_several_queries_are_ranked_by_decreasing_id():
         at = ranked.groupby("query_id").nth(position - 1)
         qrels = {query: {document: 1, "z": 1} for query, document in zip(at["query_id"], at["doc_id"], strict=True)}
         assert evaluate_run(qrels, run, "RR") == {"RR": pytest.approx(1 / position, abs=1e-15)}
-
-
-def test_a_query_in_two_places_is_ranked_by_score():
-    """Each place is sorted, but not both together."""
-    rows = [("1", "a", 5.0), ("2", "a", 4.0), ("1", "b", 6.0)]
-    run = pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
-    assert evaluate_run({"1": {"b": 1}, "2": {"a": 1}}, run, "RR") == {"RR": 1.0}
 
 
 @pytest.mark.parametrize("compiled", ["0", "1"])

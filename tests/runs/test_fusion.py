@@ -62,15 +62,6 @@ def test_weights_multiply_the_parts_of_each_run(method):
             assert score == pytest.approx(sum(parts) * (len(parts) if method == "combmnz" else 1))
 
 
-def test_a_fused_run_is_sorted_and_can_be_evaluated():
-    fused = br.fuse(random_runs(2))
-    for _, rows in fused.groupby("query_id"):
-        assert rows["score"].is_monotonic_decreasing
-    assert fused["query_id"].is_monotonic_increasing
-    qrels = {query: {"d1": 1, "d2": 2} for query in random_runs(2)[0]}
-    assert 0.0 < br.evaluate_run(qrels, fused, "nDCG@5")["nDCG@5"] <= 1.0
-
-
 def test_arrays_are_fused_by_query_in_their_rows():
     random = np.random.default_rng(3)
     qid = random.permutation(np.repeat(["a", "b", "c"], 7))

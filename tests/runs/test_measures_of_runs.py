@@ -186,11 +186,6 @@ def test_queries_without_retrieved_documents_have_no_judged_share():
         evaluate_run(qrels, run, {"judged": get_measure("judged@5", empty="raise")}, queries="judged")
 
 
-def test_tie_rules_without_a_meaning_are_refused():
-    with pytest.raises(ValueError, match=r"ties of iprec@0\.5 must be one of worst, best, stable"):
-        evaluate_run({"q": {"a": 1}}, {"q": {"a": 1.0}}, "IPrec@0.5", ties="average")
-
-
 def test_tie_rules_of_runs():
     """The third of four documents is tied with the last one."""
     qrels, run = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0, "d": 1.0}}
