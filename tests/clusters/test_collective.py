@@ -24,7 +24,7 @@ from boostrank.metrics.correlation import AUC
 from boostrank.metrics.ndcg import NDCG
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power
-from boostrank.training.objective import get_loss
+from boostrank.training.losses import get_loss
 
 
 def run_together(function, arguments):

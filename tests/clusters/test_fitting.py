@@ -6,8 +6,7 @@ import boostrank as br
 from boostrank.clusters.fitting import checked_settings
 
 WRONG = [
-    ({"objective": "auto"}, "n_estimators='auto' are not possible on a cluster"),
-    ({"n_estimators": "auto"}, "n_estimators='auto' are not possible on a cluster"),
+    ({"n_estimators": "auto"}, "n_estimators='auto' is not possible on a cluster"),
     ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
     ({"interaction_constraints": [[0, 1]]}, "cannot be used on a cluster: .* crash"),
     ({"linear_tree": True}, "cannot be used on a cluster: .* own rows"),
@@ -28,4 +27,4 @@ def test_settings_of_one_machine_may_be_given_where_they_change_nothing():
     assert checked_settings(ranker, None).backend is ranker._backend
     # These parameters are LightGBM's.
     constrained = br.XGBoostRanker(interaction_constraints=[[0, 1]], early_stopping_rounds=3)
-    assert checked_settings(constrained, [()]).patience_in_folds == 3
+    assert checked_settings(constrained, [()]).values["early_stopping_rounds"] == 3

@@ -12,7 +12,6 @@ from boostrank.clusters.collective import Endpoint, StoppedError
 from boostrank.clusters.fitting import checked_settings, fit_local, specify
 from boostrank.clusters.training import ClusterSpecification, Worker, train_together
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.settings import FitOptions
 
 # The data of one worker
 
@@ -20,7 +19,7 @@ from boostrank.training.settings import FitOptions
 def prepared(part, ranker=None, validation=(), chosen=None, eval_metric=None):
     """The training of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
-    specification = ranker._settings().specification(np.random.RandomState(0), FitOptions(eval_metric))
+    specification = ranker._settings().specification(np.random.RandomState(0), eval_metric=eval_metric)
     names = tuple(f"valid_{i}" for i in range(len(validation)))
     cluster = ClusterSpecification(ranker._backend, specification, Endpoint, names)
     chosen = np.ones(len(np.unique(part[2])), dtype=bool) if chosen is None else chosen
@@ -120,7 +119,7 @@ def train_in_threads(ranker, parts, validation=None):
 
     settings, features = checked_settings(ranker, [()] if validation else None), TrainingFeatures()
     features.learn(parts[0][0])
-    cluster = specify(settings, features, settings.random_state(), FitOptions(), [])
+    cluster = specify(settings, features, settings.random_state())
     fit_local(ranker, cluster, features, train, refit=settings.values["refit"])
     return ranker
 

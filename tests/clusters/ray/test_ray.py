@@ -144,8 +144,8 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(frame):
     dataset = dataset_of(frame)
     with pytest.raises(TypeError, match="ranker must be a LightGBMRanker or XGBoostRanker of boostrank; got str"):
         train("softmax", dataset)
-    with pytest.raises(ValueError, match=r"objective='auto' .* are not possible on a cluster"):
-        train(br.LightGBMRanker("auto"), dataset)
+    with pytest.raises(ValueError, match="n_estimators='auto' is not possible on a cluster"):
+        train(br.LightGBMRanker(n_estimators="auto"), dataset)
     with pytest.raises(TypeError, match=r"^dataset must be a ray\.data\.Dataset, .*; got .*DataFrame"):
         train(br.LightGBMRanker(), frame)
     with pytest.raises(TypeError, match=r"validation set 'valid_0' must be a ray\.data\.Dataset"):

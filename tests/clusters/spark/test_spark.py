@@ -219,7 +219,7 @@ def test_rows_that_are_invalid_are_errors(rows, frame):
 
 def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
     for parameters, kind, message in [
-        ({"objective": "auto"}, ValueError, r"objective='auto' .* are not possible on a cluster"),
+        ({"n_estimators": "auto"}, ValueError, r"n_estimators='auto' is not possible on a cluster"),
         ({"objective": lambda y, scores: None}, ValueError, "a function as objective is not possible"),
         ({"qid_col": "weight"}, TypeError, "the column 'weight' has the type double, but must be of integers or str"),
         ({"label_col": "features"}, TypeError, "'features' has the type array<double>, but must be of numbers"),
