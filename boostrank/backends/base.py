@@ -367,6 +367,12 @@ class Backend(Protocol):
     def takes_infinity(self, model: Any) -> bool:
         """Whether features may be infinite; `model` is a booster, or the native parameters of its training."""
 
+    def check_n_rows(self, n_rows: int, where: str) -> None:
+        """Raise ValueError for more rows than the library can count; `where` says where they are, for the message.
+
+        LightGBM's workers would train a constant model on more rows without an error (its issue 5861).
+        """
+
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
 

@@ -1,12 +1,25 @@
 """Training on several workers, whatever engine starts them: Dask, Ray or Spark.
 
-Nothing here knows an engine. :mod:`~boostrank.clusters.fitting` is the part of the driver, the process that calls
-``fit``: it checks the settings, makes the specification that workers get, and gives the trained model to the local
-ranker. :mod:`~boostrank.clusters.training` is what each worker runs, on :mod:`~boostrank.clusters.rows` of whole
-queries; :mod:`~boostrank.clusters.colocation` says which of them must move for that, and
+Four modules know no engine. :mod:`~boostrank.clusters.driver` is the part of the driver, the process that calls
+``fit``: it checks the settings, chooses the queries to hold out, and gives the trained model to the ranker.
+:mod:`~boostrank.clusters.worker` is what each worker runs. :mod:`~boostrank.clusters.rows` checks the rows of a
+partition, and says which of them must move so that each query is in one partition.
 :mod:`~boostrank.clusters.collective` adds up numbers of all workers.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules={"dask", "ray", "spark"})
+
+
+@contextmanager
+def required(engine: str, packages: str) -> Iterator[None]:
+    """Let an ImportError of an engine say what to install."""
+    try:
+        yield
+    except ImportError as error:
+        name = f"boostrank.{engine.lower()}"
+        raise ImportError(f"{name} needs {engine} ({error}): pip install '{packages}'") from error

@@ -7,9 +7,9 @@ them.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,9 +38,17 @@ ERROR_SECONDS = 15.0
 #: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
 CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
+T = TypeVar("T")
+
 
 class Tracker:
-    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this object lives."""
+    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this object lives.
+
+    Attributes
+    ----------
+    address : dict
+        Arguments of :func:`communicator`.
+    """
 
     def __init__(self, host: str, n_workers: int) -> None:
         self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT_SECONDS)
@@ -58,59 +66,37 @@ class Tracker:
             self._tracker.free()
 
 
-def communicator(address: dict[str, Any] | None, rank: int) -> AbstractContextManager[Any]:
-    """Connect to the other workers as worker `rank` while the context lasts; without an address there are no others."""
+def communicator(tracker: dict[str, Any], rank: int) -> AbstractContextManager[Any]:
+    """Connect to the other workers as worker `rank` while the context lasts; `tracker` is the address of a Tracker."""
     # The tracker sorts workers by these ids as strings.
     settings = {"dmlc_task_id": f"{rank:08d}", "dmlc_timeout": TIMEOUT_SECONDS, "dmlc_retry": RETRIES}
-    return nullcontext() if address is None else collective.CommunicatorContext(**address, **settings)
+    return collective.CommunicatorContext(**tracker, **settings)
 
 
-class Endpoint:
-    """The address at which the backend's own network reaches a worker; a subclass opens that network.
+@contextmanager
+def lightgbm_network(host: str, parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Connect LightGBM on this worker with LightGBM on the others while the context lasts. All workers must call it.
 
-    XGBoost needs none: its network is the collective.
-
-    Attributes
-    ----------
-    address : str
+    Gives parameters that LightGBM needs besides. `host` is the name or the address by which others reach this worker.
     """
-
-    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
-        self.address = host
-
-    @contextmanager
-    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
-        """Connect to the workers at these addresses, this one among them; gives parameters that the backend needs."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as reserved:
+        # Bound until all have their ports, so that no other process takes it before LightGBM listens.
+        compute_on_all_workers(lambda: reserved.bind(("", parameters.get("local_listen_port", 0))))
+        port = reserved.getsockname()[1]
+        addresses = [collective.broadcast(f"{host}:{port}", rank) for rank in range(collective.get_world_size())]
+    if len(addresses) == 1:
         yield {}
-
-
-class PortEndpoint(Endpoint):
-    """A port for LightGBM's network, bound from the start so that no other process takes it before LightGBM listens."""
-
-    def __init__(self, host: str, parameters: dict[str, Any]) -> None:
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.bind(("", parameters.get("local_listen_port", 0)))
-        self._port = self._socket.getsockname()[1]
-        self._parameters = {"time_out": TIMEOUT_MINUTES, "tree_learner": "data", **parameters}
-        super().__init__(f"{host}:{self._port}", parameters)
-
-    @contextmanager
-    def connect(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
-        """Connect LightGBM on this worker with LightGBM on the other workers while the context lasts."""
-        self._socket.close()
-        if len(addresses) == 1:
-            yield {}
-            return
-        lgb = import_backend("lightgbm")
-        # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
-        # before any Dataset is made, so that all workers have the same bins.
-        data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
-        handle = lgb.Booster({"verbosity": -1}, data)
-        handle.set_network(addresses, self._port, self._parameters["time_out"], len(addresses))
-        try:
-            yield {"num_machines": len(addresses), "tree_learner": self._parameters["tree_learner"]}
-        finally:
-            handle.free_network()
+        return
+    lgb = import_backend("lightgbm")
+    # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
+    # before any Dataset is made, so that all workers have the same bins.
+    data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
+    handle = lgb.Booster({"verbosity": -1}, data)
+    handle.set_network(addresses, port, parameters.get("time_out", TIMEOUT_MINUTES), len(addresses))
+    try:
+        yield {"num_machines": len(addresses), "tree_learner": parameters.get("tree_learner", "data")}
+    finally:
+        handle.free_network()
 
 
 def allreduce_sum(values: ArrayLike) -> Floats:
@@ -134,14 +120,19 @@ class StoppedError(RuntimeError):
     """Another worker stopped with an error, or the training was cancelled."""
 
 
-def raise_on_all_workers(error: Exception | None) -> None:
-    """Raise an error on every worker if one of them has an error; all must call it.
+def compute_on_all_workers(compute: Callable[[], T]) -> T:
+    """Return the result of a function; if it raises an error on one worker, all raise one. All workers must call it.
 
     Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one. The
     errors of the others are StoppedErrors that say what happened.
     """
+    error: Exception | None = None
+    try:
+        result = compute()
+    except Exception as failure:
+        error = failure
     if (failed := int(allreduce_max(-1 if error is None else collective.get_rank()))) < 0:
-        return
+        return result
     text = collective.broadcast("" if error is None else f"{type(error).__name__}: {error}", failed)
     raise StoppedError(f"worker {failed} stopped with {text}") if error is None else error
 
@@ -153,28 +144,21 @@ class GlobalMeasure(BoundMeasure):
     ----------
     measure : Measure
     queries : Queries
-    own : BoundMeasure or None
+    local : BoundMeasure or None
         The measure bound to the validation data of this worker; None if this worker has none.
     """
 
-    def __init__(self, measure: Measure, queries: Queries, own: BoundMeasure | None) -> None:
+    def __init__(self, measure: Measure, queries: Queries, local: BoundMeasure | None) -> None:
         super().__init__(measure, queries)
-        self._own = own
+        self._local = local
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         """Value of each query of this worker."""
-        return np.empty(0) if self._own is None else self._own.per_query(scores)
+        return np.empty(0) if self._local is None else self._local.per_query(scores)
 
     def mean(self, scores: NDArray[Any]) -> float:
         """Mean over the queries of all workers, which must all call it."""
-        values: Floats = np.empty(0)
-        error = None
-        try:
-            values = self.per_query(scores)
-        except ValueError as problem:
-            # The other workers wait for the sums of this one.
-            error = problem
-        raise_on_all_workers(error)
+        values = compute_on_all_workers(lambda: self.per_query(scores))
         defined = values[~np.isnan(values)]
         total, divisor = allreduce_sum([defined.sum(), len(defined)])
         return float(total / divisor)
@@ -225,7 +209,7 @@ def _best_constant(objective: Objective) -> float:
     weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
     n_sizes = int(allreduce_max(queries.sizes.max())) + 1
     weight, mass = allreduce_sum(
-        [np.bincount(sizes, weights=part, minlength=n_sizes) for part in (weights, weights * objective.targets)]
+        [np.bincount(sizes, weights=values, minlength=n_sizes) for values in (weights, weights * objective.targets)]
     )
     present = np.flatnonzero(weight)
     merged = Segments.from_sizes(present)

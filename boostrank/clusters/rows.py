@@ -1,24 +1,34 @@
-"""Rows of one partition on a worker: checked, counted by query, split and concatenated."""
+"""Rows of partitions: checked, counted by query, and moved such that no query has rows in two partitions.
+
+The driver finds the queries that lie in several partitions from one hash and one count per query and partition; rows
+are never sent to it. Only the rows of such queries move: to the partition that has most rows of the query.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_numeric_dtype, is_object_dtype, is_string_dtype
+from pandas.api.types import infer_dtype
 from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
-from boostrank.inputs.arrays import Ints, as_array, check_lengths
+from boostrank.backends.base import GroupedData
+from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import is_pandas
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.weights import document_weights
+from boostrank.queries.weights import check_weights
+from boostrank.training.data import group_data
 from boostrank.training.features import TrainingFeatures
+
+#: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
+MAX_GROWTH = 1.25
 
 
 class Rows(NamedTuple):
@@ -50,27 +60,29 @@ class PartitionSummary(NamedTuple):
         Hash of each query.
     sizes : ndarray of int64, shape (n_queries,)
         Number of its rows.
-    labels : tuple of float
-        Smallest and largest label.
+    type_of_ids : str
+        Such as "integer" or "string"; "" without rows.
     """
 
     hashes: NDArray[np.uint64]
     sizes: Ints
-    labels: tuple[float, float]
+    type_of_ids: str
 
 
 #: The summary of a partition without rows.
-NO_ROWS = PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), (np.inf, -np.inf))
+NO_ROWS = PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), "")
 
 
-def as_rows(part: Sequence[Any]) -> Rows:
+def as_rows(columns: Sequence[Any]) -> Rows:
     """Rows from the features, labels, query ids and perhaps weights and initial scores of one partition."""
-    X, relevance, qid, *rest = part
-    names = ("sample_weight", "init_score")
-    weights, init_score = (
-        None if one is None else as_array(one, name) for one, name in zip((*rest, None, None), names, strict=False)
+    X, relevance, qid, weights, init_score = (*columns, None, None)[:5]
+    return Rows(
+        X,
+        as_array(relevance, "y"),
+        plain_ids(qid),
+        None if weights is None else as_array(weights, "sample_weight"),
+        None if init_score is None else as_array(init_score, "init_score"),
     )
-    return Rows(X, as_array(relevance, "y"), plain_ids(qid), weights, init_score)
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
@@ -87,6 +99,60 @@ def plain_ids(qid: Any) -> NDArray[Any]:
     return ids.astype(np.int64) if ids.dtype.kind in "biu" else ids
 
 
+def group_rows(rows: Rows, X: Any) -> GroupedData:
+    """Check the labels, query ids, weights and initial scores of rows, and group them with the features `X` by query.
+
+    Weights are relative to those of all workers, so that they are not rescaled, and all of one worker may be 0.
+    """
+    data = group_data(X, as_labels(rows.relevance), rows.qid, init_score=rows.init_score)
+    if rows.weights is None:
+        return data
+    check_lengths(X=X.shape[0], sample_weight=len(rows.weights))
+    weights = as_floats(rows.weights, "sample_weight")
+    if weights.any():
+        check_weights(weights)
+    return replace(data, weights=data.queries.group(weights))
+
+
+def summarize(columns: Sequence[Any], number: int) -> PartitionSummary:
+    """Check partition `number`, and count its queries."""
+    with named_part(f"partition {number}"):
+        rows = as_rows(columns)
+        n_rows = rows.X.shape[0]
+        if n_rows == len(rows.relevance) == len(rows.qid) == 0:
+            return NO_ROWS
+        if rows.X.ndim == 2:
+            TrainingFeatures().learn(rows.X)
+        # Features are grouped only where they are needed, because that may copy them.
+        queries = group_rows(rows, np.empty((n_rows, 0))).queries
+    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, infer_dtype(queries.ids))
+
+
+def split_rows(columns: Sequence[Any], targets: Ints) -> dict[int, Rows]:
+    """The rows of a partition by the partition that they go to; `targets` is that of each of its queries."""
+    rows = as_rows(columns)
+    queries = Queries.from_qid(rows.qid)
+    target = queries.ungroup(queries.repeat(targets))
+    permutation = np.argsort(target, kind="stable")
+    starts = np.flatnonzero(np.diff(target[permutation], prepend=-1))
+    return {int(target[numbers[0]]): _take(rows, numbers) for numbers in np.split(permutation, starts[1:])}
+
+
+def _take(rows: Rows, numbers: Ints) -> Rows:
+    # Consecutive rows are a view and not a copy.
+    first, last = int(numbers[0]), int(numbers[-1])
+    index: Any = slice(first, last + 1) if last - first + 1 == len(numbers) else numbers
+    columns: list[Any] = [None if values is None else values[index] for values in rows[1:]]
+    return Rows(_safe_indexing(rows.X, index), *columns)
+
+
+def concatenate(pieces: Sequence[Sequence[Any]]) -> Rows:
+    """Pieces of partitions as one partition."""
+    blocks, *columns = zip(*(as_rows(piece) for piece in pieces), strict=True)
+    joined: list[Any] = [None if values[0] is None else np.concatenate(values) for values in columns]
+    return Rows(stack(list(blocks)), *joined)
+
+
 def stack(blocks: list[Any]) -> Any:
     """Blocks of features, concatenated by row."""
     if len(blocks) == 1:
@@ -96,59 +162,85 @@ def stack(blocks: list[Any]) -> Any:
     return vstack(blocks, format="csr") if any(map(issparse, blocks)) else np.concatenate(blocks)
 
 
-def summarize(part: list[Any], number: int, dtype: Any = object) -> PartitionSummary:
-    """Check partition `number`, whose collection of query ids has the type `dtype`, and count its queries."""
-    with named_part(f"partition {number}"):
-        rows = as_rows(part)
-        others = {"sample_weight": rows.weights, "init_score": rows.init_score}
-        lengths = {name: len(values) for name, values in others.items() if values is not None}
-        check_lengths(X=rows.X.shape[0], y=len(rows.relevance), qid=len(rows.qid), **lengths)
-        if len(rows.qid) == 0:
-            return NO_ROWS
-        check_type_of_ids(rows.qid, dtype)
-        if rows.X.ndim == 2:
-            TrainingFeatures().learn(rows.X)
-        queries = Queries.from_qid(rows.qid)
-        labels = as_labels(rows.relevance).per_document
-        # All weights of one partition may be 0.
-        if rows.weights is not None and rows.weights.any():
-            document_weights(queries.group(rows.weights), queries, may_differ=True)
-    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, (labels.min(), labels.max()))
+@dataclass(frozen=True)
+class Colocation:
+    """The partition that each query is in, and the one that it is to be in.
 
+    A piece is all rows of one query in one partition. Pieces are sorted by partition, and within it by first
+    appearance. Queries are numbered in the order of first appearance in all data.
 
-def check_type_of_ids(ids: NDArray[Any], dtype: Any) -> None:
-    """Raise ValueError for numbers where the collection has texts as ids, or for others where it has numbers.
-
-    The ids 1 and "1" of two partitions would be two queries.
+    Attributes
+    ----------
+    source, query, target : ndarray of int64, shape (n_pieces,)
+        Partition and query of each piece, and the partition that it is to be in.
+    n_queries, n_documents : int
     """
-    is_text = is_string_dtype(dtype) and not is_object_dtype(dtype)
-    if (is_text or is_numeric_dtype(dtype)) and is_text == (ids.dtype == np.int64):
-        raise ValueError(
-            f"qid has the type {dtype} in its collection, but here it has ids such as {ids[0]!r}: convert the ids of "
-            "all partitions to one type, which is also the one that the collection states (on Dask, meta=)"
-        )
+
+    source: Ints
+    query: Ints
+    target: Ints
+    n_queries: int
+    n_documents: int
+
+    @classmethod
+    def of(cls, summaries: list[PartitionSummary]) -> Colocation:
+        """Choose the partitions of all queries from the summaries of all partitions.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or if some partitions have ids of another type: the ids 1 and "1" are two queries.
+        """
+        sizes = np.concatenate([summary.sizes for summary in summaries])
+        types = {summary.type_of_ids: number for number, summary in enumerate(summaries) if len(summary.sizes)}
+        if not types:
+            raise ValueError("X has no rows")
+        if len(types) > 1:
+            found = " and ".join(f"{kind} in partition {number}" for kind, number in types.items())
+            raise ValueError(f"qid has values of several types, {found}: convert all ids to one type")
+        source = np.repeat(np.arange(len(summaries)), [len(summary.sizes) for summary in summaries])
+        query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
+        partitions = choose_partitions(query, source, sizes, len(summaries))
+        return cls(source, query, partitions[query], len(partitions), int(sizes.sum()))
+
+    @property
+    def moves(self) -> Bools:
+        """Whether each piece is to be in another partition than it is, shape (n_pieces,)."""
+        moves: Bools = self.target != self.source
+        return moves
+
+    def queries_of(self, partition: int) -> Ints:
+        """The queries that a partition is to have, in the sequence in which they will first appear in it.
+
+        The pieces of a partition are to be concatenated in the sequence of the partitions that they come from.
+        """
+        return pd.unique(self.query[self.target == partition])
 
 
-def split_rows(part: list[Any], targets: Ints) -> dict[int, Rows]:
-    """The rows of a partition by the partition that they go to; `targets` is that of each of its queries."""
-    rows = as_rows(part)
-    queries = Queries.from_qid(rows.qid)
-    target = queries.ungroup(queries.repeat(targets))
-    permutation = np.argsort(target, kind="stable")
-    starts = np.flatnonzero(np.diff(target[permutation], prepend=-1))
-    return {int(target[taken[0]]): _take(rows, taken) for taken in np.split(permutation, starts[1:])}
+def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int) -> Ints:
+    """The partition that each query is to be in, shape (n_queries,).
 
+    It is the partition with most rows of the query, and the first of several such partitions. Where this would make
+    some partitions too large (:data:`MAX_GROWTH`), the queries that lie in several partitions are instead distributed
+    such that all partitions get nearly the same number of rows.
 
-def concatenate(pieces: list[Any]) -> Rows:
-    """Pieces of partitions as one partition."""
-    X, *columns = zip(*(as_rows(piece) for piece in pieces), strict=True)
-    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
-    return Rows(stack(list(X)), *joined)
-
-
-def _take(rows: Rows, taken: Ints) -> Rows:
-    # Consecutive rows are a view and not a copy.
-    first, last = int(taken[0]), int(taken[-1])
-    chosen: Any = slice(first, last + 1) if last - first + 1 == len(taken) else taken
-    columns: list[Any] = [None if values is None else values[chosen] for values in rows[1:]]
-    return Rows(_safe_indexing(rows.X, chosen), *columns)
+    Parameters
+    ----------
+    query, source, sizes : ndarray of int64, shape (n_pieces,)
+        Query, partition and number of rows of each piece of a query.
+    n_partitions : int
+    """
+    n_queries = int(query.max()) + 1
+    by_query = np.lexsort((source, -sizes, query))
+    partition = source[by_query[np.flatnonzero(np.diff(query[by_query], prepend=-1))]]
+    is_cut = np.bincount(query, minlength=n_queries) > 1
+    documents = np.bincount(query, weights=sizes, minlength=n_queries)
+    load = np.bincount(partition, weights=documents, minlength=n_partitions)
+    even = documents.sum() / n_partitions
+    if load.max() > MAX_GROWTH * max(even, np.bincount(source, weights=sizes).max()):
+        whole = np.bincount(partition[~is_cut], weights=documents[~is_cut], minlength=n_partitions)
+        capacity = np.maximum(0.0, even - whole)
+        middles = np.cumsum(documents[is_cut]) - documents[is_cut] / 2
+        ends = np.cumsum(capacity) * (documents[is_cut].sum() / capacity.sum())
+        partition[is_cut] = np.minimum(np.searchsorted(ends, middles), n_partitions - 1)
+    return partition

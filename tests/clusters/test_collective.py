@@ -10,14 +10,14 @@ from bound_losses import bind_loss, make_objective
 import boostrank as br
 from boostrank.clusters.collective import (
     GlobalMeasure,
-    PortEndpoint,
     StoppedError,
     Tracker,
     allreduce_max,
     allreduce_sum,
     communicator,
+    compute_on_all_workers,
     global_unit_mean,
-    raise_on_all_workers,
+    lightgbm_network,
     use_global_start,
 )
 from boostrank.metrics.correlation import AUC
@@ -45,25 +45,23 @@ def test_sums_and_maxima_are_over_all_workers():
     for total in run_together(allreduce_sum, values):
         np.testing.assert_array_equal(total, [11.5, 22.0])
     assert run_together(allreduce_max, [3.0, 7.0, -1.0]) == [7.0, 7.0, 7.0]
-    # One worker alone is connected to nobody.
-    with communicator(None, 0):
-        assert (allreduce_sum([1.0, 2.0]).tolist(), allreduce_max(3.0)) == ([1.0, 2.0], 3.0)
+    # One worker alone, and a process that is no worker, have their own values.
+    assert run_together(allreduce_max, [3.0]) == [3.0]
+    assert (allreduce_sum([1.0, 2.0]).tolist(), allreduce_max(3.0)) == ([1.0, 2.0], 3.0)
 
 
 def test_an_error_of_one_worker_stops_all():
-    def outcome(error):
+    def outcome(number):
         try:
-            raise_on_all_workers(error)
+            return compute_on_all_workers(lambda: 1 / number)
         except Exception as raised:
             return raised
-        return None
 
-    error = ZeroDivisionError("here")
-    own, other = run_together(outcome, [error, None])
-    assert own is error
-    assert isinstance(other, StoppedError)
-    assert str(other) == "worker 0 stopped with ZeroDivisionError: here"
-    assert run_together(outcome, [None, None]) == [None, None]
+    cause, consequence = run_together(outcome, [0, 2])
+    assert isinstance(cause, ZeroDivisionError)
+    assert isinstance(consequence, StoppedError)
+    assert str(consequence) == "worker 0 stopped with ZeroDivisionError: division by zero"
+    assert run_together(outcome, [1, 2]) == [1.0, 0.5]
 
 
 @pytest.mark.parametrize("objective", [*SURROGATES, Power(0), "edge-logistic"])
@@ -170,13 +168,14 @@ def test_a_global_measure_is_that_of_all_queries(measure):
     assert len(parts[2][0].per_query(scores[:1])) == 0
 
 
-def test_an_endpoint_keeps_its_port_until_lightgbm_takes_it():
-    endpoint = PortEndpoint("127.0.0.1", {})
-    port = int(endpoint.address.removeprefix("127.0.0.1:"))
-    with pytest.raises(OSError, match="in use"), socket.socket() as other:
-        other.bind(("", port))
-    # One worker alone needs no network.
-    with endpoint.connect([endpoint.address]) as parameters:
-        assert parameters == {}
+def test_workers_of_one_machine_have_ports_of_their_own():
+    def connect(number):
+        with lightgbm_network("127.0.0.1", {"time_out": 1}) as parameters:
+            return parameters
+
+    assert run_together(connect, [0]) == [{}]
     with socket.socket() as other:
-        other.bind(("", port))
+        other.bind(("", 0))
+        port = other.getsockname()[1]
+        with pytest.raises(OSError, match="in use"):
+            run_together(lambda _: lightgbm_network("127.0.0.1", {"local_listen_port": port}).__enter__(), [0])

@@ -1,11 +1,19 @@
-"""Rows of one partition: query ids of one type, checks, and splits by query."""
+"""Rows of partitions: query ids of one type, checks, splits by query, and which rows move."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from boostrank.clusters.rows import as_rows, concatenate, plain_ids, split_rows, summarize
+from boostrank.clusters.rows import (
+    Colocation,
+    as_rows,
+    choose_partitions,
+    concatenate,
+    plain_ids,
+    split_rows,
+    summarize,
+)
 
 X, Y, QID = np.arange(8.0).reshape(4, 2), np.array([0, 1, 2, 0]), np.array([5, 3, 5, 4])
 
@@ -45,7 +53,7 @@ def test_a_summary_counts_queries():
     # All weights of one partition may be 0.
     assert summarize([X, Y, QID, np.zeros(4)], 0).sizes.tolist() == [2, 1, 1]
     assert len(summarize([X[:0], Y[:0], QID[:0]], 0).sizes) == 0
-    # Scores in place of features are not features.
+    # Scores are no features.
     assert summarize([X[:, 0], Y, QID], 0).sizes.tolist() == [2, 1, 1]
 
 
@@ -70,30 +78,14 @@ def test_faults_name_the_partition_and_the_argument(part, message):
         summarize(part, 7)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "ids", "is_valid"),
-    [
-        (np.int64, QID, True),
-        (np.float32, QID, True),
-        (pd.Int64Dtype(), QID, True),
-        (np.int64, QID.astype(str), False),
-        (pd.Int64Dtype(), pd.Series(QID.astype(str)), False),
-        (np.dtype("U3"), QID.astype(str), True),
-        (np.dtype("U3"), QID, False),
-        (pd.StringDtype(), pd.Series(QID.astype(str), dtype="string"), True),
-        (pd.StringDtype(), QID.astype(object), False),
-        (object, QID, True),
-        (object, QID.astype(str), True),
-        (pd.CategoricalDtype(), QID, True),
-        (pd.CategoricalDtype(), QID.astype(str), True),
-    ],
-)
-def test_ids_have_the_type_of_their_collection(dtype, ids, is_valid):
-    if is_valid:
-        assert summarize([X, Y, ids], 7, dtype).sizes.tolist() == [2, 1, 1]
-        return
-    with pytest.raises(ValueError, match=r"partition 7: qid has the type .* in its collection, but here it has ids"):
-        summarize([X, Y, ids], 7, dtype)
+def test_ids_of_several_types_are_an_error_that_names_the_partitions():
+    numbers, texts = (summarize([X, Y, ids], 0) for ids in (QID, QID.astype(str)))
+    nothing = summarize([X[:0], Y[:0], QID[:0]], 0)
+    assert Colocation.of([nothing, texts, texts]).n_queries == 3
+    with pytest.raises(ValueError, match="several types, integer in partition 0 and string in partition 2: convert"):
+        Colocation.of([numbers, nothing, texts])
+    with pytest.raises(ValueError, match="X has no rows"):
+        Colocation.of([nothing, nothing])
 
 
 @pytest.mark.parametrize("convert", [np.asarray, csr_matrix, pd.DataFrame])
@@ -118,3 +110,23 @@ def test_rows_are_split_by_query_and_concatenated(convert, weighted):
 def test_consecutive_rows_are_not_copied():
     pieces = split_rows([X, Y, np.array([1, 1, 2, 2])], np.array([0, 1]))
     assert all(np.shares_memory(piece.X, X) for piece in pieces.values())
+
+
+# Which partition each query is to be in
+
+
+def test_queries_go_to_the_partition_with_most_of_their_rows():
+    # Query 0 has most of its rows in partition 1; queries 1 and 2 lie in one partition each.
+    chosen = choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([2, 50, 9, 40]), 2)
+    assert chosen.tolist() == [1, 0, 1]
+    # Of two partitions with equally many rows it is the first.
+    assert choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([5, 9, 5, 9]), 2)[0] == 0
+
+
+def test_no_partition_becomes_much_larger_than_the_others():
+    # Every query has six rows in partition 0 and four in each of the others, which would end up empty.
+    n_queries, n_parts = 200, 5
+    query, part = np.tile(np.arange(n_queries), n_parts), np.repeat(np.arange(n_parts), n_queries)
+    chosen = choose_partitions(query, part, np.where(part == 0, 6, 4), n_parts)
+    assert np.bincount(chosen, minlength=n_parts).tolist() == [40] * 5
+    assert (np.diff(chosen) >= 0).all()

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm.features import NAMES, blocks, join
+from boostrank.backends.lightgbm.features import check_n_rows as check_n_rows
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS

@@ -75,6 +75,10 @@ def prediction_threads(number: int) -> dict[str, int]:
     )
 
 
+def check_n_rows(n_rows: int, where: str) -> None:
+    """Accept any number of rows, which XGBoost counts in 64 bits."""
+
+
 def takes_infinity(model: Any) -> bool:
     """Whether features may be infinite, which XGBoost takes only as its `missing`."""
     missing = model.get("missing") if isinstance(model, Mapping) else missing_number_of(model)

@@ -6,14 +6,12 @@ each query to one worker, the backends build the trees through their own network
 gradients of its queries.
 """
 
-try:
+from boostrank.clusters import required
+
+with required("Dask", "dask[array,dataframe,distributed]"):
     import dask.array
     import dask.dataframe  # noqa: F401
     import distributed  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        f"boostrank.dask needs Dask ({error}): pip install 'dask[array,dataframe,distributed]'"
-    ) from error
 
 from boostrank.clusters.dask.rankers import LightGBMRanker, XGBoostRanker
 

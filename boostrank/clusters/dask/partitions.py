@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import time
 from collections import defaultdict
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 import dask
@@ -12,14 +13,12 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 from distributed import Client, Future
-from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples
 
-from boostrank.clicks import ClickLabels, ClickLog
-from boostrank.clusters.colocation import Colocation
-from boostrank.clusters.rows import concatenate, split_rows, summarize
-from boostrank.inputs.arrays import Ints, check_lengths
+from boostrank.clusters.dask.trainings import PlacedSelection
+from boostrank.clusters.rows import Colocation, concatenate, split_rows, summarize
+from boostrank.inputs.arrays import Bools, Ints
 from boostrank.inputs.frames import QID, require_qid
+from boostrank.queries.labels import Labels
 from boostrank.training.data import as_sizes
 from boostrank.training.features import check_features
 
@@ -27,41 +26,28 @@ from boostrank.training.features import check_features
 SECONDS_TO_LOOK_AGAIN = 0.05
 
 
-class Partition(NamedTuple):
-    """A partition, none of whose queries has rows in another one.
-
-    Attributes
-    ----------
-    rows : Future or list of Futures
-        The future of a :class:`~boostrank.clusters.rows.Rows`, or the futures of what
-        :func:`~boostrank.clusters.rows.as_rows` makes it from.
-    worker : str
-        The address of the worker that holds it.
-    queries : ndarray of int64
-        Its queries in the order in which they first appear in it, by their number in the order of first appearance
-        in all data.
-    """
-
-    rows: Any
-    worker: str
-    queries: Ints
-
-
 class Partitions(NamedTuple):
-    """All partitions that have rows.
+    """The partitions of a data set, none of whose queries has rows in two of them.
 
     Attributes
     ----------
-    parts : list of Partition
-    n_queries, n_documents : int
-    sameness : str
-        Why nothing can be learned from the labels, as :attr:`boostrank.queries.labels.Labels.sameness`.
+    rows : list
+        For each partition, the future of a :class:`~boostrank.clusters.rows.Rows`, or the futures of what
+        :func:`~boostrank.clusters.rows.as_rows` makes it from.
+    workers : list of str
+        The address of the worker that holds it.
+    colocation : Colocation
     """
 
-    parts: list[Partition]
-    n_queries: int
-    n_documents: int
-    sameness: str
+    rows: list[Any]
+    workers: list[str]
+    colocation: Colocation
+
+    def select(self, is_selected: Bools) -> list[PlacedSelection]:
+        """The queries of a mask, shape (n_queries,), of each partition that has any."""
+        masks = [is_selected[self.colocation.queries_of(i)] for i in range(len(self.rows))]
+        placed = zip(self.workers, self.rows, masks, strict=True)
+        return [(worker, [rows, mask]) for worker, rows, mask in placed if mask.any()]
 
 
 def is_collection(values: Any) -> bool:
@@ -70,12 +56,19 @@ def is_collection(values: Any) -> bool:
 
 
 def require_collection(name: str, values: Any) -> None:
-    """Refuse values of the argument `name` that Dask does not hold."""
-    if not is_collection(values):
-        raise TypeError(
-            f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this process "
-            "use the ranker of boostrank itself, or dask.array.from_array"
+    """Raise TypeError for values of the argument `name` that Dask does not hold, such as clicks."""
+    if is_collection(values):
+        return
+    expected = "a dask Array, DataFrame or Series"
+    advice = "For data in this process use the ranker of boostrank itself, or dask.array.from_array"
+    if isinstance(values, Labels):
+        expected = "relevance on Dask"
+        advice = (
+            "Make ClickLabels, set gain='linear' and normalize='none', and call fit(X, y, qid, sample_weight=weights) "
+            "with dask Arrays of labels.targets(dcg=boostrank.DCG(k)), labels.qid and labels.document_weights; "
+            "evaluate with boostrank.get_measure('click-dcg@10')(labels, ranker.predict(X).compute())"
         )
+    raise TypeError(f"{name} must be {expected}; got {type(values).__name__}. {advice}")
 
 
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
@@ -92,8 +85,8 @@ def ids_of_sizes(group: Any) -> Any:
     """Query ids of rows from the sizes of queries, whose partitions, if Dask holds them, are those of the rows."""
     if not is_collection(group):
         return _repeated_ids(group, 0)
-    parts = [dask.delayed(_repeated_ids)(sizes, i) for i, sizes in enumerate(_blocks(group, group))]
-    return da.concatenate([da.from_delayed(part, (np.nan,), np.int64) for part in parts])
+    blocks = [dask.delayed(_repeated_ids)(sizes, i) for i, sizes in enumerate(_blocks("group", group, group))]
+    return da.concatenate([da.from_delayed(block, (np.nan,), np.int64) for block in blocks])
 
 
 def _repeated_ids(group: Any, number: int) -> Ints:
@@ -103,12 +96,9 @@ def _repeated_ids(group: Any, number: int) -> Ints:
 
 
 def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str) -> tuple[Any, Any]:
-    """Features and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or is None.
-
-    Raises TypeError for `y` that are clicks.
-    """
+    """Features and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or is None."""
     require_collection("X", X)
-    refuse_clicks(y)
+    require_collection("y", y)
     if group is not None:
         if qid is not None:
             raise ValueError(f"{receiver} got both qid and group; give only one of them")
@@ -117,32 +107,17 @@ def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str) -> 
     return X, require_qid(qid, receiver)
 
 
-def refuse_clicks(y: Any) -> None:
-    """Raise TypeError for clicks, and say how to train by them."""
-    if isinstance(y, (ClickLabels, ClickLog)):
-        raise TypeError(
-            f"y must be relevance on Dask; got {type(y).__name__}. Make ClickLabels, set gain='linear' and "
-            "normalize='none', and call fit(X, labels.targets(dcg=boostrank.DCG(k)), labels.qid, "
-            "sample_weight=labels.document_weights); evaluate with boostrank.get_measure('click-dcg@10')(labels, "
-            "ranker.predict(X).compute())"
-        )
-
-
 def check_columns(known: Any, X: Any, reset: bool = False) -> None:
     """Check number and names of the features of a collection against those of `known`, or learn them."""
-    require_collection("X", X)
-    if isinstance(X, dd.DataFrame):
-        unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
-        if unknown:
-            raise ValueError(
-                f"the categories of {unknown} are not known to Dask, and may differ between partitions: use "
-                "X.categorize()"
-            )
-        check_features(known, X._meta, reset=reset)
-    elif getattr(X, "ndim", None) != 2:
-        raise ValueError(f"X must be a dask Array or DataFrame of two dimensions; got {type(X).__name__}")
-    else:
-        check_features(known, np.zeros((1, X.shape[1])), reset=reset)
+    if not isinstance(X, dd.DataFrame):
+        check_features(known, np.zeros((1, *X.shape[1:])), reset=reset)
+        return
+    unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
+    if unknown:
+        raise ValueError(
+            f"the categories of {unknown} are not known to Dask, and may differ between partitions: use X.categorize()"
+        )
+    check_features(known, X._meta, reset=reset)
 
 
 def colocate_queries(
@@ -154,71 +129,41 @@ def colocate_queries(
     ----------
     client : distributed.Client
     X : dask Array or DataFrame, shape (n_documents, n_features), or (n_documents,) for scores
-    y, qid : dask Array or Series, or ndarray, shape (n_documents,)
-        Of an array of this process, each worker gets the part that belongs to its rows.
+    y, qid : dask Array or Series, shape (n_documents,)
     weights, init_score : dask Array or Series, shape (n_documents,), optional
 
     Raises
     ------
     TypeError, ValueError
-        If one is neither a dask collection nor an array, they are not partitioned alike, or a partition holds labels,
-        query ids, weights or features that are invalid.
+        If one is no dask collection, they are not partitioned alike, or a partition holds labels, query ids, weights or
+        features that are invalid.
     """
-    names = ("X", "y", "qid", "sample_weight", "init_score")
-    given = zip(names, (X, y, qid, weights, init_score), strict=True)
-    columns = {name: column for name, column in given if column is not None}
-    local = {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
-    blocks = _align({name: column for name, column in columns.items() if name not in local})
-    computed = client.compute([block for column in blocks.values() for block in column])
-    for future in computed:
+    columns = {"X": X, "y": y, "qid": qid, "sample_weight": weights, "init_score": init_score}
+    blocks: list[Any] = []
+    for name, column in columns.items():
+        blocks.append([] if column is None else _blocks(name, column, X))
+        if column is not None and len(blocks[-1]) != len(blocks[0]):
+            raise ValueError(
+                f"{name} has {len(blocks[-1])} partitions, but X has {len(blocks[0])}: partition both alike "
+                "(repartition, rechunk), or let them be columns of one DataFrame"
+            )
+    computed = [client.compute(column) for column in blocks]
+    for future in chain(*computed):
         # This waits for the future. Only `result` raises the error of the task, and it would also fetch the rows.
         if future.exception() is not None:
             future.result()
-    n_parts = len(blocks["X"])
-    futures = {name: computed[i * n_parts : (i + 1) * n_parts] for i, name in enumerate(blocks)}
-    workers = _holders(client, futures["X"])
-    if local:
-        futures |= _send(client, local, futures["X"], workers)
-    parts = [[futures[name][i] if name in futures else None for name in names] for i in range(n_parts)]
-    dtype = getattr(qid, "dtype", object)
-    summaries = [submit(client, workers[i], summarize, parts[i], i, dtype) for i in range(n_parts)]
-    found = Colocation.of(client.gather(summaries))
-    rows: dict[int, Any] = dict(enumerate(parts))
-    if found.moves.any():
-        rows.update(_move(client, parts, workers, found))
-    queries = [found.queries_of(i) for i in range(n_parts)]
-    whole = [Partition(rows[i], workers[i], queries[i]) for i in range(n_parts) if len(queries[i])]
-    return Partitions(whole, len(found.chosen), found.n_documents, found.sameness)
+    rows: list[Any] = [list(part) for part in zip_longest(*computed)]
+    workers = _holders(client, computed[0])
+    summaries = [submit(client, worker, summarize, rows[i], i) for i, worker in enumerate(workers)]
+    colocation = Colocation.of(client.gather(summaries))
+    if colocation.moves.any():
+        _move(client, rows, workers, colocation)
+    return Partitions(rows, workers, colocation)
 
 
-def _align(columns: dict[str, Any]) -> dict[str, list[Any]]:
-    """Delayed blocks of each collection; all collections have the same number of blocks."""
-    for name, values in columns.items():
-        require_collection(name, values)
-    blocks = {name: _blocks(values, columns["X"]) for name, values in columns.items()}
-    for name, column in blocks.items():
-        if len(column) != len(blocks["X"]):
-            raise ValueError(
-                f"{name} has {len(column)} partitions, but X has {len(blocks['X'])}: partition both alike "
-                "(repartition, rechunk), or let them be columns of one DataFrame"
-            )
-    return blocks
-
-
-def _send(
-    client: Client, columns: dict[str, NDArray[Any]], X: list[Future], workers: list[str]
-) -> dict[str, list[Future]]:
-    """Send the part of each column that belongs to each partition of `X` to the worker that holds the partition."""
-    sizes = client.gather([submit(client, worker, _num_samples, part) for worker, part in zip(workers, X, strict=True)])
-    check_lengths(X=sum(sizes), **{name: len(values) for name, values in columns.items()})
-    pieces = {name: np.split(values, np.cumsum(sizes)[:-1]) for name, values in columns.items()}
-    return {
-        name: [client.scatter(one, workers=[worker], hash=False) for one, worker in zip(parts, workers, strict=True)]
-        for name, parts in pieces.items()
-    }
-
-
-def _blocks(values: Any, X: Any) -> list[Any]:
+def _blocks(name: str, values: Any, X: Any) -> list[Any]:
+    """Delayed blocks of a collection, which are those of `X` where its chunks are known."""
+    require_collection(name, values)
     if not isinstance(values, da.Array):
         return list(values.to_delayed())
     if values.ndim == 2 and values.numblocks[1] > 1:
@@ -249,17 +194,15 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
         time.sleep(SECONDS_TO_LOOK_AGAIN)
 
 
-def _move(client: Client, parts: list[list[Future]], workers: list[str], found: Colocation) -> dict[int, Future]:
-    """Rows of the partitions that gain or lose rows."""
-    part, targets = found.part, found.targets
-    sources = np.unique(part[found.moves]).tolist()
-    split = {i: submit(client, workers[i], split_rows, parts[i], targets[part == i]) for i in sources}
+def _move(client: Client, rows: list[Any], workers: list[str], colocation: Colocation) -> None:
+    """Replace the rows of the partitions that gain or lose rows by futures of what they are to have."""
+    source, target = colocation.source, colocation.target
+    sources = np.unique(source[colocation.moves]).tolist()
+    split = {i: submit(client, workers[i], split_rows, rows[i], target[source == i]) for i in sources}
     pieces: dict[int, list[Any]] = defaultdict(list)
-    for source, target in np.unique(np.stack([part, targets]), axis=1).T.tolist():
-        if source in split:
-            # Selected on the source's worker, so that only this piece is sent.
-            pieces[target].append(submit(client, workers[source], operator.getitem, split[source], target))
-        else:
-            pieces[target].append(parts[source])
-    touched = {*targets[found.moves].tolist(), *split}
-    return {i: submit(client, workers[i], concatenate, pieces[i]) for i in sorted(touched & pieces.keys())}
+    for i, j in np.unique(np.stack([source, target]), axis=1).T.tolist():
+        # Selected on the source's worker, so that only this piece is sent.
+        pieces[j].append(submit(client, workers[i], operator.getitem, split[i], j) if i in split else rows[i])
+    changed = {*target[colocation.moves].tolist(), *split} & pieces.keys()
+    for i in sorted(changed):
+        rows[i] = submit(client, workers[i], concatenate, pieces[i])

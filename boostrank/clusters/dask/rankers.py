@@ -1,15 +1,239 @@
-"""The rankers on Dask of LightGBM and of XGBoost."""
+"""The rankers on Dask: from collections to the data of each worker, and lazy scores."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from distributed import Client, get_client
+from sklearn.utils.validation import check_is_fitted
 
 from boostrank import rankers
-from boostrank.clusters.dask.base import DaskRanker
+from boostrank.clusters import driver
+from boostrank.clusters.dask import partitions
+from boostrank.clusters.dask.trainings import train_on_workers
+from boostrank.clusters.rows import as_rows
+from boostrank.inputs.checks import named_part
+from boostrank.inputs.frames import QID
+from boostrank.metrics import Measure
+from boostrank.metrics.ndcg import NDCG
 from boostrank.rankers.base import BoostedRanker
+from boostrank.training.arguments import takes_other_names
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.losses import DEFAULT_LOSS, Loss
+from boostrank.training.validation import EvalSets, eval_sets
 
 
-class LightGBMRanker(DaskRanker):
+class DaskRanker(BoostedRanker):
+    """The methods of a ranker that take dask collections: `fit`, `predict`, `apply` and `score`.
+
+    A subclass is also a subclass of the local ranker, which it names as `_local_class`.
+
+    Attributes
+    ----------
+    client : distributed.Client or None
+        The Dask client that `fit` and `score` use; None for the one that Dask finds. It belongs to this process. It is
+        no parameter of the ranker, and is not in a clone, a copy or a pickle.
+    """
+
+    client: Client | None = None
+    _local_class: ClassVar[type[BoostedRanker]]
+
+    def __init__(
+        self, objective: str | Loss = DEFAULT_LOSS, *, client: Client | None = None, **parameters: Any
+    ) -> None:
+        super().__init__(objective, **parameters)
+        if client is not None:
+            self.client = client
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return [name for name in super()._get_param_names() if name != "client"]
+
+    @takes_other_names
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        eval_set: EvalSets = None,
+        eval_names: Sequence[str] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_metric: str | Measure | Sequence[str | Measure] | None = None,
+        eval_at: Sequence[int] | None = None,
+        early_stopping_metric: str | None = None,
+        callbacks: Sequence[Any] | None = None,
+    ) -> Self:
+        """Train on the workers that hold the data.
+
+        Collections that are not persisted are computed first. The rows of a query that lies in several partitions move
+        to one of them; all other rows stay where they are.
+
+        Parameters
+        ----------
+        X : dask Array or DataFrame, shape (n_documents, n_features)
+            As for the local ranker. Categories of a DataFrame must be known.
+        y : dask Array or Series, shape (n_documents,)
+            Relevance labels, 0 or more. All collections must be partitioned alike; arrays with known chunks are
+            rechunked where they are not.
+        qid : dask Array or Series, shape (n_documents,)
+            Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
+            (which is no feature then) or an index named "qid".
+        group : dask Array or Series, or array-like, shape (n_queries,), optional
+            Number of documents of each query, instead of `qid`. The rows must be sorted by query. Each partition of a
+            dask Array or Series has the sizes of the queries in the same partition of X, as for `lightgbm.dask`.
+        sample_weight : dask Array or Series, shape (n_documents,), optional
+            Weights of documents, which are relative, as for the local ranker. A query has the weight of its documents.
+        init_score : dask Array or Series, shape (n_documents,), optional
+            Scores from which boosting starts. `predict` does not add them.
+        eval_set : list or dict of (X, y, qid), optional
+            Validation sets of dask collections. They are evaluated over the queries of all workers in every round; the
+            last one that is not the training data decides on early stopping.
+        eval_names : list of str, optional
+            Names of the validation sets; by default "valid_0", "valid_1", ..., and "training" for the training data.
+        eval_qid, eval_group, eval_init_score : list, optional
+            `qid`, `group` and `init_score` of each validation set, or None for a set that has none.
+        eval_metric : str, Measure, or list of these, optional
+            The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
+            `max_grade`, because each worker knows the labels of its own queries only.
+        eval_at : list of int, optional
+            Cutoffs, as for the local ranker.
+        early_stopping_metric : str, optional
+            Name of the metric that decides on early stopping; the first one by default.
+        callbacks : list, optional
+            Callbacks of the boosting library. Each worker calls its own copy, so that what they record or print stays
+            there; `evals_result_` has the values of all rounds.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For queries, labels, weights, features or parameters that are invalid, before anything is trained.
+        RuntimeError
+            If a worker is lost. The ranker stays as it was, and the cluster can be used further.
+
+        Notes
+        -----
+        The labels cannot be a ClickLog or ClickLabels. A ranker with ``gain="linear"`` and ``normalize="none"`` gets
+        the same model from three arrays, which this process computes from the whole log::
+
+            columns = labels.targets(dcg=br.DCG(k=10)), labels.qid, labels.document_weights
+            y, qid, weights = (da.from_array(column, chunks=X.chunks[0]) for column in columns)
+            ranker.fit(X, y, qid, sample_weight=weights)
+
+        With ``not_shown="drop"`` take the rows ``labels.kept`` of X and of the labels first. The default measure of
+        validation sets is then NDCG of the estimated relevance, which is no estimate of NDCG;
+        ``get_measure("dcg@10", gain="linear")`` estimates what is trained. Afterwards
+        ``br.get_measure("click-dcg@10")(labels, ranker.predict(X).compute())`` is that of ``score`` on one machine.
+        """
+        settings = driver.checked_settings(self, eval_set, early_stopping_metric)
+        features, random_state = TrainingFeatures(), settings.random_state()
+        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
+        sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
+        X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
+        partitions.check_columns(features, X, reset=True)
+        client = self.client or get_client()
+        data = partitions.colocate_queries(client, X, y, qid, sample_weight, init_score)
+        validation = {}
+        for i, part in enumerate(sets):
+            with named_part(f"eval_set[{i}]"):
+                X, qid = partitions.columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set")
+                partitions.check_columns(features, X)
+                colocated = partitions.colocate_queries(client, X, part.y, qid, init_score=part.init_score)
+                validation[part.name] = colocated
+        options = {"eval_metric": eval_metric, "eval_at": eval_at, "callbacks": callbacks}
+        options["early_stopping_metric"] = early_stopping_metric
+        rows = driver.select_queries(settings, random_state, data, validation)
+        train = partial(train_on_workers, client)
+        driver.fit_ranker(self, settings, features, random_state, train, *rows, **options)
+        return self
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        """Predict the score of each row, or, on demand, its leaves or the contributions of the features to its score.
+
+        Parameters
+        ----------
+        X : dask Array or DataFrame, shape (n_documents, n_features)
+            Or data in this process, as the local ranker takes them.
+        **options
+            Options of the local ranker's `predict`, such as `num_iteration` or `pred_contrib`.
+
+        Returns
+        -------
+        dask Array, Series or DataFrame
+            An Array for an Array. For a DataFrame, scores are a Series; leaves and contributions of features are a
+            DataFrame with the columns 0, 1, ... Nothing is computed yet. For data in this process, the result is that
+            of the local ranker.
+        """
+        if not partitions.is_collection(X):
+            return super().predict(X, **options)
+        check_is_fitted(self)
+        has_qid_feature = QID in getattr(self, "feature_names_in_", ())
+        partitions.check_columns(self, X if has_qid_feature else partitions.find_lazy_qid(X, None)[0])
+        return _predict_lazily(self.to_local(), X, options)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """Mean NDCG@k over queries, also over those that lie in several partitions; see the local ranker's `score`.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `fit`; or data in this process, as the local ranker takes them.
+        sample_weight : array-like, optional
+            Weights of the queries in the mean; for data in this process only.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            For weights and collections, and as the local ranker's `score`.
+        """
+        if not partitions.is_collection(X):
+            return super().score(X, y, qid, sample_weight)
+        if sample_weight is not None:
+            raise ValueError(
+                "score on Dask collections does not take sample_weight: compute predict(X), labels and query ids, and "
+                "pass them to boostrank.ndcg_score with sample_weight"
+            )
+        _, qid = partitions.columns_to_colocate(X, y, qid, None, f"{type(self).__name__}.score")
+        client, measure = self.client or get_client(), NDCG(k=self.k, gain=self.gain, discount=self.discount)
+        data = partitions.colocate_queries(client, self.predict(X), y, qid)
+        selected = data.select(np.ones(data.colocation.n_queries, dtype=bool))
+        sums = [partitions.submit(client, worker, _sum_of_measure, rows, measure) for worker, (rows, _) in selected]
+        return float(sum(client.gather(sums)) / data.colocation.n_queries)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return repr(self.to_local())
+
+    def to_local(self) -> BoostedRanker:
+        """The local ranker with the same parameters and, if this one is fitted, the same model."""
+        local = self._local_class()
+        local.__dict__.update(self.__getstate__())
+        return local
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State of a copy or a pickle: without the client, which belongs to this process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "client"}
+
+
+class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
     """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster: the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in LightGBM's own distributed (data parallel)
@@ -40,21 +264,20 @@ class LightGBMRanker(DaskRanker):
     Examples
     --------
     >>> import dask.array
-    >>> from distributed import Client
-    >>> import boostrank
-    >>> from boostrank.clusters.dask import LightGBMRanker
+    >>> from distributed import Client, get_client
+    >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
-    >>> X, y, qid = (dask.array.from_array(part) for part in boostrank.make_ranking(n_queries=50, random_state=0))
-    >>> ranker = LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
+    >>> ranker = br.dask.LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
     (True, True)
     >>> client.close()
     """
 
-    _local_class: ClassVar[type[BoostedRanker]] = rankers.LightGBMRanker
+    _local_class = rankers.LightGBMRanker
 
 
-class XGBoostRanker(DaskRanker):
+class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     """:class:`boostrank.XGBoostRanker` on the workers of a Dask cluster: the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in XGBoost's own distributed training. Each
@@ -78,15 +301,45 @@ class XGBoostRanker(DaskRanker):
     Examples
     --------
     >>> import dask.array
-    >>> from distributed import Client
-    >>> import boostrank
-    >>> from boostrank.clusters.dask import XGBoostRanker
+    >>> from distributed import Client, get_client
+    >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
-    >>> X, y, qid = (dask.array.from_array(part) for part in boostrank.make_ranking(n_queries=50, random_state=0))
-    >>> ranker = XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
+    >>> ranker = br.dask.XGBoostRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
     (True, True)
     >>> client.close()
     """
 
-    _local_class: ClassVar[type[BoostedRanker]] = rankers.XGBoostRanker
+    _local_class = rankers.XGBoostRanker
+
+
+def _sum_of_measure(columns: Sequence[Any], measure: Measure) -> float:
+    """Sum of the measure over the queries of a partition whose features are scores."""
+    rows = as_rows(columns)
+    return float(np.sum(measure(rows.relevance, rows.X, rows.qid, per_query=True)))
+
+
+def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> Any:
+    """Predictions of a fitted ranker for each row of a dask Array or DataFrame; `options` are checked at once."""
+    ranker = dask.delayed(local)
+    if isinstance(X, dd.DataFrame):
+        nothing = _predict_block(X._meta_nonempty, local, options)[:0]
+        return X.map_partitions(_predict_block, ranker, options, nothing, meta=nothing)
+    nothing = _predict_block(np.zeros((1, X.shape[1])), local, options)[:0]
+    shape: dict[str, Any] = {"drop_axis": 1} if nothing.ndim == 1 else {"chunks": (X.chunks[0], (nothing.shape[1],))}
+    return X.rechunk({1: -1}).map_blocks(
+        _predict_block, ranker, options, nothing=nothing, dtype=nothing.dtype, meta=nothing, **shape
+    )
+
+
+def _predict_block(X: Any, ranker: BoostedRanker, options: dict[str, Any], nothing: Any = None) -> Any:
+    """Predictions for a block of rows; `nothing` are those for a block without rows."""
+    if nothing is not None and not X.shape[0]:
+        return nothing
+    values = ranker.predict(X, **options)
+    # Contributions are sparse for sparse features.
+    values = values if isinstance(values, np.ndarray) else values.toarray()
+    if not isinstance(X, pd.DataFrame):
+        return values
+    return pd.Series(values, X.index, name="score") if values.ndim == 1 else pd.DataFrame(values, X.index)

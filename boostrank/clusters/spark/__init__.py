@@ -6,13 +6,18 @@ worker computes the gradients of its queries. :class:`MeasureEvaluator` lets ``C
 rankings.
 """
 
-try:
+from boostrank.clusters import required
+
+with required("Spark", "boostrank[spark]"):
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
-except ImportError as error:
-    raise ImportError(f"boostrank.spark needs PySpark and PyArrow ({error}): pip install 'boostrank[spark]'") from error
 
-from boostrank.clusters.spark.estimators import LightGBMRanker, LightGBMRankerModel, XGBoostRanker, XGBoostRankerModel
-from boostrank.clusters.spark.evaluation import MeasureEvaluator
+from boostrank.clusters.spark.estimators import (
+    LightGBMRanker,
+    LightGBMRankerModel,
+    MeasureEvaluator,
+    XGBoostRanker,
+    XGBoostRankerModel,
+)
 
 __all__ = ["LightGBMRanker", "LightGBMRankerModel", "MeasureEvaluator", "XGBoostRanker", "XGBoostRankerModel"]

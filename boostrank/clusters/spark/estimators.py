@@ -1,9 +1,9 @@
-"""Estimators of ``pyspark.ml`` around the rankers, and their models."""
+"""Estimators of ``pyspark.ml`` around the rankers, their models, and an evaluator for ``CrossValidator``."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.ml import Estimator, Model
+from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.param import Param, Params
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, DefaultParamsWriter
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit, pandas_udf, pmod, xxhash64
 
 from boostrank import rankers
-from boostrank.backends.base import Trained
-from boostrank.clusters.fitting import checked_settings, fit_local, specify
-from boostrank.clusters.spark import training
-from boostrank.clusters.training import ClusterSpecification
+from boostrank.clusters import driver
+from boostrank.clusters.spark import fit
 from boostrank.inputs.checks import check_count
+from boostrank.metrics import Measure, get_measure
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures
 
@@ -38,6 +38,8 @@ OF_SPARK: Mapping[str, Any] = {
     "num_workers": 1,
     "cache": None,
 }
+#: The parameter of models that has the text of the model, as the boosting library writes it.
+MODEL_TEXT = "model_text"
 #: Queries are held out by their hashes, modulo this number.
 N_BUCKETS = 1_000_000
 
@@ -47,19 +49,15 @@ class RankerParams(Params):
 
     _local_class: ClassVar[type[BoostedRanker]]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if hasattr(cls, "_local_class"):
-            local, keyword = inspect.signature(cls._local_class), inspect.Parameter.KEYWORD_ONLY
-            own = [inspect.Parameter(name, keyword, default=value) for name, value in OF_SPARK.items()]
-            *explicit, native = local.parameters.values()
-            cls.__signature__ = local.replace(parameters=[*explicit, *own, native])
-
     def __init__(self, *arguments: Any, **parameters: Any) -> None:
         super().__init__()
         columns = {name: parameters.pop(name, default) for name, default in OF_SPARK.items()}
         for name, value in {**self._local_class(*arguments, **parameters).get_params(), **columns}.items():
             self._paramMap[self.getParam(name)] = value
+
+    def hasParam(self, paramName: str) -> bool:  # noqa: N802
+        """Whether the constructor takes this name: parameters of the boosting library are not listed."""
+        return True
 
     def getParam(self, paramName: str) -> Param[Any]:  # noqa: N802
         """The parameter of this name, also one of the boosting library that was not given a value yet."""
@@ -72,7 +70,9 @@ class RankerParams(Params):
     def local_ranker(self) -> BoostedRanker:
         """The local ranker with these parameters, not fitted."""
         values = self.extractParamMap().items()
-        return self._local_class(**{param.name: value for param, value in values if param.name not in OF_SPARK})
+        return self._local_class(
+            **{param.name: value for param, value in values if param.name not in (*OF_SPARK, MODEL_TEXT)}
+        )
 
 
 class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWritable, DefaultParamsReadable[Any]):
@@ -83,34 +83,31 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
         features_col, label, qid, weight, indicator, _, n_workers, cache = map(self.getOrDefault, OF_SPARK)
         check_count("num_workers", n_workers, 1)
-        training.check_slots(dataset.sparkSession, n_workers)
-        local = self.local_ranker()
+        fit.check_slots(dataset.sparkSession, n_workers)
+        ranker = self.local_ranker()
         watched = None if indicator is None else [indicator]
-        settings = checked_settings(local, watched, name="validation_indicator_col")
+        settings = driver.checked_settings(ranker, watched, name="validation_indicator_col")
         features, random_state = TrainingFeatures(), settings.random_state()
-        is_validation = None if indicator is None else training.indicator_column(dataset, indicator)
+        is_validation = None
         fraction = settings.values["validation_fraction"]
-        if fraction is not None:
+        if indicator is not None:
+            is_validation = fit.typed_column(dataset, indicator, *fit.FLAGS).cast("boolean")
+        elif fraction is not None:
             # The same queries with any number of workers.
-            number = xxhash64(training.id_column(dataset, qid), lit(int(random_state.randint(2**31 - 1))))
+            number = xxhash64(fit.typed_column(dataset, qid, *fit.IDS), lit(int(random_state.randint(2**31 - 1))))
             is_validation = pmod(number, lit(N_BUCKETS)) < int(fraction * N_BUCKETS)
-        rows = training.rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
-        names = None if isinstance(features_col, str) else features_col
+        rows = fit.rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
         first = rows.select("features").first()
         if first is None or first.features is None:
             raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
+        names = None if isinstance(features_col, str) else features_col
         features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
-        cluster = specify(settings, features, random_state)
-
-        def train(specification: ClusterSpecification, on_all: bool) -> Trained:
-            chosen = rows.drop("is_validation") if on_all else rows
-            return training.train_on_workers(chosen, specification, features, n_workers, cache)
-
-        fit_local(local, cluster, features, train, settings.values["refit"])
+        train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache)
+        driver.fit_ranker(ranker, settings, features, random_state, train, rows, rows.drop("is_validation"))
         model = self._copyValues(self._model_class())
         # CrossValidator gives the parameters of the estimator to the model only if both have one id.
         model._resetUid(self.uid)
-        model.ranker = local
+        model._keep(ranker)
         return model
 
 
@@ -123,47 +120,35 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
         The ordinary fitted ranker, of one machine.
     """
 
-    ranker: BoostedRanker
+    _ranker: BoostedRanker | None = None
+
+    @property
+    def ranker(self) -> BoostedRanker:
+        """The ordinary fitted ranker; after `load`, it is read from the parameter that has the text of the model."""
+        if self._ranker is None:
+            with TemporaryDirectory() as folder:
+                file = Path(folder, "model.json")
+                file.write_text(self.getOrDefault(MODEL_TEXT), encoding="utf-8")
+                self._ranker = self.local_ranker().load_model(file)
+        return self._ranker
+
+    def _keep(self, ranker: BoostedRanker) -> None:
+        """Take a fitted ranker; the text of its model becomes a parameter, which Spark saves with the others."""
+        self._ranker = ranker
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "model.json")
+            ranker.save_model(file)
+            self._paramMap[self.getParam(MODEL_TEXT)] = file.read_text(encoding="utf-8")
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         ranker = self.ranker
 
         @pandas_udf("double")
         def predict(arrays: pd.Series) -> pd.Series:
-            return pd.Series(ranker.predict(training.feature_matrix(pa.array(arrays, pa.list_(pa.float64())), ranker)))
+            return pd.Series(ranker.predict(fit.feature_matrix(pa.array(arrays, pa.list_(pa.float64())), ranker)))
 
-        features = training.feature_arrays(dataset, self.getOrDefault("features_col"))
+        features = fit.feature_arrays(dataset, self.getOrDefault("features_col"))
         return dataset.withColumn(self.getOrDefault("prediction_col"), predict(features))
-
-    def write(self) -> _ModelWriter:
-        """Return a writer of the parameters and of the model in the format of the boosting library."""
-        return _ModelWriter(self)
-
-    @classmethod
-    def read(cls) -> _ModelReader:
-        """Return a reader of what :meth:`write` wrote."""
-        return _ModelReader(cls)
-
-
-class _ModelWriter(DefaultParamsWriter):
-    instance: SparkRankerModel
-
-    def saveImpl(self, path: str) -> None:  # noqa: N802
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "model.json")
-            self.instance.ranker.save_model(file)
-            extra = {"model": file.read_text(encoding="utf-8")}
-        self.saveMetadata(self.instance, path, self.sparkSession, extra)
-
-
-class _ModelReader(DefaultParamsReader[Any]):
-    def load(self, path: str) -> Any:
-        model, metadata = super().load(path), self.loadMetadata(path, self.sparkSession)
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "model.json")
-            file.write_text(metadata["model"], encoding="utf-8")
-            model.ranker = model.local_ranker().load_model(file)
-        return model
 
 
 class LightGBMRankerModel(SparkRankerModel):
@@ -184,8 +169,8 @@ class LightGBMRanker(SparkRanker):
     `fit` returns a :class:`LightGBMRankerModel`, whose `ranker` is the ordinary ranker of one machine. Workers train
     one model together, as :class:`boostrank.dask.LightGBMRanker` does: the offset and the scale of the objective, and
     the metrics, are those of the data of all workers, and what is not possible on Dask is not possible here:
-    ``objective="auto"``, ``n_estimators="auto"``, functions as objective or metric, and some parameters of LightGBM.
-    LightGBM trains on at most 2^31 - 1 documents, counted over all workers.
+    ``n_estimators="auto"``, functions as objective or metric, and some parameters of LightGBM. LightGBM trains on at
+    most 2^31 - 1 documents, counted over all workers.
 
     Parameters
     ----------
@@ -237,8 +222,8 @@ class LightGBMRanker(SparkRanker):
 
     Examples
     --------
-    >>> from boostrank.clusters.spark import LightGBMRanker
-    >>> ranker = LightGBMRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
+    >>> import boostrank as br
+    >>> ranker = br.spark.LightGBMRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
     >>> model = ranker.fit(train)  # doctest: +SKIP
     >>> model.transform(test).select("qid", "prediction")  # doctest: +SKIP
     >>> model.ranker.save_model("model.txt")  # doctest: +SKIP
@@ -263,11 +248,71 @@ class XGBoostRanker(SparkRanker):
 
     Examples
     --------
-    >>> from boostrank.clusters.spark import XGBoostRanker
-    >>> ranker = XGBoostRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
+    >>> import boostrank as br
+    >>> ranker = br.spark.XGBoostRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
     >>> model = ranker.fit(train)  # doctest: +SKIP
     >>> model.ranker.save_model("model.ubj")  # doctest: +SKIP
     """
 
     _local_class = rankers.XGBoostRanker
     _model_class = XGBoostRankerModel
+
+
+class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[Any]):
+    """Mean of a measure over the queries of a DataFrame.
+
+    A CrossValidator splits rows, and so cuts queries, unless it gets a column of folds::
+
+        dataset = dataset.withColumn("fold", F.expr("pmod(xxhash64(qid), 3)").cast("int"))
+        CrossValidator(..., evaluator=MeasureEvaluator("ndcg@10"), numFolds=3, foldCol="fold")
+
+    TrainValidationSplit always splits rows: it is not for rankings.
+
+    Parameters
+    ----------
+    measure : str or Measure, default "ndcg@10"
+        As in :func:`boostrank.get_measure`. `err` needs its `max_grade`, because each worker knows the labels of its
+        own queries only.
+    label_col, qid_col, prediction_col : str
+        Columns of relevance labels, query ids and scores.
+
+    Raises
+    ------
+    TypeError, ValueError
+        From `evaluate`: if query ids are neither integers nor strings, or the measure is undefined for all queries.
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure = "ndcg@10",
+        *,
+        label_col: str = "label",
+        qid_col: str = "qid",
+        prediction_col: str = "prediction",
+    ) -> None:
+        super().__init__()
+        values = {"measure": measure, "label_col": label_col, "qid_col": qid_col, "prediction_col": prediction_col}
+        for name, value in values.items():
+            setattr(self, name, Param(self, name, "see MeasureEvaluator"))
+            self._set(**{name: value})
+
+    def _evaluate(self, dataset: DataFrame) -> float:
+        measure = get_measure(self.getOrDefault("measure"))
+        label, score, qid = (
+            fit.typed_column(dataset, self.getOrDefault(name), *types)
+            for name, types in (("label_col", fit.NUMBERS), ("prediction_col", fit.NUMBERS), ("qid_col", fit.IDS))
+        )
+
+        def sums(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+            present = [frame for frame in frames if len(frame)]
+            if present:
+                rows = pd.concat(present)
+                values = measure(rows["label"].to_numpy(), rows["score"].to_numpy(), rows["qid"], per_query=True)
+                yield pd.DataFrame({"total": [np.nansum(values)], "n": [np.count_nonzero(~np.isnan(values))]})
+
+        columns = label.cast("double").alias("label"), score.cast("double").alias("score"), qid.alias("qid")
+        rows = dataset.select(*columns).repartition("qid")
+        total, n = rows.mapInPandas(sums, "total double, n long").toPandas().sum()
+        if not n:
+            raise ValueError(f"{measure} is undefined for all queries, or there are none")
+        return float(total / n)

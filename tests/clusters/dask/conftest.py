@@ -8,12 +8,11 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from cluster_samples import make_data
 from distributed import Client, LocalCluster, wait
 from distributed.utils import get_mp_context
-from loss_defaults import PLAIN
 
 import boostrank as br
-import boostrank.clusters.dask as bd
 from boostrank.queries.queries import Queries
 
 # Worker processes are forked from a process that has imported these libraries, so that they start in less than a
@@ -27,14 +26,6 @@ get_mp_context().set_forkserver_preload(
 dask.config.set(
     {"distributed.scheduler.work-stealing": False, "distributed.scheduler.active-memory-manager.start": False}
 )
-
-N_QUERIES = 150
-
-# LightGBM's workers estimate the number of rows of a leaf from its Hessian, and leave rare values out of their bins. In
-# one process, LightGBM does not try a feature below a leaf in which no split by it has a gain, which with a penalty may
-# be so although a split further down has one. With these settings none of this matters, and the trees are those of one
-# process.
-EXACT = {"min_child_samples": 1, "min_child_weight": 10.0, "min_data_in_bin": 1, "reg_lambda": 0.0}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -74,34 +65,12 @@ def own_client():
 
 @pytest.fixture(scope="session")
 def data():
-    X, y, qid = br.make_ranking(n_queries=N_QUERIES, random_state=3)
-    # Few values for each feature: then bins do not depend on which worker finds them.
-    return np.clip(np.round(2 * X) / 2, -2, 2), y, qid
+    return make_data(150)
 
 
-@pytest.fixture(params=[bd.LightGBMRanker, bd.XGBoostRanker], ids=["lightgbm", "xgboost"], scope="session")
+@pytest.fixture(params=["LightGBMRanker", "XGBoostRanker"], scope="session")
 def ranker_class(request):
-    return request.param
-
-
-@pytest.fixture(scope="session")
-def small():
-    """A function that makes rankers of a class, on Dask or local, with few rounds of plain trees and one thread."""
-
-    def make(ranker_class, objective="softmax", **parameters):
-        exact = EXACT if issubclass(ranker_class, (br.LightGBMRanker, bd.LightGBMRanker)) else {}
-        settings = {"n_estimators": 4, "random_state": 0, "n_jobs": 1, **PLAIN, **exact}
-        return ranker_class(objective, **settings | parameters)
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def small_local(small):
-    """The same for the local class of a class on Dask."""
-    return lambda ranker_class, *arguments, **parameters: small(
-        getattr(br, ranker_class.__name__), *arguments, **parameters
-    )
+    return getattr(br.dask, request.param)
 
 
 @pytest.fixture(scope="session")

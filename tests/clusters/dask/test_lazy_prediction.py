@@ -1,7 +1,5 @@
 """Lazy predictions are those of the local ranker: scores, leaves and contributions, by all rounds or by some."""
 
-import inspect
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -9,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-
-import boostrank as br
+from cluster_samples import small, small_local
 
 OPTIONS = [
     {},
@@ -33,14 +30,14 @@ def few(data):
 
 
 @pytest.fixture(scope="module")
-def on_dask(ranker_class, few, small, small_local):
+def on_dask(ranker_class, few):
     """Rankers by the type of their features; no test may change them."""
     X, y, qid = few
     frame = pd.DataFrame(X).add_prefix("x").assign(x3=pd.Categorical(np.where(X[:, 3] > 0, "high", "low")), qid=qid)
     rankers = {}
     for name, features in {"array": X, "frame": frame}.items():
         rankers[name] = small(ranker_class)
-        rankers[name].local = small_local(ranker_class, n_estimators=4).fit(features, y, qid)
+        vars(rankers[name]).update(vars(small_local(ranker_class).fit(features, y, qid)))
     return rankers, frame
 
 
@@ -48,7 +45,7 @@ def on_dask(ranker_class, few, small, small_local):
 def test_predictions_for_arrays(options, on_dask, few):
     ranker, X = on_dask[0]["array"], few[0]
     rows = da.from_array(X, chunks=(100, 4))
-    expected = ranker.local.predict(X, **options)
+    expected = ranker.to_local().predict(X, **options)
     lazy = ranker.predict(rows, **options)
     assert isinstance(lazy, da.Array)
     assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
@@ -64,7 +61,7 @@ def test_predictions_for_arrays(options, on_dask, few):
 def test_predictions_for_frames(options, on_dask):
     rankers, frame = on_dask
     ranker, rows = rankers["frame"], dd.from_pandas(frame, npartitions=3)
-    expected = ranker.local.predict(frame, **options)
+    expected = ranker.to_local().predict(frame, **options)
     lazy = ranker.predict(rows, **options)
     assert isinstance(lazy, dd.Series if expected.ndim == 1 else dd.DataFrame)
     found = lazy.compute()
@@ -78,8 +75,8 @@ def test_predictions_for_frames(options, on_dask):
 def test_apply_is_lazy_and_stages_are_of_data_in_this_process(on_dask, few):
     ranker, X = on_dask[0]["array"], few[0]
     rows = da.from_array(X, chunks=(100, 10))
-    np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.local.apply(X, (1, 3)))
-    np.testing.assert_array_equal(list(ranker.staged_predict(X)), list(ranker.local.staged_predict(X)))
+    np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.to_local().apply(X, (1, 3)))
+    np.testing.assert_array_equal(list(ranker.staged_predict(X)), list(ranker.to_local().staged_predict(X)))
 
 
 def test_arguments_are_checked_at_once(on_dask, few):
@@ -88,11 +85,3 @@ def test_arguments_are_checked_at_once(on_dask, few):
         ranker.predict(rows, num_iteration=5)
     with pytest.raises(TypeError, match="typo"):
         ranker.predict(rows, typo=5)
-
-
-def test_attributes_and_keywords_are_those_of_the_local_ranker(ranker_class, on_dask):
-    ranker, local_class = on_dask[0]["frame"], getattr(br, ranker_class.__name__)
-    assert inspect.signature(ranker_class.predict) == inspect.signature(local_class.predict)
-    for name in ("best_score_", "evals_result_", "objective_"):
-        assert getattr(ranker, name) == getattr(ranker.local, name)
-        assert not hasattr(ranker_class(), name)

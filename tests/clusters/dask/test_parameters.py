@@ -4,8 +4,9 @@ import socket
 
 import numpy as np
 import pytest
+from cluster_samples import small, small_local
 
-import boostrank.clusters.dask as bd
+import boostrank as br
 from boostrank.backends.lightgbm import features as lightgbm_features
 
 
@@ -22,15 +23,16 @@ def rows(place, with_holes, even_sizes):
 
 MONOTONE = {"monotone_constraints": {0: 1, 1: -1}}
 CASES = [
-    (bd.LightGBMRanker, {"feature_contri": {0: 0.0, 1: 0.5}, "max_bin_by_feature": {2: 3}}),
-    (bd.XGBoostRanker, {**MONOTONE, "missing": -9, "interaction_constraints": [[0, 2], [1, 3, 4]]}),
-    (bd.XGBoostRanker, {"feature_weights": [1, 0] * 5, "colsample_bytree": 0.4}),
-    (bd.XGBoostRanker, {"feature_types": {3: "c"}, "tree_method": "approx"}),
+    ("LightGBMRanker", {"feature_contri": {0: 0.0, 1: 0.5}, "max_bin_by_feature": {2: 3}}),
+    ("XGBoostRanker", {**MONOTONE, "missing": -9, "interaction_constraints": [[0, 2], [1, 3, 4]]}),
+    ("XGBoostRanker", {"feature_weights": [1, 0] * 5, "colsample_bytree": 0.4}),
+    ("XGBoostRanker", {"feature_types": {3: "c"}, "tree_method": "approx"}),
 ]
 
 
-@pytest.mark.parametrize(("ranker_class", "native"), CASES, ids=lambda value: str(value)[:60])
-def test_models_are_those_of_one_process(ranker_class, native, rows, with_holes, small, small_local):
+@pytest.mark.parametrize(("name", "native"), CASES, ids=lambda value: str(value)[:60])
+def test_models_are_those_of_one_process(name, native, rows, with_holes):
+    ranker_class = getattr(br.dask, name)
     X, y, qid = with_holes
     if "feature_types" in native:
         X = np.abs(np.round(X))
@@ -42,17 +44,17 @@ def test_models_are_those_of_one_process(ranker_class, native, rows, with_holes,
     assert not np.allclose(local.predict(X), small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 
-def test_categories_of_lightgbm_by_index(rows, small):
+def test_categories_of_lightgbm_by_index(rows):
     # Each worker finds the bins of some features from its own rows, so that models differ from those of one process.
     codes = [abs(rows[0].round()), *rows[1:]]
-    trees = small(bd.LightGBMRanker, categorical_feature=[0], min_data_per_group=1).fit(*codes)
+    trees = small(br.dask.LightGBMRanker, categorical_feature=[0], min_data_per_group=1).fit(*codes)
     splits = trees.booster_.trees_to_dataframe().dropna(subset="split_feature")
     assert set(splits.loc[splits["decision_type"] == "==", "split_feature"]) == {"Column_0"}
     assert "Column_0" not in set(splits.loc[splits["decision_type"] == "<=", "split_feature"])
 
 
-def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes, small):
-    ranker = small(bd.LightGBMRanker, **MONOTONE, n_estimators=8, learning_rate=0.5, num_leaves=31)
+def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes):
+    ranker = small(br.dask.LightGBMRanker, **MONOTONE, n_estimators=8, learning_rate=0.5, num_leaves=31)
     ranker = ranker.fit(*rows).to_local()
     assert "[tree_learner: data]" in ranker.booster_.model_to_string()
     for feature, direction in ((0, 1), (1, -1)):
@@ -64,42 +66,38 @@ def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes, small)
 
 
 WRONG = [
-    (bd.LightGBMRanker, {"monotone_constraints": [1]}, "one value per feature"),
-    (bd.LightGBMRanker, {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
-    (bd.XGBoostRanker, {"feature_types": {0: "c"}}, "integers.*; got -?[0-9]"),
-    (bd.XGBoostRanker, {"feature_weights": {"price": 1}}, "no names"),
-    (bd.XGBoostRanker, {"tree_method": "exact", "colsample_bynode": None}, "doesn't support distributed training"),
+    ("LightGBMRanker", {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
+    ("XGBoostRanker", {"feature_weights": {"price": 1}}, "no names"),
+    ("XGBoostRanker", {"tree_method": "exact", "colsample_bynode": None}, "doesn't support distributed training"),
 ]
 
 
-@pytest.mark.parametrize(("ranker_class", "native", "message"), WRONG, ids=lambda value: str(value)[:60])
-def test_values_that_workers_cannot_use_are_errors(ranker_class, native, message, rows, small):
+@pytest.mark.parametrize(("name", "native", "message"), WRONG, ids=lambda value: str(value)[:60])
+def test_values_that_workers_cannot_use_are_errors(name, native, message, rows):
     with pytest.raises(ValueError, match=message):
-        small(ranker_class, **native).fit(*rows)
+        small(getattr(br.dask, name), **native).fit(*rows)
 
 
 # The network of LightGBM
 
 
-def test_more_documents_than_lightgbm_counts_are_refused(rows, small, monkeypatch):
+def test_more_documents_than_lightgbm_counts_are_refused(rows, monkeypatch):
     n_documents = rows[0].shape[0]
     monkeypatch.setattr(lightgbm_features, "MAX_ROWS", n_documents - 1)
     with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"):
-        small(bd.LightGBMRanker).fit(*rows)
+        small(br.dask.LightGBMRanker).fit(*rows)
 
 
-def test_two_workers_of_one_machine_cannot_have_one_port(rows, small):
+def test_two_workers_of_one_machine_cannot_have_one_port(rows):
     with socket.socket() as probe:
         probe.bind(("", 0))
         port = probe.getsockname()[1]
     with pytest.raises(OSError, match="in use"):
-        small(bd.LightGBMRanker, local_listen_port=port).fit(*rows)
+        small(br.dask.LightGBMRanker, local_listen_port=port).fit(*rows)
 
 
-def test_parameters_of_the_network_reach_lightgbm(rows, small):
-    # These change nothing, and are no error.
-    neutral = {"linear_tree": False, "cegb_penalty_split": 0.0, "interaction_constraints": None}
-    ranker = small(bd.LightGBMRanker, tree_learner="voting", **neutral).fit(*rows)
+def test_parameters_of_the_network_reach_lightgbm(rows):
+    ranker = small(br.dask.LightGBMRanker, tree_learner="voting").fit(*rows)
     lines = ranker.booster_.model_to_string().splitlines()
     assert {"[tree_learner: voting]", "[num_machines: 2]"} <= set(lines)
     assert ranker.score(*rows) > 0.7

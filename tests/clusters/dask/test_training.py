@@ -1,7 +1,6 @@
 """Training on two workers gives the model of one process, however the data are partitioned."""
 
 import json
-import os
 
 import dask.array as da
 import dask.dataframe as dd
@@ -10,26 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost.dask as dxgb
+from cluster_samples import assert_close, small, small_local
 from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES, XGBOOST_PENALTIES
 from scipy.sparse import coo_array, csr_matrix
 from scipy.stats import spearmanr
 
 import boostrank as br
-import boostrank.clusters.dask as bd
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.training.features import TrainingFeatures
-
-
-def assert_close(scores, expected):
-    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
-
 
 # The model of all workers
 
 
 @pytest.mark.parametrize("objective", ["pnorm", "edge-logistic"])
-def test_the_model_is_the_local_one(ranker_class, objective, place, data, interleaved, even_sizes, small, small_local):
+def test_the_model_is_the_local_one(ranker_class, objective, place, data, interleaved, even_sizes):
     # All queries are cut. n_jobs=None is the number of threads of the worker, which is 1.
     rows = place(interleaved, even_sizes(len(data[1]), 3))
     ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
@@ -49,7 +43,7 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
     again = ranker_class(**settings).fit(*rows)
     np.testing.assert_array_equal(again.to_local().predict(X), ranker.to_local().predict(X))
     # The defaults that belong to the loss reach the workers.
-    if ranker_class is bd.LightGBMRanker:
+    if ranker_class is br.dask.LightGBMRanker:
         assert f"[lambda_l2: {LIGHTGBM_DEFAULTS['lambda_l2']:g}]" in ranker.booster_.model_to_string()
     else:
         trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]["tree_train_param"]
@@ -57,7 +51,7 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
 
 
 class OnThreads(br.surrogates.Power):
-    """An error that names the number of threads of its gradient; where boosting starts, any number will do."""
+    """An error that names the number of threads of its gradient."""
 
     def gradient_hessian(self, scores, targets, queries):
         if scores.any():
@@ -65,27 +59,21 @@ class OnThreads(br.surrogates.Power):
         return super().gradient_hessian(scores, targets, queries)
 
 
-@pytest.mark.parametrize(
-    ("ranker_class", "n_jobs", "expected"), [(bd.LightGBMRanker, None, 1), (bd.XGBoostRanker, 3, 3)]
-)
-def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, rows, small, n_jobs, expected, client):
-    client.run(os.environ.__setitem__, "OMP_NUM_THREADS", "2")
-    try:
-        with pytest.raises(ValueError, match=f"there are {expected} threads"):
-            small(ranker_class, OnThreads(), n_jobs=n_jobs).fit(*rows)
-    finally:
-        client.run(os.environ.__setitem__, "OMP_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
+def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, rows):
+    n_jobs = None if ranker_class is br.dask.LightGBMRanker else 3
+    with pytest.raises(ValueError, match=f"there are {n_jobs or 1} threads"):
+        small(ranker_class, OnThreads(), n_jobs=n_jobs).fit(*rows)
 
 
 def seed(ranker):
     features = TrainingFeatures.of_model(1, None, {})
-    return ranker.local._settings().parameters(features, np.random.RandomState(0))["seed"]
+    return ranker._settings().parameters(features, np.random.RandomState(0))["seed"]
 
 
-def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
+def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes):
     # The same partitions on the same workers: the models must not differ at all.
     X, y, qid = place(data, aligned_sizes(data[2], 2))
-    ours = small(bd.XGBoostRanker, "rank:ndcg").fit(X, y, qid)
+    ours = small(br.dask.XGBoostRanker, "rank:ndcg").fit(X, y, qid)
     theirs = dxgb.train(
         client,
         {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 6, "seed": seed(ours), "base_score": 0.0, "nthread": 1},
@@ -96,12 +84,12 @@ def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, pl
     np.testing.assert_array_equal(ours.predict(X).compute(), scores)
 
 
-def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, place, data, aligned_sizes, small):
+def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, place, data, aligned_sizes):
     sizes = aligned_sizes(data[2], 2)
     X, y, qid = place(data, sizes)
     n_queries = [len(np.unique(part)) for part in np.split(data[2], np.cumsum(sizes)[:-1])]
     (groups,) = place([Queries.from_qid(data[2]).sizes], n_queries)
-    ours = small(bd.LightGBMRanker, "lambdarank").fit(X, y, qid)
+    ours = small(br.dask.LightGBMRanker, "lambdarank").fit(X, y, qid)
     theirs = lgb.DaskLGBMRanker(
         client=client,
         metric="None",
@@ -117,7 +105,7 @@ def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, p
     np.testing.assert_array_equal(ours.predict(X).compute(), theirs.predict(X).compute())
 
 
-def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small, small_local):
+def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows):
     ranker = small(ranker_class).fit(*place(data, [len(data[1])]), eval_set=[rows])
     assert_close(ranker.to_local().predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0]))
     assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(ranker.score(*rows), abs=1e-9)
@@ -126,9 +114,9 @@ def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows, small
 # Features and labels of other kinds
 
 
-@pytest.mark.parametrize(("ranker_class", "kind"), [(bd.LightGBMRanker, "column"), (bd.XGBoostRanker, "index")])
 @pytest.mark.usefixtures("client")
-def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_local):
+def test_frames_have_names_and_query_ids(ranker_class, data):
+    kind = "column" if ranker_class is br.dask.LightGBMRanker else "index"
     X, y, qid = data
     names = [f"feature{i}" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names).assign(y=y)
@@ -149,21 +137,19 @@ def test_frames_have_names_and_query_ids(ranker_class, kind, data, small, small_
 
 
 @pytest.mark.usefixtures("client")
-def test_categories_are_those_of_the_local_ranker(data, small):
+def test_categories_are_those_of_the_local_ranker(data):
     X, y, qid = data
     frame = pd.DataFrame(X).rename(columns=str).assign(y=y, qid=qid)
     frame["0"] = (frame["0"] > 0).map({True: "a", False: "b"}).astype("category")
     on_dask = dd.from_pandas(frame, npartitions=2)
     features = on_dask.drop(columns="y")
-    ranker = small(bd.LightGBMRanker).fit(features, on_dask["y"])
+    ranker = small(br.dask.LightGBMRanker).fit(features, on_dask["y"])
     local = small(br.LightGBMRanker).fit(frame.drop(columns="y"), frame["y"])
     assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
 
 
-@pytest.mark.parametrize(("ranker_class", "convert"), [(bd.LightGBMRanker, csr_matrix), (bd.XGBoostRanker, coo_array)])
-def test_sparse_and_dense_features_give_the_same_scores(
-    ranker_class, convert, place, data, even_sizes, small, small_local
-):
+def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, data, even_sizes):
+    convert = csr_matrix if ranker_class is br.dask.LightGBMRanker else coo_array
     X, y, qid = data
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     dense, *rest = place((X, y, qid), even_sizes(len(y), 3))
@@ -176,53 +162,47 @@ def test_sparse_and_dense_features_give_the_same_scores(
     assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(local.score(X, y, qid), rel=1e-6)
 
 
-def test_a_model_without_splits_warns(place, data, even_sizes, small):
+def test_a_model_without_splits_warns(place, data, even_sizes):
     rows = place((np.ones((len(data[1]), 2)), *data[1:]), even_sizes(len(data[1]), 2))
     with pytest.warns(UserWarning, match="no tree has a split"):
-        small(bd.XGBoostRanker).fit(*rows)
+        small(br.dask.XGBoostRanker).fit(*rows)
 
 
-def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client, data, small):
+def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client, data):
     X, y, qid = data
     X = X.astype(np.int32)
     features = da.from_array(X, chunks=(1000, 4))
     labels, ids = da.from_array(y[:, None], chunks=(700, 1)), da.from_array(qid, chunks=-1)
-    ranker = small(bd.XGBoostRanker).fit(features, labels, ids)
+    ranker = small(br.dask.XGBoostRanker).fit(features, labels, ids)
     assert_close(ranker.predict(features).compute(), small(br.XGBoostRanker).fit(X, y, qid).predict(X))
 
 
 # Weights
 
 
-WEIGHTED = [("array", bd.LightGBMRanker), ("collection", bd.XGBoostRanker)]
-WEIGHTED += [("different", bd.LightGBMRanker), ("different", bd.XGBoostRanker)]
-
-
-@pytest.mark.parametrize(("kind", "ranker_class"), WEIGHTED)
-def test_weights(ranker_class, kind, place, interleaved, even_sizes, small, small_local):
+@pytest.mark.parametrize("kind", ["of queries", "of documents"])
+def test_weights(ranker_class, kind, place, interleaved, even_sizes):
     X, y, qid = interleaved
     queries = Queries.from_qid(qid)
     weights = queries.ungroup(queries.repeat(np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)))
-    if kind == "different":
+    if kind == "of documents":
         weights = weights * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
     local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
     # Weights are relative, also those that are too small for float32.
     *rows, placed = place((X, y, qid, weights * 1e-50), even_sizes(len(y), 3))
-    scores = small(ranker_class).fit(*rows, sample_weight=weights if kind == "array" else placed).to_local().predict(X)
+    scores = small(ranker_class).fit(*rows, sample_weight=placed).to_local().predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
     assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("ranker_class", "native"), [(bd.LightGBMRanker, "lambdarank"), (bd.XGBoostRanker, "rank:ndcg")]
-)
-def test_native_objectives_take_weights(ranker_class, native, place, data, aligned_sizes, small, small_local):
+def test_native_objectives_take_weights(ranker_class, place, data, aligned_sizes):
+    native = "lambdarank" if ranker_class is br.dask.LightGBMRanker else "rank:ndcg"
     # XGBoost divides weights by their mean on each worker: that is the same here.
     X, y, qid = data
     half = np.arange(75) % 5 + 0.5
     weights = np.concatenate([half, half[::-1]])[qid]
-    rows = place(data, aligned_sizes(qid, 4))
-    scores = small(ranker_class, native).fit(*rows, sample_weight=weights * 1e300).to_local().predict(X)
+    *rows, placed = place((*data, weights * 1e300), aligned_sizes(qid, 4))
+    scores = small(ranker_class, native).fit(*rows, sample_weight=placed).to_local().predict(X)
     local = small_local(ranker_class, native).fit(X, y, qid, sample_weight=weights).predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
     assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
@@ -231,9 +211,7 @@ def test_native_objectives_take_weights(ranker_class, native, place, data, align
 # Validation
 
 
-def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(
-    ranker_class, place, data, even_sizes, small, small_local
-):
+def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(ranker_class, place, data, even_sizes):
     X, y, qid = data
     keep, hold_out = br.split_queries(qid, 0.4, random_state=0)
     train, valid = ([part[rows] for part in (X, y, qid)] for rows in (keep, hold_out))
@@ -251,18 +229,18 @@ def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(
     assert ranker.score(*sets[1]) == pytest.approx(max(ranker.evals_result_["valid_1"]["ndcg@5"]), abs=1e-9)
 
 
-def test_another_measure_may_be_given(place, data, rows, small, small_local):
+def test_another_measure_may_be_given(place, data, rows):
     # AUC leaves queries out for which it is undefined, and one worker has no validation data at all.
     few = [part[:200] for part in data]
-    local = small_local(bd.XGBoostRanker).fit(*data, eval_set=[few], eval_metric="auc")
-    ranker = small(bd.XGBoostRanker).fit(*rows, eval_set=[place(few, [200])], eval_metric="auc")
+    local = small_local(br.dask.XGBoostRanker).fit(*data, eval_set=[few], eval_metric="auc")
+    ranker = small(br.dask.XGBoostRanker).fit(*rows, eval_set=[place(few, [200])], eval_metric="auc")
     history = ranker.evals_result_["valid_0"]["auc"]
     np.testing.assert_allclose(history, local.evals_result_["valid_0"]["auc"], atol=1e-9)
     assert len(set(history)) > 1
 
 
-@pytest.mark.parametrize(("ranker_class", "refit"), [(bd.LightGBMRanker, True), (bd.XGBoostRanker, False)])
-def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, refit, data, rows, small, small_local):
+def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, data, rows):
+    refit = ranker_class is br.dask.LightGBMRanker
     settings = {"n_estimators": 60, "early_stopping_rounds": 4, "validation_fraction": 0.3, "learning_rate": 0.5}
     local = small_local(ranker_class, refit=refit, **settings).fit(*data)
     ranker = small(ranker_class, refit=refit, **settings).fit(*rows)

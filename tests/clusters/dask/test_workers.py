@@ -9,14 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import cloudpickle
-import dask.array as da
 import numpy as np
 import pytest
+from cluster_samples import small
 from distributed import get_worker
 from xgboost import collective
 
-import boostrank.clusters.dask as bd
-from boostrank.clusters.dask.workers import _result
+import boostrank as br
 from boostrank.surrogates import Power
 
 #: Rounds of a training that is to be stopped: they take longer than any limit below.
@@ -92,19 +91,16 @@ def during_the_training(client, action):
     assert time.perf_counter() - start < LIMIT
 
 
-def test_a_ranker_uses_its_own_client_where_dask_finds_none(
-    client, place, data, aligned_sizes, even_sizes, small, ranker_class
-):
-    X, y, qid = place(data, even_sizes(len(data[1]), 3))
-    weights = da.ones_like(y)
+def test_a_ranker_uses_its_own_client_where_dask_finds_none(client, place, data, even_sizes, ranker_class):
+    rows = place(data, even_sizes(len(data[1]), 3))
 
     def score():
-        return small(ranker_class, n_estimators=2, client=client).fit(X, y, qid, sample_weight=weights).score(X, y, qid)
+        return small(ranker_class, n_estimators=2, client=client).fit(*rows).score(*rows)
 
     assert contextvars.Context().run(score) > 0.7
 
 
-def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, aligned_sizes, small, ranker_class):
+def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, aligned_sizes, ranker_class):
     rows = place(data, aligned_sizes(data[2], 2))
     start = time.perf_counter()
     # The second worker has the last query.
@@ -117,17 +113,17 @@ def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, al
 
 @pytest.mark.usefixtures("_interrupts_are_exceptions")
 @pytest.mark.slow
-def test_an_interrupt_frees_the_workers(client, place, data, aligned_sizes, small):
+def test_an_interrupt_frees_the_workers(client, place, data, aligned_sizes):
     rows = place(data, aligned_sizes(data[2], 2))
     with (
         during_the_training(client, lambda: os.kill(os.getpid(), signal.SIGINT)),
         pytest.raises(KeyboardInterrupt) as interrupt,
     ):
-        small(bd.LightGBMRanker, Slow(), n_estimators=MANY_ROUNDS).fit(*rows)
+        small(br.dask.LightGBMRanker, Slow(), n_estimators=MANY_ROUNDS).fit(*rows)
     # The traceback holds the futures, as in an interactive session; the training must have stopped all the same.
     assert interrupt.tb is not None
     start = time.perf_counter()
-    assert small(bd.LightGBMRanker, n_estimators=2).fit(*rows).score(*rows) > 0.7
+    assert small(br.dask.LightGBMRanker, n_estimators=2).fit(*rows).score(*rows) > 0.7
     assert time.perf_counter() - start < LIMIT
 
 
@@ -140,28 +136,24 @@ def processes(client):
 # LightGBM's is the lost worker of the next test.
 @pytest.mark.slow
 def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
-    own_client, place_on, data, aligned_sizes, small, monkeypatch
+    own_client, place_on, data, aligned_sizes, monkeypatch
 ):
-    monkeypatch.setattr("boostrank.clusters.dask.workers.POLL_SECONDS", 0.2)
+    monkeypatch.setattr("boostrank.clusters.dask.trainings.POLL_SECONDS", 0.2)
     (worker, process), _ = processes(own_client).items()
     rows = place_on(own_client, data, aligned_sizes(data[2], 2))
-    result = own_client.submit(os.getpid, workers=[worker], allow_other_workers=False, pure=False)
     with (
         during_the_training(own_client, lambda: os.kill(process, signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
     ):
-        small(bd.XGBoostRanker, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
-    # Results on a lost worker are an error as well: Dask would wait for that worker to compute them again.
-    with pytest.raises(RuntimeError, match=f"worker {worker} was lost"):
-        _result(own_client, result, worker)
+        small(br.dask.XGBoostRanker, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
     # The arrays were not all lost, and the others are computed again.
-    assert small(bd.XGBoostRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
+    assert small(br.dask.XGBoostRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
 
 
 @pytest.mark.slow
-def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, small, monkeypatch):
-    monkeypatch.setattr("boostrank.clusters.dask.workers.ERROR_SECONDS", 1.0)
-    monkeypatch.setattr("boostrank.clusters.dask.workers.POLL_SECONDS", 0.2)
+def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, monkeypatch):
+    monkeypatch.setattr("boostrank.clusters.dask.trainings.ERROR_SECONDS", 1.0)
+    monkeypatch.setattr("boostrank.clusters.dask.trainings.POLL_SECONDS", 0.2)
     before = processes(own_client)
     rows = place_on(own_client, data, aligned_sizes(data[2], 2))
     lost = min(before)
@@ -169,6 +161,6 @@ def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, al
         during_the_training(own_client, lambda: os.kill(before[lost], signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {lost} was lost while it trained"),
     ):
-        small(bd.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
+        small(br.dask.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
     assert not set(before.values()) & set(processes(own_client).values())
-    assert small(bd.LightGBMRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
+    assert small(br.dask.LightGBMRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from loss_defaults import PLAIN
+from cluster_samples import assert_close, make_data, small
 
 import boostrank as br
 
@@ -25,8 +25,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-import boostrank.clusters.spark as bs
-from boostrank.clusters.spark.training import _own_address, check_slots
+from boostrank.clusters.spark.fit import _own_address, check_slots
 
 # CrossValidator does not close its pool of threads.
 IGNORED = [
@@ -66,31 +65,17 @@ def spark():
 
 @pytest.fixture(scope="module")
 def frame():
-    """Few values for each feature, so that bins do not depend on the worker."""
-    X, y, qid = br.make_ranking(n_queries=100, random_state=3)
-    frame = pd.DataFrame(np.clip(np.round(2 * X) / 2, -2, 2), columns=NAMES)
-    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
-    return frame.assign(label=y, qid=qid, weight=weights, held_out=qid >= 70, fold=qid % 2).sample(
-        frac=1, random_state=0
-    )
+    X, y, qid = make_data(100)
+    frame = pd.DataFrame(X, columns=NAMES).assign(label=y, qid=qid, held_out=qid >= 70, fold=qid % 2)
+    return frame.assign(weight=np.random.default_rng(0).uniform(0.5, 2.0, len(y))).sample(frac=1, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def rows(spark, frame):
-    """The same rows on Spark, with the features as an array, a vector, and single columns."""
-    rows = spark.createDataFrame(frame, schema=", ".join([*(f"{name} double" for name in NAMES), COLUMNS]))
-    rows = rows.withColumn("features", F.array(*NAMES)).repartition(3).cache()
+    """The same rows on Spark, with the features as an array and as single columns."""
+    rows = spark.createDataFrame(frame).withColumn("features", F.array(*NAMES)).repartition(3).cache()
     rows.count()
     return rows
-
-
-COLUMNS = "label double, qid long, weight double, held_out boolean, fold int"
-
-
-def make(ranker_class, objective="softmax", **parameters):
-    exact = {"min_child_samples": 1, "min_child_weight": 5.0, "min_data_in_bin": 1, "reg_lambda": 0.0}
-    settings = {"n_estimators": 8, "random_state": 0, "n_jobs": 1, **PLAIN, **parameters}
-    return ranker_class(objective, **settings, **(exact if "LightGBM" in ranker_class.__name__ else {}))
 
 
 class Failing(br.surrogates.Power):
@@ -111,40 +96,13 @@ class Failing(br.surrogates.Power):
 def test_a_lost_worker_is_an_error_that_names_it_and_the_session_can_be_used_further(rows):
     # Without an end by Spark, LightGBM on the other worker would wait forever.
     with pytest.raises(RuntimeError, match=r"worker 1 was lost while it trained \(often memory\)"):
-        make(bs.LightGBMRanker, Failing(True), num_workers=2).fit(rows)
+        small(br.spark.LightGBMRanker, Failing(True), num_workers=2).fit(rows)
     # The tests below use the same session.
 
 
 def test_errors_in_gradients_stop_all_workers(rows):
     with pytest.raises(ValueError, match="no gradient"):
-        make(bs.XGBoostRanker, Failing(False), num_workers=2).fit(rows)
-
-
-@pytest.mark.parametrize(
-    ("ranker_class", "features"), [(bs.LightGBMRanker, NAMES), (bs.XGBoostRanker, "features")], ids=["columns", "array"]
-)
-def test_the_model_is_that_of_one_process(rows, frame, ranker_class, features):
-    settings = {"early_stopping_rounds": 2, "learning_rate": 0.4, "k": 5, "n_estimators": 15}
-    columns = {"features_col": features, "weight_col": "weight", "validation_indicator_col": "held_out"}
-    model = make(ranker_class, **settings, **columns, num_workers=2).fit(rows)
-    X = frame[NAMES] if features is NAMES else frame[NAMES].to_numpy()
-    left, out = ~frame["held_out"].to_numpy(), frame["held_out"].to_numpy()
-    expected = make(getattr(br, ranker_class.__name__), **settings).fit(
-        X[left],
-        frame["label"][left],
-        frame["qid"][left],
-        sample_weight=frame["weight"][left],
-        eval_set=[(X[out], frame["label"][out], frame["qid"][out])],
-    )
-    assert type(model.ranker) is type(expected)
-    assert model.ranker.best_iteration_ == expected.best_iteration_ < 15
-    history, wanted = (one.evals_result_["valid_0"]["ndcg@5"] for one in (model.ranker, expected))
-    np.testing.assert_allclose(history, wanted, atol=1e-9)
-    np.testing.assert_allclose(model.ranker.predict(X), expected.predict(X), rtol=1e-5, atol=1e-6)
-    scored = model.transform(rows).toPandas()
-    X = scored[NAMES] if features is NAMES else scored[NAMES].to_numpy()
-    np.testing.assert_array_equal(scored["prediction"], model.ranker.predict(X))
-    assert scored["prediction"].nunique() > 10
+        small(br.spark.XGBoostRanker, Failing(False), num_workers=2).fit(rows)
 
 
 class NeedsFiles(br.surrogates.Power):
@@ -161,35 +119,50 @@ class NeedsFiles(br.surrogates.Power):
 
 
 @pytest.mark.parametrize(
-    ("ranker_class", "features", "files"),
-    [(bs.LightGBMRanker, NAMES, "*/2.npy"), (bs.XGBoostRanker, "features", "*/*/bins*")],
-    ids=["columns", "array"],
+    ("library", "features", "files"), [("LightGBM", NAMES, "*/2.npy"), ("XGBoost", "features", "*/*/bins*")]
 )
-def test_features_in_files_give_the_same_model(rows, frame, ranker_class, features, files, tmp_path):
-    settings = {"features_col": features, "validation_indicator_col": "held_out", "n_estimators": 3, "num_workers": 2}
-    in_files = make(ranker_class, NeedsFiles(str(tmp_path), files), cache=str(tmp_path), **settings).fit(rows)
-    in_memory = make(ranker_class, br.surrogates.Power(), **settings).fit(rows)
-    X = frame[NAMES] if features is NAMES else frame[NAMES].to_numpy()
-    np.testing.assert_array_equal(in_files.ranker.predict(X), in_memory.ranker.predict(X))
+def test_the_model_is_that_of_one_process_with_features_in_files_too(rows, frame, library, features, files, tmp_path):
+    settings = {"early_stopping_rounds": 2, "learning_rate": 0.4, "k": 5, "n_estimators": 15, "min_child_weight": 5.0}
+    columns = {"features_col": features, "weight_col": "weight", "validation_indicator_col": "held_out"}
+    loss, name = NeedsFiles(str(tmp_path), files), f"{library}Ranker"
+    model = small(getattr(br.spark, name), loss, **settings, **columns, num_workers=2, cache=str(tmp_path)).fit(rows)
     assert not list(tmp_path.iterdir())
+    X = frame[NAMES] if features is NAMES else frame[NAMES].to_numpy()
+    left, out = ~frame["held_out"].to_numpy(), frame["held_out"].to_numpy()
+    expected = small(getattr(br, name), br.surrogates.Power(), **settings).fit(
+        X[left],
+        frame["label"][left],
+        frame["qid"][left],
+        sample_weight=frame["weight"][left],
+        eval_set=[(X[out], frame["label"][out], frame["qid"][out])],
+    )
+    assert type(model.ranker) is type(expected)
+    assert model.ranker.best_iteration_ == expected.best_iteration_ < 15
+    history, wanted = (one.evals_result_["valid_0"]["ndcg@5"] for one in (model.ranker, expected))
+    np.testing.assert_allclose(history, wanted, atol=1e-9)
+    assert_close(model.ranker.predict(X), expected.predict(X))
+    scored = model.transform(rows).toPandas()
+    X = scored[NAMES] if features is NAMES else scored[NAMES].to_numpy()
+    np.testing.assert_array_equal(scored["prediction"], model.ranker.predict(X))
+    assert scored["prediction"].nunique() > 10
 
 
 def test_a_worker_without_queries_takes_no_part(rows, frame):
     # A null within the features is a missing value, also in the first row.
     rows = rows.withColumn("features", F.concat("features", F.array(F.lit(None))))
-    model = make(bs.XGBoostRanker, num_workers=2).fit(rows.filter("qid = 7"))
-    X, one = frame[NAMES].assign(missing=np.nan).to_numpy(), frame["qid"].to_numpy() == 7
-    expected = make(br.XGBoostRanker).fit(X[one], frame["label"][one], frame["qid"][one])
-    np.testing.assert_allclose(model.ranker.predict(X), expected.predict(X), rtol=1e-5, atol=1e-6)
+    model = small(br.spark.XGBoostRanker, num_workers=2).fit(rows.filter("qid = 7"))
+    X, is_query = frame[NAMES].assign(missing=np.nan).to_numpy(), frame["qid"].to_numpy() == 7
+    expected = small(br.XGBoostRanker).fit(X[is_query], frame["label"][is_query], frame["qid"][is_query])
+    assert_close(model.ranker.predict(X), expected.predict(X))
 
 
 def test_the_queries_held_out_do_not_depend_on_the_number_of_workers(rows):
-    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.5, "refit": True}
-    one, two = (
-        make(bs.XGBoostRanker, validation_fraction=0.3, num_workers=n, **settings).fit(rows).ranker for n in (1, 2)
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.5, "validation_fraction": 0.3}
+    alone, together = (
+        small(br.spark.XGBoostRanker, num_workers=n, refit=n == 2, **settings).fit(rows).ranker for n in (1, 2)
     )
-    assert one.best_iteration_ == two.best_iteration_ < 27
-    (history,), (other,) = (list(found.evals_result_["valid_0"].values()) for found in (one, two))
+    assert alone.best_iteration_ == together.best_iteration_ < 27
+    (history,), (other,) = (list(ranker.evals_result_["valid_0"].values()) for ranker in (alone, together))
     np.testing.assert_allclose(history, other, atol=1e-9)
 
 
@@ -197,21 +170,17 @@ def test_rows_that_are_invalid_are_errors(rows, frame):
     first = F.col("qid") == 3
     ragged = rows.withColumn("features", F.when(first, F.array("x0")).otherwise(F.col("features")))
     cases = [
-        (rows.withColumn("qid", F.when(~first, F.col("qid"))), r"worker \d: qid holds numbers that are not whole"),
-        (rows.withColumn("qid", F.when(~first, F.col("qid").cast("string"))), r"worker \d: .*missing"),
         (rows.withColumn("label", F.when(~first, F.col("label"))), r"worker \d: relevance.* is not finite"),
-        (rows.withColumn("weight", F.when(first, -1.0).otherwise(1.0)), r"worker \d: sample_weight .*not negative"),
         (rows.withColumn("held_out", F.lit(None).cast("boolean")), "there are no queries to validate on"),
         (rows.withColumn("held_out", F.col("x1") > 0), "must have one value for all rows of a query"),
-        (rows.filter("held_out"), "there are no queries to train on: validation_indicator_col is true for all rows"),
         (ragged, r"worker \d: each row of features_col must have 10 numbers .* and not be null"),
     ]
     columns = {"weight_col": "weight", "validation_indicator_col": "held_out"}
     for data, message in cases:
         with pytest.raises(ValueError, match=message):
-            make(bs.XGBoostRanker, num_workers=2, **columns).fit(data)
-    model = bs.XGBoostRankerModel()
-    model.ranker = make(br.XGBoostRanker).fit(frame[NAMES].to_numpy(), frame["label"], frame["qid"])
+            small(br.spark.XGBoostRanker, num_workers=2, **columns).fit(data)
+    model = br.spark.XGBoostRankerModel()
+    model._keep(small(br.XGBoostRanker).fit(frame[NAMES].to_numpy(), frame["label"], frame["qid"]))
     null = rows.filter(first).coalesce(1).withColumn("features", F.lit(None).cast("array<double>"))
     with pytest.raises(PythonException, match="each row of features_col must have 10 numbers"):
         model.transform(null).collect()
@@ -219,13 +188,11 @@ def test_rows_that_are_invalid_are_errors(rows, frame):
 
 def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
     for parameters, kind, message in [
-        ({"n_estimators": "auto"}, ValueError, r"n_estimators='auto' is not possible on a cluster"),
-        ({"objective": lambda y, scores: None}, ValueError, "a function as objective is not possible"),
+        ({"n_estimators": "auto"}, ValueError, "n_estimators='auto' is not possible on a cluster"),
         ({"qid_col": "weight"}, TypeError, "the column 'weight' has the type double, but must be of integers or str"),
         ({"label_col": "features"}, TypeError, "'features' has the type array<double>, but must be of numbers"),
-        ({"features_col": "label"}, TypeError, "'label' has the type double, but must be a column of vectors or arr"),
-        ({"features_col": ["x0", "features"]}, TypeError, "'features' has the type array<double>, but must be a numb"),
-        ({"features_col": "texts"}, TypeError, "'texts' has the type string, but must be a column of vectors"),
+        ({"features_col": "label"}, TypeError, "'label' has the type double, but must be of vectors or arrays"),
+        ({"features_col": ["x0", "features"]}, TypeError, "'features' has the type array<double>, but must be of numb"),
         ({"validation_indicator_col": "x0"}, TypeError, "'x0' has the type double, but must be bool, or 0 and 1"),
         ({"early_stopping_rounds": 2}, ValueError, "needs validation queries: give validation_indicator_col or valid"),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
@@ -233,10 +200,9 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
         ({"num_leafs": 3}, ValueError, "neither the ranker nor LightGBM has a parameter 'num_leafs'"),
     ]:
         with pytest.raises(kind, match=message):
-            bs.LightGBMRanker(**parameters).fit(rows.withColumn("texts", F.array(F.lit("1"))))
-    for data in (rows.filter("qid < 0"), rows.withColumn("features", F.lit(None).cast("array<double>"))):
-        with pytest.raises(ValueError, match="the DataFrame has no rows, or features_col is null in the first one"):
-            bs.LightGBMRanker().fit(data)
+            br.spark.LightGBMRanker(**parameters).fit(rows)
+    with pytest.raises(ValueError, match="the DataFrame has no rows, or features_col is null in the first one"):
+        br.spark.LightGBMRanker().fit(rows.filter("qid < 0"))
 
 
 @pytest.mark.parametrize(
@@ -255,43 +221,37 @@ def test_more_workers_than_slots_are_an_error_on_one_machine(master, n_cpus, n_s
 
 def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_saved(rows, frame, tmp_path):
     rows = rows.withColumnRenamed("label", "the.label")
-    ranker = make(bs.LightGBMRanker, n_estimators=2, features_col="vector", label_col="the.label", num_workers=1)
+    ranker = small(br.spark.LightGBMRanker, n_estimators=2, features_col="vector", label_col="the.label")
     grid = ParamGridBuilder().addGrid(ranker.n_estimators, [8]).addGrid(ranker.getParam("max_bin"), [15]).build()
-    evaluator = bs.MeasureEvaluator("ndcg@10", label_col="the.label")
+    evaluator = br.spark.MeasureEvaluator("ndcg@10", label_col="the.label")
     search = CrossValidator(estimator=ranker, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, foldCol="fold")
     assembler = VectorAssembler(inputCols=NAMES, outputCol="vector")
     model = Pipeline(stages=[assembler, search]).fit(rows)
     best = model.stages[1].bestModel.ranker
     X, y, qid = frame[NAMES].to_numpy(), frame["label"].to_numpy(), frame["qid"].to_numpy()
-    local, scores = make(br.LightGBMRanker, n_estimators=8, max_bin=15), np.empty(len(y))
+    local, scores = small(br.LightGBMRanker, n_estimators=8, max_bin=15), np.empty(len(y))
     for fold in (frame["fold"].to_numpy() == i for i in range(2)):
         scores[fold] = local.fit(X[~fold], y[~fold], qid[~fold]).predict(X[fold])
     (found,) = model.stages[1].avgMetrics
     assert found == pytest.approx(br.ndcg_score(y, scores, qid, k=10), abs=1e-6)
-    np.testing.assert_allclose(best.predict(X), local.fit(X, y, qid).predict(X), rtol=1e-5, atol=1e-6)
+    assert_close(best.predict(X), local.fit(X, y, qid).predict(X))
     assert (best.n_estimators, best.get_params()["max_bin"], best.k) == (8, 15, None)
 
     PipelineModel(stages=[assembler, model.stages[1].bestModel]).save(str(tmp_path / "model"))
-    again = PipelineModel.load(str(tmp_path / "model"))
-    np.testing.assert_array_equal(again.stages[1].ranker.predict(X), best.predict(X))
-    scored = again.transform(rows).toPandas()
-    np.testing.assert_array_equal(scored["prediction"], best.predict(scored[NAMES].to_numpy()))
-    Pipeline(stages=[assembler, ranker]).save(str(tmp_path / "estimator"))
-    loaded = Pipeline.load(str(tmp_path / "estimator")).getStages()[1]
-    assert loaded.local_ranker().get_params() == ranker.local_ranker().get_params()
-    assert loaded.getOrDefault("features_col") == "vector"
+    again = PipelineModel.load(str(tmp_path / "model")).stages[1]
+    np.testing.assert_array_equal(again.ranker.predict(X), best.predict(X))
+    assert again.local_ranker().get_params() == best.get_params()
+    assert again.getOrDefault("features_col") == "vector"
 
 
 def test_the_evaluator_is_the_measure_of_all_queries(rows, frame):
     scored = rows.withColumn("score", F.col("x1") - F.col("x2"))
-    local = frame["label"], frame["x1"] - frame["x2"], frame["qid"]
-    for name in ("ndcg@10", "map"):
-        expected = br.get_measure(name)(*local)
-        assert bs.MeasureEvaluator(name, prediction_col="score").evaluate(scored) == pytest.approx(expected)
+    expected = br.get_measure("map")(frame["label"], frame["x1"] - frame["x2"], frame["qid"])
+    assert br.spark.MeasureEvaluator("map", prediction_col="score").evaluate(scored) == pytest.approx(expected)
     with pytest.raises(ValueError, match="undefined for all queries"):
-        bs.MeasureEvaluator(prediction_col="score").evaluate(scored.filter("qid < 0"))
+        br.spark.MeasureEvaluator(prediction_col="score").evaluate(scored.filter("qid < 0"))
     with pytest.raises(TypeError, match="'x0' has the type double, but must be of integers or strings"):
-        bs.MeasureEvaluator(prediction_col="score", qid_col="x0").evaluate(scored)
+        br.spark.MeasureEvaluator(prediction_col="score", qid_col="x0").evaluate(scored)
 
 
 def test_workers_have_addresses_that_others_can_reach():

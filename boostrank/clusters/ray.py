@@ -1,29 +1,39 @@
-"""One training on Ray: actors that hold the rows of whole queries, and the driver that starts and watches them."""
+"""Rankers that the workers of a Ray cluster train together, on the rows of a Ray Dataset.
+
+:func:`train` gives back the ordinary fitted ranker. Each worker is an actor that holds the rows of whole queries and
+computes their gradients, and the backends build the trees through their own networks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import ray
-from ray.data import Dataset
-from ray.exceptions import RayActorError, RayTaskError
 from sklearn.base import clone
 
 from boostrank.backends.base import Trained
-from boostrank.clusters import fitting, rows
-from boostrank.clusters.collective import CONSEQUENCES, ERROR_SECONDS
-from boostrank.clusters.colocation import Colocation
-from boostrank.clusters.training import ClusterSpecification, Worker
+from boostrank.clusters import driver, required, rows
+from boostrank.clusters.collective import CONSEQUENCES, ERROR_SECONDS, Tracker
+from boostrank.clusters.rows import Colocation
+from boostrank.clusters.worker import Selection
 from boostrank.inputs.arrays import Bools, Ints
 from boostrank.inputs.checks import check_count, named_part
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures, check_features
 
+with required("Ray", "ray[data]"):
+    import ray
+    from ray.data import Dataset
+    from ray.exceptions import RayActorError, RayTaskError
+
+__all__ = ["train"]
 #: Name of the data to train on among the data sets of a worker.
 TRAINING_DATA = "dataset"
+#: Name of a data set that a worker holds, and a mask of its queries on this worker.
+NamedSelection = tuple[str, Bools]
 
 
 class RayWorker:
@@ -34,7 +44,7 @@ class RayWorker:
         self._rows: dict[str, Any] = {}
 
     def load(
-        self, name: str, features: TrainingFeatures, columns: list[str | None], type_of_ids: Any, *blocks: Any
+        self, name: str, features: TrainingFeatures, columns: list[str | None], *blocks: Any
     ) -> rows.PartitionSummary:
         """Hold the rows of some blocks, Arrow tables, and count their queries.
 
@@ -48,14 +58,13 @@ class RayWorker:
             for frame in frames:
                 # Types alone are checked: those of the blocks may differ, and categories always do.
                 check_features(features, frame[names][:0])
-                rows.check_type_of_ids(rows.plain_ids(frame[columns[1]]), type_of_ids)
-            whole = rows.stack(frames)
-            per_row = [None if column is None else whole[column] for column in columns]
-            self._rows[name] = rows.as_rows([whole[names], *per_row])
+            frame = rows.stack(frames)
+            per_row = [None if column is None else frame[column] for column in columns]
+            self._rows[name] = rows.as_rows([frame[names], *per_row])
             return rows.summarize(self._rows[name], self._rank)
 
     def split(self, name: str, targets: Ints, n_workers: int) -> list[rows.Rows | None]:
-        """The rows that each worker is to get from this one, which keeps its own."""
+        """The rows that each worker is to get from this one, which keeps those for itself."""
         pieces = rows.split_rows(self._rows[name], targets) if len(targets) else {}
         self._rows[name] = pieces.pop(self._rank, None)
         return [pieces.get(rank) for rank in range(n_workers)]
@@ -66,20 +75,41 @@ class RayWorker:
         present = [piece for piece in all_pieces if piece is not None]
         self._rows[name] = rows.concatenate(present) if present else None
 
-    def prepare(self, cluster: ClusterSpecification, chosen: list[tuple[str, Bools]], n_workers: int) -> Any:
-        """Prepare to train on the chosen queries of the first data set, and to validate on those of the others.
+    def start_tracker(self, n_workers: int) -> Any:
+        """Start the tracker of a training by this and other workers, and return its address."""
+        self._tracker = Tracker(ray.util.get_node_ip_address(), n_workers)
+        return self._tracker.address
 
-        Returns the addresses of this worker.
-        """
-        selections, *validation = [[(self._rows[name], one)] if one.any() else [] for name, one in chosen]
-        host = ray.util.get_node_ip_address()
-        self._worker = Worker(cluster, selections, validation, self._rank, n_workers, host)
-        return self._worker.addresses
-
-    def train(self, addresses: list[Any]) -> Trained | None:
-        """Train together with the workers that have these addresses."""
+    def train(
+        self, work: driver.Work, training: NamedSelection, validation: Mapping[str, NamedSelection], tracker: Any
+    ) -> Trained | None:
+        """Train together with the other workers, and validate, on selected queries."""
+        rows = self._select(*training), {name: self._select(*selection) for name, selection in validation.items()}
         n_threads = max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
-        return self._worker.train(addresses, n_threads, lambda: False)
+        host = ray.util.get_node_ip_address()
+        return work(lambda: rows, tracker, rank=self._rank, host=host, n_threads=n_threads)
+
+    def _select(self, name: str, is_selected: Bools) -> list[Selection]:
+        return [(self._rows[name], is_selected)] if is_selected.any() else []
+
+
+class LoadedData(NamedTuple):
+    """A data set on the workers, each of which has the rows of whole queries.
+
+    Attributes
+    ----------
+    name : str
+    colocation : Colocation
+    n_workers : int
+    """
+
+    name: str
+    colocation: Colocation
+    n_workers: int
+
+    def select(self, is_selected: Bools) -> list[NamedSelection]:
+        """The queries of a mask, shape (n_queries,), on each worker."""
+        return [(self.name, is_selected[self.colocation.queries_of(rank)]) for rank in range(self.n_workers)]
 
 
 def train(
@@ -105,8 +135,8 @@ def train(
     ranker : LightGBMRanker or XGBoostRanker
         Its parameters; it stays as it is. `n_jobs` is the number of threads of each worker, and None means its CPUs.
         With `validation_fraction`, queries of `dataset` are held out. Metrics are its parameter `eval_metric`. What is
-        not possible on Dask is not possible here: ``objective="auto"``, ``n_estimators="auto"``, functions as objective
-        or metric, and some parameters of LightGBM.
+        not possible on Dask is not possible here: ``n_estimators="auto"``, functions as objective or metric, and some
+        parameters of LightGBM.
     dataset : ray.data.Dataset
         Its columns are the features, numbers all of them, and the next three.
     label, qid : str, default "label" and "qid"
@@ -145,54 +175,32 @@ def train(
     Examples
     --------
     >>> import ray.data  # doctest: +SKIP
-    >>> from boostrank import XGBoostRanker
-    >>> from boostrank.clusters.ray import train
+    >>> import boostrank as br
     >>> dataset = ray.data.read_parquet("s3://bucket/train")  # doctest: +SKIP
-    >>> ranker = train(XGBoostRanker("softmax", k=10), dataset, num_workers=4)  # doctest: +SKIP
+    >>> ranker = br.ray.train(br.XGBoostRanker("softmax", k=10), dataset, num_workers=4)  # doctest: +SKIP
     >>> ranker.save_model("model.ubj")  # doctest: +SKIP
     """
-    if not isinstance(ranker, BoostedRanker):
-        raise TypeError(f"ranker must be a LightGBMRanker or XGBoostRanker of boostrank; got {type(ranker).__name__}")
     check_count("num_workers", num_workers, 1)
     local: BoostedRanker = clone(ranker)
     sets = {} if validation is None else validation if isinstance(validation, Mapping) else {"valid_0": validation}
-    settings = fitting.checked_settings(local, dict(sets), name="validation")
+    settings = driver.checked_settings(local, dict(sets), name="validation")
     features, random_state = TrainingFeatures(), settings.random_state()
-    parts = {f"validation set {name!r}": (part, [label, qid, None]) for name, part in sets.items()}
-    parts = {TRAINING_DATA: (dataset, [label, qid, weight]), **parts}
-    for name, (part, _) in parts.items():
+    datasets = {f"validation set {name!r}": (part, [label, qid, None]) for name, part in sets.items()}
+    datasets = {TRAINING_DATA: (dataset, [label, qid, weight]), **datasets}
+    for name, (part, _) in datasets.items():
         if not isinstance(part, Dataset):
             raise TypeError(f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got {type(part)}")
     names = [name for name in dataset.columns() or () if name not in (label, qid, weight)]
     features.learn(pd.DataFrame(columns=names, dtype=np.float64))
-    blocks = {name: _blocks(name, *part, features, num_workers) for name, part in parts.items()}
+    blocks = {name: _blocks(name, *part, features, num_workers) for name, part in datasets.items()}
     resources = dict(resources_per_worker or {})
     options = {"num_cpus": resources.pop("CPU", 1), "num_gpus": resources.pop("GPU", 0), "resources": resources}
     actor = ray.remote(scheduling_strategy="SPREAD", **options)(RayWorker)
     workers = [actor.remote(rank) for rank in range(num_workers)]
     try:
-        found = {name: _load(workers, name, features, *one) for name, one in blocks.items()}
-        data = found[TRAINING_DATA]
-        fitting.check_n_documents(settings.backend, data.n_documents)
-        kept = settings.kept_queries(len(data.chosen), random_state)
-        watched = {name: np.ones(len(one.chosen), dtype=bool) for name, one in found.items()}
-        everything = watched.pop(TRAINING_DATA)
-        if kept is not None:
-            watched = {TRAINING_DATA: ~kept}
-        cluster = fitting.specify(settings, features, random_state, list(sets))
-
-        def train_on_workers(specification: ClusterSpecification, on_all: bool) -> Trained:
-            masks = [(TRAINING_DATA, everything if on_all or kept is None else kept)]
-            masks += [] if on_all else watched.items()
-            tasks = []
-            for rank, worker in enumerate(workers):
-                own = [(name, mask[found[name].queries_of(rank)]) for name, mask in masks]
-                tasks.append(worker.prepare.remote(specification, own, num_workers))
-            addresses = _results(tasks)
-            trained: Trained = _results([worker.train.remote(addresses) for worker in workers])[0]
-            return trained
-
-        fitting.fit_local(local, cluster, features, train_on_workers, settings.values["refit"], data.sameness)
+        data, *others = [_load(workers, name, features, *part) for name, part in blocks.items()]
+        rows = driver.select_queries(settings, random_state, data, dict(zip(sets, others, strict=True)))
+        driver.fit_ranker(local, settings, features, random_state, partial(_train, workers), *rows)
     finally:
         for worker in workers:
             ray.kill(worker)
@@ -200,34 +208,46 @@ def train(
 
 
 def _blocks(name: str, dataset: Any, columns: list[str | None], features: TrainingFeatures, n_workers: int) -> Any:
-    """Columns besides features, type of the query ids, and references to the Arrow tables of each worker."""
+    """Columns besides features, and references to the Arrow tables of each worker."""
     for column in (*features.feature_names_in_, *columns):
         if column is not None and column not in dataset.columns():
             raise ValueError(f"{name} has no column {column!r}; its columns are {dataset.columns()}")
     dataset = dataset.materialize()
-    if dataset.count() == 0:
-        raise ValueError(f"{name} has no rows")
     if dataset.num_blocks() < n_workers:
         dataset = dataset.repartition(n_workers).materialize()
     tables = dataset.to_arrow_refs()
     # The workers may take all processors, and then tasks that still make tables would wait for them forever.
     ray.wait(tables, num_returns=len(tables), fetch_local=False)
-    schema = dataset.schema()
-    type_of_ids = pd.ArrowDtype(schema.types[schema.names.index(columns[1])])
-    return columns, type_of_ids, np.array_split(np.array(tables, dtype=object), n_workers)
+    return columns, np.array_split(np.array(tables, dtype=object), n_workers)
 
 
-def _load(workers: list[Any], name: str, features: TrainingFeatures, *part: Any) -> Colocation:
-    """Load a data set, and bring the rows of each query to one worker; `part` is the result of :func:`_blocks`."""
-    *described, tables = part
-    n_workers, common = len(workers), (name, features, *described)
-    found = Colocation.of(_results([workers[i].load.remote(*common, *tables[i]) for i in range(n_workers)]))
-    if found.moves.any():
-        targets = [found.targets[found.part == i] for i in range(n_workers)]
+def _load(
+    workers: list[Any], name: str, features: TrainingFeatures, columns: list[str | None], tables: list[Any]
+) -> LoadedData:
+    """Load a data set, and bring the rows of each query to one worker; `tables` are references for each worker."""
+    n_workers = len(workers)
+    loads = [worker.load.remote(name, features, columns, *refs) for worker, refs in zip(workers, tables, strict=True)]
+    summaries = _results(loads)
+    with named_part(name):
+        colocation = Colocation.of(summaries)
+    if colocation.moves.any():
+        targets = [colocation.target[colocation.source == rank] for rank in range(n_workers)]
         splits = [worker.split.options(num_returns=n_workers) for worker in workers]
-        pieces = [splits[i].remote(name, targets[i], n_workers) for i in range(n_workers)]
-        _results([worker.receive.remote(name, *one) for worker, *one in zip(workers, *pieces, strict=True)])
-    return found
+        pieces = [splits[rank].remote(name, targets[rank], n_workers) for rank in range(n_workers)]
+        moved = zip(workers, zip(*pieces, strict=True), strict=True)
+        _results([worker.receive.remote(name, *incoming) for worker, incoming in moved])
+    return LoadedData(name, colocation, n_workers)
+
+
+def _train(workers: list[Any], work: driver.Work, rows: tuple[Any, Mapping[str, Any]]) -> Trained:
+    """Train on the workers; the result is that of the first one."""
+    tracker = workers[0].start_tracker.remote(len(workers))
+    tasks = []
+    for rank, worker in enumerate(workers):
+        sets = {name: selections[rank] for name, selections in rows[1].items()}
+        tasks.append(worker.train.remote(work, rows[0][rank], sets, tracker))
+    first: Trained = _results(tasks)[0]
+    return first
 
 
 def _results(tasks: list[Any]) -> list[Any]:
@@ -239,14 +259,15 @@ def _results(tasks: list[Any]) -> list[Any]:
         done, pending = ray.wait(pending, timeout=ERROR_SECONDS if errors else None)
         if not done:
             break
+        rank = tasks.index(done[0])
         try:
             ray.get(done)
         except RayTaskError as error:
-            errors[tasks.index(done[0])] = error.cause
-            error.cause.add_note(f"This is the error of worker {tasks.index(done[0])}.")
+            errors[rank] = error.cause
+            error.cause.add_note(f"This is the error of worker {rank}.")
         except RayActorError as error:
-            text = f"worker {tasks.index(done[0])} was lost while it trained, so the others were stopped"
-            errors[tasks.index(done[0])] = RuntimeError(f"{text} (often memory): {error}")
+            text = f"worker {rank} was lost while it trained, so the others were stopped (often memory): {error}"
+            errors[rank] = RuntimeError(text)
     if errors:
         # The others may have failed because of the first cause.
         raise min(errors.values(), key=lambda error: type(error).__name__ in CONSEQUENCES)

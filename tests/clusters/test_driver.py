@@ -3,7 +3,7 @@
 import pytest
 
 import boostrank as br
-from boostrank.clusters.fitting import checked_settings
+from boostrank.clusters.driver import checked_settings
 
 WRONG = [
     ({"n_estimators": "auto"}, "n_estimators='auto' is not possible on a cluster"),
@@ -27,4 +27,4 @@ def test_settings_of_one_machine_may_be_given_where_they_change_nothing():
     assert checked_settings(ranker, None).backend is ranker._backend
     # These parameters are LightGBM's.
     constrained = br.XGBoostRanker(interaction_constraints=[[0, 1]], early_stopping_rounds=3)
-    assert checked_settings(constrained, [()]).values["early_stopping_rounds"] == 3
+    assert checked_settings(constrained, [()]).native["interaction_constraints"] == [[0, 1]]

@@ -1,0 +1,134 @@
+"""A training on several workers, as the client runs it: it submits the tasks, and watches for lost workers.
+
+`lightgbm.dask` and `xgboost.dask` connect their workers with the same public functions, but they are not used here.
+`lightgbm.dask` evaluates the queries of each worker separately, cannot stop early, and with validation data fetches a
+partition of each worker to the client. `xgboost.dask` refuses weights beside query ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from itertools import cycle
+from typing import Any, NoReturn
+from urllib.parse import urlparse
+
+from distributed import Client, Future, MultiLock, get_worker, wait
+
+from boostrank.backends.base import Trained
+from boostrank.clusters.collective import CONSEQUENCES, ERROR_SECONDS, Tracker
+from boostrank.clusters.driver import Work
+
+#: Seconds between two checks for lost workers.
+POLL_SECONDS = 2.0
+#: The address of the worker that holds a partition, and futures of a :data:`~boostrank.clusters.worker.Selection` of
+#: its rows. Dask replaces futures in the arguments of a task by their results.
+PlacedSelection = tuple[str, list[Any]]
+
+
+def train_on_workers(
+    client: Client, work: Work, rows: tuple[list[PlacedSelection], Mapping[str, list[PlacedSelection]]]
+) -> Trained:
+    """Train where the partitions are; `rows` are those to train on, and those of validation sets by name.
+
+    Raises
+    ------
+    RuntimeError
+        If a worker is lost.
+    Exception
+        The error of the worker that failed first.
+    """
+    workers = sorted({worker for worker, _ in rows[0]})
+    training, sets = _by_worker(rows[0], workers), {name: _by_worker(part, workers) for name, part in rows[1].items()}
+    # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
+    with MultiLock(names=workers, client=client):
+        host = str(urlparse(workers[0]).hostname)
+        tracker = _run(client, Tracker, {workers[0]: (host, len(workers))})[workers[0]]
+        address = _submit(client, workers[0], getattr, tracker, "address")
+        arguments = {}
+        for rank, worker in enumerate(workers):
+            selected = training[worker], {name: part[worker] for name, part in sets.items()}
+            arguments[worker] = work, selected, address, rank, str(urlparse(worker).hostname)
+        trained = _run(client, _work, arguments)
+        first: Trained = trained[workers[0]].result()
+    return first
+
+
+def _work(work: Work, rows: Any, tracker: Any, rank: int, host: str) -> Trained | None:
+    """Train on this worker until Dask cancels its task."""
+    process = get_worker()
+    tasks, key = process.state.tasks, process.get_current_task()
+
+    def is_cancelled() -> bool:
+        task = tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    n_threads = process.state.nthreads
+    return work(lambda: rows, tracker, rank=rank, host=host, n_threads=n_threads, is_cancelled=is_cancelled)
+
+
+def _by_worker(selections: list[PlacedSelection], workers: list[str]) -> dict[str, list[Any]]:
+    """Selections of each worker. Those on workers that do not train go to the other workers in turn."""
+    by_worker: dict[str, list[Any]] = {worker: [] for worker in workers}
+    others = cycle(workers)
+    for worker, selection in selections:
+        by_worker[worker if worker in by_worker else next(others)].append(selection)
+    return by_worker
+
+
+def _submit(client: Client, worker: str, task: Callable[..., Any], *arguments: Any) -> Future:
+    return client.submit(task, *arguments, workers=[worker], allow_other_workers=False, pure=False)
+
+
+def _run(client: Client, task: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Future]:
+    """Finished futures of one task on each worker. A lost worker counts as failed: its task would never finish."""
+    futures = {worker: _submit(client, worker, task, *arguments[worker]) for worker in arguments}
+    try:
+        while not all(future.status == "finished" for future in futures.values()):
+            if any(future.status not in ("pending", "finished") for future in futures.values()):
+                _raise_cause(client, futures)
+            pending = [future for future in futures.values() if future.status == "pending"]
+            # This asks the scheduler, which takes as long as a short task, so only after a wait without any result.
+            if not _wait(client, pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(client, futures):
+                _raise_cause(client, futures)
+    except BaseException:
+        client.cancel(list(futures.values()))
+        raise
+    return futures
+
+
+def _wait(client: Client, futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> bool:
+    """Wait at most so long; returns whether the futures were done before."""
+    # The function finds its client itself.
+    with suppress(TimeoutError), client.as_current():
+        wait(futures, timeout=seconds, return_when=until)
+        return True
+    return False
+
+
+def _lost(client: Client, workers: Iterable[str]) -> set[str]:
+    return set(workers) - set(client.nthreads())
+
+
+def _raise_cause(client: Client, futures: Mapping[str, Future]) -> NoReturn:
+    """Raise the error that was the cause of the others, after all other workers have stopped too."""
+    lost = _lost(client, futures)
+    _wait(client, [future for worker, future in futures.items() if worker not in lost], ERROR_SECONDS)
+    lost = _lost(client, futures)
+    stuck = [worker for worker, future in futures.items() if future.status == "pending" and worker not in lost]
+    errors = [future.exception() for future in futures.values() if future.status == "error"]
+    if stuck:
+        # The other workers wait for lost ones: LightGBM may wait forever, and cannot be interrupted.
+        client.cancel(list(futures.values()))
+        # Only a worker that has a nanny process can be restarted.
+        with suppress(ValueError):
+            client.restart_workers(stuck, raise_for_error=False)
+    causes = [error for error in errors if type(error).__name__ not in CONSEQUENCES]
+    text = "Dask cancelled the training. It does so when scattered data are lost: scatter them again"
+    if lost:
+        text = (
+            f"worker {', '.join(sorted(lost))} was lost while it trained, so the others were stopped. Its log may tell "
+            "why (often memory). Fit again: Dask computes the data that it held again"
+        )
+        errors = causes
+    raise next(iter(causes or errors), RuntimeError(text))

@@ -1,0 +1,178 @@
+"""``fit`` on several workers, as the driver sees it: from the settings of a ranker to its trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from boostrank.backends.base import Trained, TrainingSpecification
+from boostrank.backends.models import warn_without_splits
+from boostrank.clusters.worker import train_worker
+from boostrank.inputs.checks import check_choice
+from boostrank.metrics import Measure
+from boostrank.metrics.graded import ExpectedReciprocalRank
+from boostrank.rankers.base import BoostedRanker
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.losses import is_function
+from boostrank.training.settings import Settings
+
+#: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
+ONE_MACHINE_ONLY = {
+    "interaction_constraints": "LightGBM's workers crash with it",
+    **dict.fromkeys(
+        ("linear_tree", "cegb_penalty_split", "cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+        "each of LightGBM's workers would compute it from its own rows",
+    ),
+    "monotone_constraints_method": "LightGBM's workers use 'basic' in place of others",
+}
+TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
+#: Name of the validation set of the queries that `validation_fraction` holds out.
+HELD_OUT = "valid_0"
+
+
+#: A training of one worker: :func:`~boostrank.clusters.worker.train_worker` with a backend and a specification.
+Work = Callable[..., Trained | None]
+
+
+def checked_settings(
+    ranker: BoostedRanker, eval_set: Any, early_stopping_metric: str | None = None, *, name: str = "eval_set"
+) -> Settings:
+    """The settings of a ranker that is to be trained by several workers.
+
+    Parameters
+    ----------
+    ranker : BoostedRanker
+    eval_set : list, dict or None
+        Validation sets. It is only checked whether there are any, where parameters need them.
+    early_stopping_metric : str, optional
+    name : str, default "eval_set"
+        Name of the argument that has the validation sets.
+
+    Raises
+    ------
+    ValueError
+        For settings that are invalid, or that are not possible on a cluster.
+    """
+    settings = ranker._settings()
+    settings.check_validation(eval_set, early_stopping_metric, name)
+    problem = ""
+    if settings.chooses_rounds:
+        problem = (
+            "n_estimators='auto' is not possible on a cluster: choose it on a sample of the queries with the local "
+            "ranker, or set validation_fraction and early_stopping_rounds"
+        )
+    elif is_function(settings.values["objective"]):
+        problem = "a function as objective is not possible on a cluster, where each worker knows only its own queries"
+    # XGBoost has interaction_constraints too, and its workers take them.
+    native = settings.native if settings.backend.LIBRARY == "LightGBM" else {}
+    check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
+    for parameter, reason in ONE_MACHINE_ONLY.items():
+        value = native.get(parameter)
+        # These values change nothing.
+        if value is not None and not (np.isscalar(value) and value in (0, "", "basic")):
+            problem = f"{parameter}={value!r} cannot be used on a cluster: {reason}. Use boostrank.LightGBMRanker"
+    if problem:
+        raise ValueError(problem)
+    return settings
+
+
+def specify(
+    settings: Settings, features: TrainingFeatures, random_state: np.random.RandomState, **options: Any
+) -> TrainingSpecification:
+    """The specification that all workers get; `options` are arguments of ``fit``, as in :meth:`Settings.specification`.
+
+    Raises ValueError for parameters that do not fit the features, and for metrics that depend on the labels of other
+    workers.
+    """
+    specification = settings.specification(features, random_state, **options)
+    for metric in specification.metrics:
+        problem = ""
+        if not isinstance(metric, Measure):
+            problem = (
+                "a function as eval_metric is not possible on a cluster, because each worker knows only its own "
+                "queries: give names or measures"
+            )
+        elif isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None:
+            problem = (
+                f"eval_metric {str(metric)!r} needs max_grade on a cluster, because each worker knows the labels of "
+                f"its own queries only: get_measure({str(metric)!r}, max_grade=...)"
+            )
+        if problem:
+            raise ValueError(problem)
+    return specification
+
+
+def select_queries(
+    settings: Settings, random_state: np.random.RandomState, data: Any, validation: Mapping[str, Any]
+) -> tuple[Any, Any]:
+    """The queries to train and to validate on, as the engine gives them to its workers.
+
+    Parameters
+    ----------
+    settings : Settings
+    random_state : RandomState
+        Draws the queries of `data` that are held out, if the settings say so.
+    data : object
+        Each engine has a class of its own. The attribute `colocation` is the :class:`Colocation` of its queries, and
+        its method `select` gives those of a mask, shape (n_queries,), as workers get them.
+    validation : mapping of str to object
+        Validation sets by name, of the same class.
+
+    Returns
+    -------
+    (rows, all_rows)
+        Pairs of queries to train on, and of validation sets by name; the second one has all queries, and no validation
+        set.
+    """
+    settings.backend.check_n_rows(data.colocation.n_documents, "on all workers")
+    everything = np.ones(data.colocation.n_queries, dtype=bool)
+    all_rows: tuple[Any, dict[str, Any]] = data.select(everything), {}
+    kept = settings.kept_queries(len(everything), random_state)
+    if kept is not None:
+        return (data.select(kept), {HELD_OUT: data.select(~kept)}), all_rows
+    sets = {name: part.select(np.ones(part.colocation.n_queries, dtype=bool)) for name, part in validation.items()}
+    return (all_rows[0], sets), all_rows
+
+
+def fit_ranker(
+    ranker: BoostedRanker,
+    settings: Settings,
+    features: TrainingFeatures,
+    random_state: np.random.RandomState,
+    train: Callable[[Work, Any], Trained],
+    rows: Any,
+    all_rows: Any,
+    **options: Any,
+) -> None:
+    """Train on the workers, and set the attributes of the ranker as its own ``fit`` does.
+
+    Parameters
+    ----------
+    ranker : BoostedRanker
+        It stays as it was if the training fails.
+    settings : Settings
+        From :func:`checked_settings`.
+    features : TrainingFeatures
+        Number, names and categories of the features of the training data.
+    random_state : RandomState
+        From ``settings.random_state()``. The queries to hold out are drawn from it before.
+    train : callable
+        Calls a function on all workers for some rows, and returns what the worker of rank 0 returned.
+    rows, all_rows
+        The rows to train on, with validation sets; and those of a training on all queries without validation sets,
+        which follows if `refit` is set.
+    **options
+        Arguments of ``fit``, as in :func:`specify`.
+    """
+    backend, specification = settings.backend, specify(settings, features, random_state, **options)
+    trained = train(partial(train_worker, backend, specification), rows)
+    if settings.values["refit"]:
+        again = specification.for_refit(backend, trained.best_round)
+        last = train(partial(train_worker, backend, again), all_rows)
+        trained = last._replace(evals_result=trained.evals_result, best_round=trained.best_round)
+    if not trained.has_splits:
+        warn_without_splits("")
+    ranker._set_fitted(trained, features, specification)

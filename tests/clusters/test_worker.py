@@ -1,0 +1,160 @@
+"""What each worker of a training does; without an engine, the workers of these tests are threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from cluster_samples import assert_close, make_data, small
+
+import boostrank as br
+from boostrank.clusters.collective import StoppedError, Tracker
+from boostrank.clusters.driver import checked_settings, fit_ranker
+from boostrank.clusters.worker import prepare
+from boostrank.training.features import TrainingFeatures
+
+# The data of one worker
+
+
+def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=None):
+    """The data, validation sets and objective of a worker that has one partition."""
+    ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
+    features = TrainingFeatures.of_model(2, None, {})
+    specification = ranker._settings().specification(features, np.random.RandomState(0), eval_metric=eval_metric)
+    is_selected = np.ones(len(np.unique(rows[2])), dtype=bool) if is_selected is None else is_selected
+    return prepare(ranker._backend, specification, [(rows, is_selected)], validation or {})
+
+
+ROWS = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5, 7, 5, 6])]
+
+
+def test_a_worker_groups_the_selected_queries():
+    is_selected = np.array([True, False, True])
+    data, validation, objective = prepared([*ROWS, np.array([1, 2, 1, 2, 3])], is_selected=is_selected)
+    assert data.queries.ids.tolist() == [7, 6]
+    assert data.labels.values.tolist() == [0, 2, 0]
+    assert data.X.tolist() == [[0, 1], [4, 5], [8, 9]]
+    assert data.weights.tolist() == [1, 1, 3]
+    assert objective.queries is data.queries
+    assert validation == []
+
+
+@pytest.mark.parametrize("objective", ["softmax", "edge-logistic"])
+def test_a_worker_whose_weights_are_all_zero_has_no_gradient(objective):
+    gradient, hessian = prepared([*ROWS, np.zeros(5)], br.LightGBMRanker(objective))[2].gradient_hessian(np.arange(5.0))
+    assert not gradient.any()
+    assert not hessian.any()
+
+
+@pytest.mark.parametrize("eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str)
+def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_metric):
+    sets = {"without": [], "with": [[ROWS, np.array([True, False, False])]]}
+    absent, present = prepared(ROWS, validation=sets, eval_metric=eval_metric)[1]
+    (without,), (measure,) = absent.metrics, present.metrics
+    assert (absent.name, absent.data.X.tolist()) == ("without", [[0, 1]])
+    assert len(without.per_query(np.zeros(1))) == 0
+    assert str(without) == str(measure) == str(eval_metric or "ndcg")
+    assert present.data.labels.values.tolist() == [0, 2]
+    assert measure.mean(np.array([0.0, 1.0])) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ranker", "rows", "message"),
+    [
+        (br.LightGBMRanker("lambdarank"), [ROWS[0], ROWS[1] + 0.5, ROWS[2]], "lambdarank takes"),
+        *(
+            (br.LightGBMRanker(objective), [*ROWS, np.arange(1.0, 6.0)], "sample_weight differs within query")
+            for objective in ("cosine", "edge-logistic", "lambdarank")
+        ),
+        (br.XGBoostRanker("rank:ndcg"), [*ROWS, np.zeros(5)], "is zero for all queries of one worker, and XGBoost's"),
+    ],
+)
+def test_labels_and_weights_that_an_objective_does_not_take_are_errors_before_the_training(ranker, rows, message):
+    with pytest.raises(ValueError, match=message):
+        prepared(rows, ranker)
+
+
+def test_native_objectives_have_no_loss_of_ours():
+    assert prepared([*ROWS, np.zeros(5)], br.LightGBMRanker("lambdarank"))[2] is None
+
+
+# Workers together
+
+
+def train_in_threads(ranker, parts, validation=None):
+    """The ranker, trained by one thread for each part; `validation` is the part of each worker, or None."""
+
+    def select_all(part):
+        return [] if part is None else [(part, np.ones(len(np.unique(part[2])), dtype=bool))]
+
+    def train(work, validation):
+        tracker = Tracker("127.0.0.1", len(parts))
+
+        def run(rank):
+            sets = {} if validation is None else {"valid_0": select_all(validation[rank])}
+            rows = select_all(parts[rank]), sets
+            return work(lambda: rows, tracker.address, rank=rank, host="127.0.0.1", n_threads=1)
+
+        with ThreadPoolExecutor(len(parts)) as pool:
+            futures = [pool.submit(run, rank) for rank in range(len(parts))]
+            failures = [future.exception() for future in futures]
+        if any(failures):
+            raise ExceptionGroup("workers", [failure for failure in failures if failure])
+        trained, *others = [future.result() for future in futures]
+        assert others == [None] * len(others)
+        return trained
+
+    settings, features = checked_settings(ranker, [()] if validation else None), TrainingFeatures()
+    features.learn(parts[0][0])
+    fit_ranker(ranker, settings, features, settings.random_state(), train, validation, None)
+    return ranker
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """Two parts of whole queries, and all."""
+    data = make_data(80)
+    return [[column[rows] for column in data] for rows in (data[2] < 30, data[2] >= 30)], data
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_workers_train_the_model_of_one_process(ranker_class, halves):
+    parts, data = halves
+    settings = {"early_stopping_rounds": 3, "k": 5, "n_estimators": 6}
+    # Only one of the workers has validation data.
+    found = train_in_threads(small(ranker_class, **settings), parts, [None, parts[0]])
+    expected = small(ranker_class, **settings).fit(*data, eval_set=[parts[0]])
+    assert_close(found.predict(data[0]), expected.predict(data[0]))
+    np.testing.assert_allclose(*(one.evals_result_["valid_0"]["ndcg@5"] for one in (found, expected)), atol=1e-9)
+    assert len(np.unique(found.predict(data[0]))) > 20
+    # One worker alone needs no network.
+    alone = train_in_threads(small(ranker_class), [data])
+    assert_close(alone.predict(data[0]), small(ranker_class).fit(*data).predict(data[0]))
+
+
+class Failing(br.surrogates.Power):
+    """Fails after the first round, on the worker with 50 queries."""
+
+    def gradient_hessian(self, scores, targets, queries):
+        if scores.any() and queries.n_segments == 50:
+            raise ZeroDivisionError("a fault")
+        return super().gradient_hessian(scores, targets, queries)
+
+
+def errors_of(ranker, parts):
+    with pytest.raises(ExceptionGroup) as caught:
+        train_in_threads(ranker, parts)
+    assert not hasattr(ranker, "booster_")
+    return caught.value.exceptions
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_an_error_of_one_worker_ends_all_and_is_named(ranker_class, halves):
+    first, second = halves[0]
+    consequence, cause = errors_of(small(ranker_class, Failing()), halves[0])
+    assert str(cause) == "a fault"
+    assert isinstance(consequence, StoppedError)
+    assert str(consequence) == "worker 1 stopped with ZeroDivisionError: a fault"
+    for part, message in (((second[0], -second[1], second[2]), "relevance"), (None, "there are no queries to train")):
+        consequence, cause = errors_of(small(ranker_class), [first, part])
+        assert str(cause).startswith(f"worker 1: {message}")
+        assert str(consequence).startswith(f"worker 1 stopped with ValueError: worker 1: {message}")
