@@ -25,7 +25,7 @@ from reporting import PACKAGES, make_parser, publish
 from timing import run_in_fresh_process
 from workloads import LAMBDAMART, N_DOCUMENTS, N_FEATURES, leaf_parameters
 
-import boostrank.clusters.dask as bd
+import boostrank as br
 from boostrank.surrogates import Power
 
 ONE_PROCESS = """
@@ -117,13 +117,13 @@ def fits_on_cluster(client, settings):
     return {
         "lightgbm": {
             "lightgbm.DaskLGBMRanker, lambdarank": lightgbm_native,
-            "LightGBMRanker, lambdarank": ours(bd.LightGBMRanker, "lambdarank", "lightgbm"),
-            "LightGBMRanker, softmax": ours(bd.LightGBMRanker, TimedSoftmax(0, max_step=1.0), "lightgbm"),
+            "LightGBMRanker, lambdarank": ours(br.dask.LightGBMRanker, "lambdarank", "lightgbm"),
+            "LightGBMRanker, softmax": ours(br.dask.LightGBMRanker, TimedSoftmax(0, max_step=1.0), "lightgbm"),
         },
         "xgboost": {
             "xgboost.dask.train, rank:ndcg": xgboost_native,
-            "XGBoostRanker, rank:ndcg": ours(bd.XGBoostRanker, "rank:ndcg", "xgboost"),
-            "XGBoostRanker, softmax": ours(bd.XGBoostRanker, TimedSoftmax(0, max_step=1.0), "xgboost"),
+            "XGBoostRanker, rank:ndcg": ours(br.dask.XGBoostRanker, "rank:ndcg", "xgboost"),
+            "XGBoostRanker, softmax": ours(br.dask.XGBoostRanker, TimedSoftmax(0, max_step=1.0), "xgboost"),
         },
     }
 

@@ -34,15 +34,15 @@ from distributed import Client, LocalCluster, get_worker
 from reporting import PACKAGES, make_parser, publish
 from workloads import N_DOCUMENTS, N_FEATURES
 
-import boostrank.clusters.dask as bd
+import boostrank as br
 from boostrank.surrogates import Power
 
 #: XGBoost's trees that grow by levels; their depth is then 6, its default.
 BY_LEVELS = {"grow_policy": "depthwise"}
 RANKERS = {
-    "lightgbm": bd.LightGBMRanker,
-    "xgboost": bd.XGBoostRanker,
-    "xgboost by levels": partial(bd.XGBoostRanker, **BY_LEVELS),
+    "lightgbm": br.dask.LightGBMRanker,
+    "xgboost": br.dask.XGBoostRanker,
+    "xgboost by levels": partial(br.dask.XGBoostRanker, **BY_LEVELS),
 }
 #: Trees: histograms that are built for one, how often the workers synchronize, and bins of a feature.
 HISTOGRAMS = {"lightgbm": 20, "xgboost": 20, "xgboost by levels": 32}

@@ -35,8 +35,9 @@ from reporting import make_parser, publish
 from workloads import N_DOCUMENTS
 
 import boostrank as br
-from boostrank.clusters.fitting import checked_settings, specify
-from boostrank.clusters.training import train_together
+from boostrank.clusters.collective import Tracker
+from boostrank.clusters.driver import checked_settings, specify
+from boostrank.clusters.worker import train_worker
 from boostrank.surrogates import Power
 from boostrank.training.features import TrainingFeatures
 
@@ -129,13 +130,15 @@ def work(library, rank, n_workers, documents, rounds):
         n_queries=documents // N_DOCUMENTS, n_documents=N_DOCUMENTS, n_features=N_FEATURES, random_state=rank
     )
     loss = TimedSoftmax()
-    local = RANKERS[library](loss, n_estimators=rounds, random_state=0)
-    settings, features = checked_settings(local, None), TrainingFeatures()
+    ranker = RANKERS[library](loss, n_estimators=rounds, random_state=0)
+    settings, features = checked_settings(ranker, None), TrainingFeatures()
     features.learn(X)
-    cluster = specify(settings, features, settings.random_state())
-    selections = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))]
-    place = {"rank": rank, "n_workers": n_workers, "host": address(rank)}
-    trained = train_together(cluster, lambda: [selections], exchange, **place, n_threads=1)
+    specification = specify(settings, features, settings.random_state())
+    rows = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))], {}
+    tracker = Tracker(address(rank), n_workers) if rank == 0 else None
+    tracker_address = json.loads(exchange(json.dumps(None if tracker is None else tracker.address))[0])
+    place = {"rank": rank, "host": address(rank), "n_threads": 1}
+    trained = train_worker(settings.backend, specification, lambda: rows, tracker_address, **place)
     exchange(json.dumps(float(np.median(np.diff(loss.times)[WARM_UP:]))))
     exchange(json.dumps(0 if trained is None else n_splits(trained.booster) / rounds))
 
@@ -159,8 +162,8 @@ def measure(library, n_workers, delay, documents, rounds):
         stack.callback(stopped.set)
         workers = []
         for rank, (name, _) in enumerate(spaces):
-            part = ["--part", library, *map(str, (rank, n_workers, documents, rounds))]
-            command = ["ip", "netns", "exec", name, sys.executable, __file__, *part]
+            arguments = ["--part", library, *map(str, (rank, n_workers, documents, rounds))]
+            command = ["ip", "netns", "exec", name, sys.executable, __file__, *arguments]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
             workers.append(stack.enter_context(subprocess.Popen(command, **pipes)))
         # Addresses, times and numbers of splits.

@@ -19,10 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from reporting import PACKAGES, make_parser, publish
 from workloads import N_DOCUMENTS, N_FEATURES
 
-from boostrank.clusters.spark import LightGBMRanker, XGBoostRanker
+import boostrank as br
 from boostrank.surrogates import Power
 
-RANKERS = {"lightgbm": LightGBMRanker, "xgboost": XGBoostRanker}
+RANKERS = {"lightgbm": br.spark.LightGBMRanker, "xgboost": br.spark.XGBoostRanker}
 FEW_DOCUMENTS = 12_000
 
 

@@ -19,8 +19,6 @@ import boostrank as br
 try:
     import dask.array as da
     from distributed import Client, LocalCluster
-
-    from boostrank.clusters.dask import LightGBMRanker
 except ImportError as error:
     raise SystemExit(f"This example needs Dask ({error}): pip install 'dask[array,dataframe,distributed]'") from None
 
@@ -49,7 +47,7 @@ def main():
         train_set, validation_set, test_set = (
             to_dask(X[rows], y[rows], qid[rows]) for rows in (train, validation, test)
         )
-        ranker = LightGBMRanker("softmax", **SETTINGS).fit(*train_set, eval_set=[validation_set])
+        ranker = br.dask.LightGBMRanker("softmax", **SETTINGS).fit(*train_set, eval_set=[validation_set])
         print(f"{len(client.nthreads())} workers trained one model of {ranker.best_iteration_} rounds.")
         scores = ranker.predict(test_set[0])  # a lazy dask Array
         on_cluster, scores = ranker.score(*test_set), scores.compute()

@@ -120,7 +120,6 @@ def test_arguments_that_are_wrong_are_errors_before_the_training(frame):
             ValueError,
             "needs validation queries: give validation",
         ),
-        ({"dataset": dataset.limit(0)}, ValueError, "dataset: X has no rows"),
         ({"dataset": ray.data.from_items([])}, ValueError, "X must have columns that are features"),
         ({"qid": "qid"}, ValueError, "dataset has no column 'qid'; its columns are"),
         ({"validation": dataset.drop_columns(["x1"])}, ValueError, r"validation set 'valid_0' has no column 'x1'"),
