@@ -1,10 +1,11 @@
 from .click_dcg import ClickDCG as ClickDCG
-from .counterfactual import CounterfactualEstimate as CounterfactualEstimate
-from .counterfactual import evaluate as evaluate
+from .click_dcg import CounterfactualEstimate as CounterfactualEstimate
+from .click_dcg import evaluate as evaluate
 from .diagnosis import ClickDiagnosis as ClickDiagnosis
 from .diagnosis import diagnose as diagnose
 from .labels import ClickLabels as ClickLabels
 from .log import ClickLog as ClickLog
+from .log import from_table as from_table
 from .models import ByContext as ByContext
 from .models import Cascade as Cascade
 from .models import ClickModel as ClickModel
@@ -17,6 +18,5 @@ from .relevance import RelevanceEstimates as RelevanceEstimates
 from .relevance import estimate_relevance as estimate_relevance
 from .simulation import SimulatedClicks as SimulatedClicks
 from .simulation import simulate_clicks as simulate_clicks
-from .tables import from_table as from_table
 from .targets import click_targets as click_targets
 from .targets import session_targets as session_targets

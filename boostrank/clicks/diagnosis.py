@@ -6,17 +6,13 @@ document at the same position in sessions with a click above and without one. It
 documents and positions, with the standard error of counts with Poisson distributions. If sessions end with the
 probability `satisfaction` after a click, and few have two clicks above, it is about ``1 - satisfaction``.
 
-**Trust.** In the position-based model, the propensities of documents that users like and of those that they do not like
-are the same. Trust bias makes the click rates of documents that are not relevant fall faster with the position
-(:class:`boostrank.clicks.TrustBias`). Documents of about the same mean position are divided at the median of their
-relevance, estimated from a random half of the sessions, and the propensities of both parts are harvested from the other
-half, so that the division does not depend on the clicks that are compared.
+Nothing here finds trust bias (:class:`boostrank.clicks.TrustBias`), whose numbers must come from an experiment.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,8 +25,6 @@ from boostrank.clicks.propensities import (
     ending_with_click,
     harvest_propensities,
 )
-from boostrank.clicks.relevance import estimate_relevance, mean_positions
-from boostrank.inputs.checks import as_generator
 
 # A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.
 MAX_RATIO, MIN_ERRORS = 0.8, 4.0
@@ -56,7 +50,7 @@ class ClickDiagnosis(NamedTuple):
     propensities: Propensities | None
 
 
-def diagnose(log: ClickLog, *, random_state: Any = 0) -> ClickDiagnosis:
+def diagnose(log: ClickLog) -> ClickDiagnosis:
     """Check what a click log can tell, and say which estimator of its click model to use.
 
     The text of the module :mod:`boostrank.clicks.diagnosis` explains the checks.
@@ -65,8 +59,6 @@ def diagnose(log: ClickLog, *, random_state: Any = 0) -> ClickDiagnosis:
     ----------
     log : ClickLog
         Some checks need sessions.
-    random_state : int, Generator or None
-        For the halves of the sessions.
 
     Returns
     -------
@@ -87,7 +79,7 @@ def diagnose(log: ClickLog, *, random_state: Any = 0) -> ClickDiagnosis:
     >>> diagnosis.estimator
     'harvest_propensities(log)'
     >>> diagnosis.table["verdict"].tolist()
-    ['good', 'good', 'good', 'good', 'good']
+    ['good', 'good', 'good', 'good']
     """
     check_log(log)
     n_ending, n_sessions = ending_with_click(log)
@@ -99,7 +91,6 @@ def diagnose(log: ClickLog, *, random_state: Any = 0) -> ClickDiagnosis:
             propensities = harvest_propensities(log)
         except ValueError as error:
             refusal = str(error)
-        trust = _trust_ratio(log, propensities, random_state)
     below = _ratio_below_clicks(log)
     compared = 0.0 if propensities is None else 1.0 - len(propensities.not_estimated) / propensities.n_positions
     clicked = log.n_clicks / log.n_impressions
@@ -108,7 +99,6 @@ def diagnose(log: ClickLog, *, random_state: Any = 0) -> ClickDiagnosis:
         ("sessions with a click that end with it", ending, ending <= MAX_ENDING_WITH_CLICK, "1: lists are cut there"),
         ("positions compared with position 1", compared, compared > 0.0, "by documents shown at several positions"),
         ("clicks below a click, ratio", *below, "below 1: users stop after a click"),
-        ("trust, ratio", *trust, "below 1: irrelevant documents are clicked too"),
     ]
     table = pd.DataFrame(rows, columns=["check", "value", "verdict", "meaning"])
     table["verdict"] = np.where(table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad"))
@@ -124,8 +114,6 @@ def _estimator(
         return "", "documents that were shown are missing in the log: log all of them, with 0 clicks"
     if verdicts[3] == "bad":
         return f"Cascade(satisfaction={1.0 - ratio_below:.2f})", "clicks are rarer below a click than without one above"
-    if verdicts[4] == "bad":
-        return "TrustBias(...)", "clicks alone do not give the numbers of the model: they must come from an experiment"
     if propensities is None:
         return "1.0", f"the effect of positions is not known: swap documents at random ({refusal})"
     rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
@@ -146,34 +134,4 @@ def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:
         return np.nan, True
     # Half a click more on both sides, as documents may have none below a click.
     ratio, error = (first + 0.5) / (second + 0.5), np.sqrt(1.0 / (first + 0.5) + 1.0 / (second + 0.5))
-    return ratio, _is_good(np.log(ratio), error)
-
-
-def _is_good(log_ratio: float, error: float) -> bool:
-    return bool(log_ratio > np.log(MAX_RATIO) or log_ratio > -MIN_ERRORS * error)
-
-
-def _trust_ratio(log: ClickLog, propensities: Propensities | None, random_state: Any) -> tuple[float, bool]:
-    """The mean ratio of the propensities of documents of small and of large relevance, and whether it is good."""
-    if propensities is None or log.n_sessions is None or log.n_sessions < MIN_SESSIONS:
-        return np.nan, True
-    half = as_generator(random_state).permutation(log.n_sessions) % 2 == 0
-    first, second = log.select(half), log.select(~half)
-    model = propensities.extended(log.n_positions)
-    relevance = pd.Series(estimate_relevance(first, model, not_shown="irrelevant").relevance)
-    median = relevance.groupby(np.rint(mean_positions(first))).transform("median")
-    is_large, is_shown = (relevance > median).to_numpy(), first.shown & second.shown
-    try:
-        small, large = (harvest_propensities(second[rows & is_shown]) for rows in (~is_large, is_large))
-    except ValueError:
-        return np.nan, True
-    n = min(small.n_positions, large.n_positions)
-    logs = np.log(small.values[1:n] / large.values[1:n])
-    errors = np.array([group.standard_errors[1:n] / group.values[1:n] for group in (small, large)])
-    # A position that one of them lacks has the weight 0.
-    weights, logs = np.nan_to_num(1.0 / (errors**2).sum(axis=0)), np.nan_to_num(logs)
-    if not weights.any():
-        return np.nan, True
-    mean = float(np.average(logs, weights=weights))
-    # Position 1 makes the errors of all positions similar, so that their mean is about as certain as the best of them.
-    return float(np.exp(mean)), _is_good(mean, float(weights.max() ** -0.5))
+    return ratio, bool(ratio > MAX_RATIO or np.log(ratio) > -MIN_ERRORS * error)

@@ -10,25 +10,9 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostrank.clicks import relevance as estimation
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import get_click_model, require_absolute
-from boostrank.clicks.relevance import (
-    NOT_SHOWN_OR_DROP,
-    EntryWeights,
-    Method,
-    NotShown,
-    NotShownOrDrop,
-    RelevanceEstimates,
-    entry_weights,
-    estimate_relevance,
-    evidence,
-    mean_positions,
-    mean_relevance,
-    predict_relevance,
-    require_shown,
-    shrunk,
-    warn_of_excess,
-)
 from boostrank.clicks.targets import (
     CLICK_NORMALIZATIONS,
     ClickNormalize,
@@ -74,7 +58,7 @@ class ClickLabels(Labels):
     normalize : {"independent", "none", "sessions"}, default "independent"
         The kind of targets, as in :func:`boostrank.clicks.click_targets`: for NDCG with independent relevances, for
         DCG, and for NDCG with any distribution of relevances.
-    method, clip
+    clip
         As in :func:`boostrank.clicks.click_targets`.
     not_shown : {"error", "drop", "irrelevant", "predict"}, default "error"
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
@@ -131,9 +115,8 @@ class ClickLabels(Labels):
     log: ClickLog
     model: Any
     normalize: ClickNormalize = "independent"
-    method: Method = "auto"
     clip: float = 0.0
-    not_shown: NotShownOrDrop | Literal["predict"] = "error"
+    not_shown: estimation.NotShownOrDrop | Literal["predict"] = "error"
     average: Unit = "sessions"
     shrink: Any = None
 
@@ -142,7 +125,7 @@ class ClickLabels(Labels):
     def __post_init__(self) -> None:
         check_log(self.log)
         check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
-        check_choice("not_shown", self.not_shown, (*NOT_SHOWN_OR_DROP, "predict"))
+        check_choice("not_shown", self.not_shown, (*estimation.NOT_SHOWN_OR_DROP, "predict"))
         check_choice("average", self.average, ("sessions", "queries"))
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions":
@@ -225,9 +208,9 @@ class ClickLabels(Labels):
         """A number that is equal for equal clicks."""
         return hash(tuple(map(bytes, self.log.aggregate().columns)))
 
-    def entry_weights(self) -> EntryWeights:
+    def entry_weights(self) -> estimation.EntryWeights:
         """The weight of each entry of the log in the estimates of relevance."""
-        return entry_weights(self.log, self.model, self.method, self.clip)
+        return estimation.entry_weights(self.log, self.model, self.clip)
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -253,10 +236,10 @@ class ClickLabels(Labels):
         return self.with_prediction(predict_logs(np.maximum(self.relevance, 0.0), self.evidence))
 
     @cached_property
-    def estimates(self) -> RelevanceEstimates:
+    def estimates(self) -> estimation.RelevanceEstimates:
         """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they may be negative."""
-        settings: dict[str, Any] = {"method": self.method, "clip": self.clip}
-        return estimate_relevance(self.log, self.model, **settings, bounded=False, not_shown="irrelevant")
+        settings: dict[str, Any] = {"clip": self.clip, "bounded": False, "not_shown": "irrelevant"}
+        return estimation.estimate_relevance(self.log, self.model, **settings)
 
     @property
     def relevance(self) -> Floats:
@@ -271,7 +254,7 @@ class ClickLabels(Labels):
     @cached_property
     def evidence(self) -> Floats:
         """How much the clicks on each row say, in impressions whose relevance is known, shape (n_documents,)."""
-        mean = mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
+        mean = estimation.mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
         return self._evidence(np.full(len(self), mean))
 
     def with_prediction(self, logs: ArrayLike) -> ClickLabels:
@@ -291,8 +274,9 @@ class ClickLabels(Labels):
         >>> labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(), labels.targets().round(2).tolist()
         ([0.57, 0.24, 0.25], [0.56, 0.22, 0.33])
         """
-        logs, positions = finite_numbers(logs, "logs", log=len(self)), mean_positions(self.log) / self.log.n_positions
-        return replace(self, shrink=predict_relevance(self.relevance, self.evidence, logs, positions))
+        logs = finite_numbers(logs, "logs", log=len(self))
+        positions = estimation.mean_positions(self.log) / self.log.n_positions
+        return replace(self, shrink=estimation.predict_relevance(self.relevance, self.evidence, logs, positions))
 
     @property
     def kept(self) -> Bools | None:
@@ -372,15 +356,15 @@ class ClickLabels(Labels):
             of_all = np.zeros(len(self))
             of_all[kept] = self[kept].targets(dcg=dcg)
             return of_all
-        warn_of_excess(self.log, self.model)
+        estimation.warn_of_excess(self.log, self.model)
         dcg = DCG() if dcg is None else dcg
         if self.normalize == "sessions":
-            not_shown: NotShown = "irrelevant" if self.not_shown == "irrelevant" else "error"
-            settings: dict[str, Any] = {"method": self.method, "clip": self.clip, "not_shown": not_shown}
-            return np.maximum(click_targets(self.log, self.model, normalize="sessions", dcg=dcg, **settings), 0.0)
-        require_shown(self.log, ~self.lacks_support, "or pass not_shown='predict', 'drop' or 'irrelevant'")
+            not_shown: Any = "irrelevant" if self.not_shown == "irrelevant" else "error"
+            settings: dict[str, Any] = {"dcg": dcg, "clip": self.clip, "not_shown": not_shown}
+            return np.maximum(click_targets(self.log, self.model, normalize="sessions", **settings), 0.0)
+        estimation.require_shown(self.log, ~self.lacks_support, "or pass not_shown='predict', 'drop' or 'irrelevant'")
         if self._has_prior:
-            relevance = shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
+            relevance = estimation.shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
             relevance = relevance if self.not_shown == "predict" else self.estimates.shown * relevance
         elif self.not_shown == "predict":
             raise ValueError(
@@ -397,7 +381,7 @@ class ClickLabels(Labels):
 
     def _evidence(self, prior: Floats) -> Floats:
         """The evidence of each row for some prior."""
-        return evidence(self.log, self.entry_weights(), prior)
+        return estimation.evidence(self.log, self.entry_weights(), prior)
 
     def _checked_prior(self) -> Floats:
         prior = finite_numbers(self.shrink, "shrink", log=len(self.log))

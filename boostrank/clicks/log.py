@@ -1,11 +1,10 @@
-"""The click log: at which position documents were shown, and how often they were clicked there."""
+"""The click log: at which position documents were shown, and how often they were clicked there; and how to make it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
-from boostrank.queries.queries import Queries
+from boostrank.inputs.checks import refuse, refuse_first
+from boostrank.queries.by_id import as_frame, rows_with_ids
+from boostrank.queries.queries import Queries, other_type
 from boostrank.queries.segments import Segments
 
 #: Integers up to this number are exact as float64.
@@ -107,9 +108,9 @@ class ClickLog:
     position: Ints
     clicks: Ints
     impressions: Ints
+    documents: NDArray[Any] | None
     sessions: Segments | None
     session_ids: NDArray[Any] | None
-    documents: NDArray[Any] | None
     contexts: NDArray[Any] | None
 
     def __init__(
@@ -134,33 +135,32 @@ class ClickLog:
         _check_columns(queries.n_documents, *columns)
         if not shown.any():
             raise ValueError("a click log needs at least one entry with an impression; got none")
-        columns = [column[shown > 0] for column in columns]
-        if session is None and context is not None:
-            raise ValueError("context belongs to sessions: pass session too, or make a log of each context")
         if session is None:
-            self._set(queries, *summed(queries.n_documents, *columns), None, None, ids)
+            if context is not None:
+                raise ValueError("context belongs to sessions: pass session too, or make a log of each context")
+            columns = [column[shown > 0] for column in columns]
+            self._set(queries, ids, summed(queries.n_documents, *columns))
             return
         numbers, names = _numbered(session, "session", len(rows))
-        if (shown > 1).any():
-            entry = int(np.argmax(shown > 1))
-            raise ValueError(
-                f"impressions[{entry}] is {shown[entry]}, but an entry of a session is one impression; leave session "
-                "out for a log of counts"
-            )
+        refuse_first(
+            shown > 1,
+            lambda i: (
+                f"impressions[{i}] is {shown[i]}, but an entry of a session is one impression; leave session out "
+                "for a log of counts"
+            ),
+        )
+        contexts = None
         if context is not None:
             of_entries, contexts = _numbered(context, "context", len(rows))
-            columns.append(of_entries[shown > 0])
+            columns.append(of_entries)
         by_session = Queries.from_qid(numbers[shown > 0])
-        columns = [by_session.group(column) for column in columns]
+        columns = [by_session.group(column[shown > 0]) for column in columns]
         sessions = Segments(by_session.indptr)
         sorting = sessions.sort(-columns[1].astype(np.float64))
         columns = [column[sorting] for column in columns]
-        self._set(queries, *columns[:4], sessions, names[by_session.ids], ids)
-        self._check_sessions()
-        if context is not None:
-            first = columns[4][sessions.starts]
-            self._raise_at(columns[4] != sessions.repeat(first), "has several contexts")
-            object.__setattr__(self, "contexts", contexts[first])
+        contexts = None if contexts is None else contexts[columns[4][sessions.starts]]
+        self._set(queries, ids, columns[:4], sessions, names[by_session.ids], contexts)
+        self._check_sessions(*columns[4:])
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
@@ -198,12 +198,12 @@ class ClickLog:
                 raise ValueError(f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()")
         columns = [np.concatenate(parts) for parts in zip(*(log.columns for log in logs), strict=True)]
         if first.sessions is None:
-            return cls._of(first.queries, *summed(len(first), *columns), None, None, documents)
+            return cls._of(first.queries, documents, summed(len(first), *columns))
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
         contexts = [log.contexts for log in logs if log.contexts is not None]
         of_sessions = np.concatenate(contexts) if len(contexts) == len(logs) else None
         sessions = Segments.from_sizes(sizes)
-        return cls._of(first.queries, *columns, sessions, np.arange(len(sizes)), documents, of_sessions)
+        return cls._of(first.queries, documents, columns, sessions, np.arange(len(sizes)), of_sessions)
 
     @property
     def n_documents(self) -> int:
@@ -297,15 +297,8 @@ class ClickLog:
                 f"the log has no impression of any of the {len(kept)} rows that were selected. A fold, a sample or a "
                 "part that is held out needs rows that were shown: take larger parts, or a log with more queries"
             )
-        row, position, clicks, impressions = (column[entries] for column in self.columns)
-        queries, documents = Queries.from_qid(self.qid[kept]), None if self.documents is None else self.documents[kept]
-        if self.sessions is None or self.session_ids is None:
-            columns = summed(len(kept), new_row[row], position, clicks, impressions)
-            return self._of(queries, *columns, None, None, documents)
-        sizes = self.sessions.sum(entries.astype(np.int64))
-        sessions, ids = Segments.from_sizes(sizes[sizes > 0]), self.session_ids[sizes > 0]
-        contexts = None if self.contexts is None else self.contexts[sizes > 0]
-        return self._of(queries, new_row[row], position, clicks, impressions, sessions, ids, documents, contexts)
+        documents = None if self.documents is None else self.documents[kept]
+        return self._part(entries, Queries.from_qid(self.qid[kept]), new_row[self.row], documents)
 
     def select(self, sessions: Any) -> ClickLog:
         """The log of some sessions, for the same rows of `X`.
@@ -334,12 +327,13 @@ class ClickLog:
         mask = np.zeros(self.n_sessions or 0, dtype=bool)
         if self.sessions is not None:
             mask[np.asarray(sessions) if isinstance(sessions, list) else sessions] = True
-        if self.sessions is None or self.session_ids is None or not mask.any():
+        if self.sessions is None or not mask.any():
             raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
-        columns = [column[self.sessions.repeat(mask)] for column in self.columns]
-        contexts = None if self.contexts is None else self.contexts[mask]
-        segments = Segments.from_sizes(self.sessions.sizes[mask])
-        return self._of(self.queries, *columns, segments, self.session_ids[mask], self.documents, contexts)
+        return self.of_entries(self.sessions.repeat(mask))
+
+    def of_entries(self, entries: Any) -> ClickLog:
+        """The log of some entries, a mask or a slice, for the same rows of `X`."""
+        return self._part(entries, self.queries, self.row, self.documents)
 
     def by_context(self) -> dict[Any, ClickLog]:
         """The log of the sessions of each context, from which the click model of the context is estimated.
@@ -363,8 +357,7 @@ class ClickLog:
         """
         if self.sessions is None:
             return self
-        columns = summed(self.n_documents, *self.columns)
-        return self._of(self.queries, *columns, None, None, self.documents)
+        return self._of(self.queries, self.documents, summed(self.n_documents, *self.columns))
 
     def to_frame(self) -> pd.DataFrame:
         """The entries as a DataFrame, with the names of columns that :func:`boostrank.clicks.from_table` reads."""
@@ -382,9 +375,20 @@ class ClickLog:
         document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
         return f"row {row}{document} of query {str(self.qid[row])!r}"
 
-    def _set(self, *values: Any) -> None:
-        # Without contexts, these are left out.
-        for name, value in zip_longest(self.__dataclass_fields__, values):
+    def _part(self, entries: Any, queries: Queries, row: Ints, documents: NDArray[Any] | None) -> ClickLog:
+        """The log of some entries, with new numbers of rows and their ids, and with the sessions of these entries."""
+        columns = [column[entries] for column in (row, *self.columns[1:])]
+        if self.sessions is None or self.session_ids is None:
+            return self._of(queries, documents, summed(queries.n_documents, *columns))
+        sizes = self.sessions.sum(entries.astype(np.int64))
+        kept = sizes > 0
+        contexts = None if self.contexts is None else self.contexts[kept]
+        return self._of(queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept], contexts)
+
+    def _set(self, queries: Queries, documents: Any, columns: Iterable[Ints], *of_sessions: Any) -> None:
+        """Set all attributes; `of_sessions` are the sessions, their ids and their contexts, or nothing for counts."""
+        values = (queries, *columns, documents, *(of_sessions or (None, None, None)))
+        for name, value in zip(self.__dataclass_fields__, values, strict=True):
             if isinstance(value, np.ndarray):
                 value = value.view()
                 value.setflags(write=False)
@@ -392,15 +396,16 @@ class ClickLog:
 
     @classmethod
     def _of(cls, *values: Any) -> ClickLog:
-        """Make a log from values of all attributes that are known to be valid."""
+        """Make a log from arguments of :meth:`_set` that are known to be valid."""
         log = cls.__new__(cls)
         log._set(*values)
         return log
 
-    def _check_sessions(self) -> None:
+    def _check_sessions(self, contexts: Ints | None = None) -> None:
         assert self.sessions is not None
-        first = self.sessions.repeat(self.query[self.sessions.starts])
-        self._raise_at(self.query != first, "has documents of several queries")
+        for column, fault in ((self.query, "has documents of several queries"), (contexts, "has several contexts")):
+            if column is not None:
+                self._raise_at(column != self.sessions.repeat(column[self.sessions.starts]), fault)
         number = self.sessions.repeat(np.arange(self.sessions.n_segments))
         for column, fault in ((self.position, "has the position {position} twice"), (self.row, "shows {row} twice")):
             # One number for each session and value: a session that has a value twice has two equal numbers.
@@ -435,25 +440,28 @@ def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
     numbers = as_floats(np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name)
-    bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
-    if bad.any():
-        entry = int(np.argmax(bad))
-        text, advice = f"{numbers[entry]:g}, not an integer", "; for rates, pass clicks = rate * impressions"
-        if np.isnan(numbers[entry]):
-            text, advice = "missing", ": an impression without a click has the number 0"
-        raise ValueError(f"{name}[{entry}] is {text}{advice * (name == 'clicks')}")
+    advice = "; for rates, pass clicks = rate * impressions" * (name == "clicks")
+    missing = ": an impression without a click has the number 0" * (name == "clicks")
+    refuse_first(
+        ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers)),
+        lambda i: (
+            f"{name}[{i}] is missing{missing}"
+            if np.isnan(numbers[i])
+            else f"{name}[{i}] is {numbers[i]:g}, not an integer{advice}"
+        ),
+    )
     return numbers.astype(np.int64)
 
 
 def _check_shape(column: Any, name: str, length: int | None) -> None:
     if column.ndim != 1 or (length is not None and len(column) != length):
         expected = "one-dimensional" if length is None else f"of one value per entry, shape ({length},)"
-        raise ValueError(f"{name} must be an array {expected}; got shape {column.shape}")
+        refuse(name, column, f"an array {expected}", got=f"shape {column.shape}")
 
 
 def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
     """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
-    n_positions = int(position.max())
+    n_positions = int(position.max(initial=1))
     cell = row * n_positions + (position - 1)
     if (cell[1:] > cell[:-1]).all():
         return row, position, clicks, impressions
@@ -470,28 +478,18 @@ def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impression
 
 def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> None:
     """Raise ValueError for the first entry with a row, a position or a count that is not possible."""
-    for bad, text in (
-        ((row < 0) | (row >= n_documents), f"row[{{i}}] is {{row}}, but rows are numbered from 0 to {n_documents - 1}"),
-        (
-            position < 1,
-            "position[{i}] is {position}, but the first position of a list is 1: add 1 if they are counted from 0",
-        ),
-        (clicks < 0, "clicks[{i}] is {clicks}: counts must not be negative"),
-        (impressions < 0, "impressions[{i}] is {impressions}: counts must not be negative"),
-        (
-            clicks > impressions,
-            "clicks[{i}] is {clicks}, but impressions[{i}] is {impressions}: count several clicks of one impression "
-            "once, and count every impression",
-        ),
-        (
-            position > MAX_POSITION,
-            f"position[{{i}}] is {{position}}, more than {MAX_POSITION}: positions are ranks in a result list, not ids",
-        ),
+    negative = ": counts must not be negative"
+    for bad, name, column, fault in (
+        ((row < 0) | (row >= n_documents), "row", row, f", but rows are numbered from 0 to {n_documents - 1}"),
+        (position < 1, "position", position, ", but the first position is 1: add 1 if they are counted from 0"),
+        (clicks < 0, "clicks", clicks, negative),
+        (impressions < 0, "impressions", impressions, negative),
+        (clicks > impressions, "clicks", clicks, ", more than impressions: count clicks of one impression once"),
+        (position > MAX_POSITION, "position", position, f", more than {MAX_POSITION}: positions are ranks, not ids"),
     ):
         if bad.any():
             i = int(np.argmax(bad))
-            numbers = {"row": row[i], "position": position[i], "clicks": clicks[i], "impressions": impressions[i]}
-            raise ValueError(text.format(i=i, **numbers))
+            raise ValueError(f"{name}[{i}] is {column[i]}{fault}")
 
 
 def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArray[Any]]:
@@ -500,9 +498,97 @@ def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArr
     array = values if isinstance(values, pd.Series) else as_array(values, name)
     _check_shape(array, name, n_entries)
     numbers, ids = pd.factorize(array)
-    if (numbers < 0).any():
-        entry = int(np.argmin(numbers))
-        raise ValueError(
-            f"{name}[{entry}] is {np.asarray(array)[entry]!s}: every entry needs a {name}, or leave {name} out"
-        )
+    refuse_first(
+        numbers < 0,
+        lambda i: f"{name}[{i}] is {np.asarray(array)[i]!s}: every entry needs a {name}, or leave {name} out",
+    )
     return numbers, np.asarray(ids)
+
+
+def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None) -> ClickLog:
+    """Make a click log from a table with one line for each impression, or for the counts of several impressions.
+
+    Parameters
+    ----------
+    table : DataFrame of pandas or polars, pyarrow Table, or mapping of columns
+        Its columns, or named levels of its index, are
+
+        ============ =========================================================================================
+        name         content
+        ============ =========================================================================================
+        row          number of the row of `X`; or, in its place, the two columns qid and document
+        qid          id of the query; with the column row it is optional, and compared with that of the row
+        document     id of the document, which may be unique only within its query
+        position     position at which it was shown, from 1
+        clicks       number of clicks, or 0 and 1, or truth values; or, in its place, a column click
+        impressions  number of impressions; optional, by default every line is one impression
+        session      id of the display of one result list; optional, see :class:`ClickLog`
+        context      what propensities depend on, such as the device; optional, and needs the column session
+        ============ =========================================================================================
+
+    qid, documents : array-like, shape (n_documents,), optional
+        Query id and document id of each row of `X`. A table with the column row needs `qid`. One without it needs both
+        or none: then the table itself defines the rows, the different pairs of qid and document, numbered by first
+        appearance and grouped by query.
+
+    Returns
+    -------
+    ClickLog
+
+    Raises
+    ------
+    ValueError
+        If a column or an id is missing; if no row or several rows have a pair of qid and document; if the columns qid
+        and document contradict the ids of a row; or if :class:`ClickLog` refuses an entry.
+
+    Examples
+    --------
+    >>> table = {"qid": [1, 1, 1, 1], "document": ["b", "a", "a", "b"], "position": [1, 2, 1, 2], "click": [1, 0, 0, 1]}
+    >>> from_table(table).to_frame()
+       qid  row document  position  clicks  impressions
+    0    1    0        b         1       1            1
+    1    1    0        b         2       1            1
+    2    1    1        a         1       0            1
+    3    1    1        a         2       0            1
+    >>> from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
+    [True, True, False]
+    """
+    frame = as_frame(table, "the table", "position")
+    clicks = "click" if "click" in frame else "clicks"
+    by_ids = () if "row" in frame else ("qid", "document")
+    frame = as_frame(frame, "the table", clicks, *by_ids)
+    for name in ("qid", "document"):
+        missing = frame[name].isna().to_numpy() if name in frame else np.zeros(0, dtype=bool)
+        if missing.any():
+            raise ValueError(f"line {np.argmax(missing)} of the table has no {name}")
+    if (qid is None) != (len(by_ids) > 0 and documents is None):
+        raise ValueError("pass the ids of each row of X as qid= and documents=, and for row numbers at least qid=")
+    if not by_ids:
+        rows = frame["row"].to_numpy()
+    elif qid is None:
+        # The rows are the different pairs of ids, grouped by query in the sequence of their first appearance.
+        pairs = frame.drop_duplicates(list(by_ids))
+        by_query = np.argsort(pairs["qid"].factorize()[0], kind="stable")
+        qid, documents = (pairs[name].to_numpy()[by_query] for name in by_ids)
+        rows = np.argsort(by_query)[frame.groupby(list(by_ids), sort=False).ngroup().to_numpy()]
+    else:
+        rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
+    impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
+    entries: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
+    log = ClickLog(np.asarray(qid), rows, *entries, documents=documents, context=frame.get("context"))
+    for name, kind, ids in (("qid", "query", log.qid), ("document", "document", log.documents)):
+        if not by_ids and name in frame and ids is not None:
+            _check_ids(frame[name].to_numpy(), ids, whole_numbers(rows, "row", None), kind)
+    return log
+
+
+def _check_ids(listed: NDArray[Any], ids: NDArray[Any], rows: Ints, kind: str) -> None:
+    """Raise ValueError if the ids that are listed contradict the ids of the rows."""
+    expected = ids[rows]
+    refuse_first(
+        np.asarray(listed.astype(object) != expected.astype(object)),
+        lambda i: (
+            f"line {i} of the table has the {kind} {str(listed[i])!r}, but row {rows[i]} belongs to the {kind} "
+            f"{str(expected[i])!r}{other_type(listed[i], expected[i])}"
+        ),
+    )

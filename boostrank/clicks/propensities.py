@@ -9,24 +9,20 @@ likelihood, its assumptions, and the standard errors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
-from boostrank.inputs.arrays import Bools, Floats, Ints, as_floats
+from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_count, check_number
 from boostrank.inputs.warnings import warn
 from boostrank.queries.segments import Segments
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Messages name at most this many positions.
 MAX_NAMED = 8
@@ -47,14 +43,14 @@ MAX_ERRORS_ABOVE_ONE = 4.0
 class Propensities:
     """Propensities of the positions 1, 2, ..., with standard errors.
 
-    Made by :func:`boostrank.clicks.harvest_propensities` and :meth:`given`, for functions that take a click model.
+    Made by :func:`boostrank.clicks.harvest_propensities`, for functions that take a click model.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
     are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1. For
     ``normalize="sessions"``, which needs the factor, multiply `values` by the probability that position 1 is examined.
 
-    A position for which the log has no evidence has the value NaN, and a reason in `not_estimated`. No value is made up
-    for it, unless :meth:`extended` is called.
+    A position for which the log has no evidence has the value NaN. No value is made up for it, unless :meth:`extended`
+    is called.
 
     Attributes
     ----------
@@ -62,14 +58,10 @@ class Propensities:
         Propensity of each position; NaN where there is none.
     standard_errors : ndarray of float64, shape (n_positions,)
         Standard errors of `values`; 0 for position 1 of an estimate, and NaN where they are not known.
-    method : str
-        How the values were found, such as "all pairs".
     clicks, impressions : ndarray of int64, shape (n_positions,)
         Numbers of clicks and impressions at each position that the estimate uses.
     n_queries : int
         Number of queries that the estimate uses.
-    not_estimated : dict of int to str
-        Reasons by position, for the positions without a value.
     extrapolated : tuple of int
         Positions with a value from :meth:`extended`.
 
@@ -83,47 +75,15 @@ class Propensities:
     ... ).log
     >>> propensities = br.clicks.harvest_propensities(log)
     >>> propensities
-    Propensities(1: 1, 2: 0.503, 3: 0.339, 4: 0.264; method='all pairs', n_impressions=80000, n_clicks=20823)
+    Propensities(1: 1, 2: 0.503, 3: 0.339, 4: 0.264; n_impressions=80000, n_clicks=20823)
     """
 
     values: Floats
     standard_errors: Floats
-    method: str
     clicks: Ints
     impressions: Ints
     n_queries: int
-    not_estimated: dict[int, str] = field(default_factory=dict)
     extrapolated: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("values", "standard_errors", "clicks", "impressions"):
-            view = getattr(self, name).view()
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
-
-    @classmethod
-    def given(cls, values: ArrayLike) -> Propensities:
-        """Propensities that are known, for example from the design of an experiment or from another log.
-
-        Parameters
-        ----------
-        values : array-like, shape (n_positions,)
-            Propensities of the positions 1, 2, ..., numbers in (0, 1]. They are kept as they are, and not divided by
-            the propensity of position 1.
-
-        Raises
-        ------
-        ValueError
-            If a propensity is not in (0, 1].
-
-        Examples
-        --------
-        >>> Propensities.given([0.9, 0.5])
-        Propensities(1: 0.9, 2: 0.5; method='given')
-        """
-        numbers = np.array(PositionBased(as_floats(values, "values")).propensities)
-        none = np.zeros(len(numbers), dtype=np.int64)
-        return cls(numbers, np.full(len(numbers), np.nan), "given", none, none, 0)
 
     @property
     def n_positions(self) -> int:
@@ -135,8 +95,18 @@ class Propensities:
         """The positions 1 to `n_positions`."""
         return np.arange(1, self.n_positions + 1)
 
+    @property
+    def not_estimated(self) -> list[int]:
+        """The positions without a value: no clicks on documents that were shown at both connect them with position 1.
+
+        An arrow points from position ``k`` to ``l`` if there are clicks at ``k`` on documents that were shown at ``l``.
+        The positions to which no arrows lead from position 1, or from which none lead back, have no value: their clicks
+        could be explained by propensities that tend to 0.
+        """
+        return self.positions[np.isnan(self.values)].tolist()
+
     def click_model(self) -> PositionBased:
-        """The position-based click model with these propensities, which are `relative` unless they were given.
+        """The position-based click model with these propensities, which are `relative`.
 
         Its propensities must not be above 1. If an estimate is, all of them are divided by the largest.
 
@@ -146,14 +116,13 @@ class Propensities:
             If a position has no propensity.
         """
         if self.not_estimated:
-            gaps = list(self.not_estimated)
-            reasons = "; ".join(f"position {r}: {self.not_estimated[r]}" for r in gaps[:MAX_NAMED])
             raise ValueError(
-                f"there is no propensity for the positions {_named(gaps)} ({reasons}); leave out these positions, or "
-                "extrapolate with extended(n_positions)"
+                f"there is no propensity for the positions {_named(self.not_estimated)}, which no clicks on documents "
+                "that were shown at both connect with position 1; leave out these positions, or extrapolate with "
+                "extended(n_positions)"
             )
         values = self.values / max(1.0, float(self.values.max()))
-        return PositionBased(values, relative=self.method != "given")
+        return PositionBased(values, relative=True)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """The ends of a confidence interval of each propensity, each of shape (n_positions,).
@@ -188,11 +157,9 @@ class Propensities:
 
         Examples
         --------
-        >>> longer = Propensities.given([1.0, 0.5]).extended(4)
-        >>> longer
-        Propensities(1: 1, 2: 0.5, 3: 0.333, 4: 0.25; method='given', extrapolated=[3, 4])
-        >>> longer.extrapolated
-        (3, 4)
+        >>> log = ClickLog([1], row=[0, 0], position=[1, 2], clicks=[8, 4], impressions=[10, 10])
+        >>> harvest_propensities(log).extended(4)
+        Propensities(1: 1, 2: 0.5, 3: 0.333, 4: 0.25; n_impressions=20, n_clicks=12, extrapolated=[3, 4])
         """
         check_count("n_positions", n_positions, self.n_positions)
         added = n_positions - self.n_positions
@@ -210,34 +177,16 @@ class Propensities:
             standard_errors=np.append(self.standard_errors, np.full(added, np.nan)),
             clicks=np.append(self.clicks, none),
             impressions=np.append(self.impressions, none),
-            not_estimated={},
             extrapolated=tuple(sorted({*self.extrapolated, *(missing + 1).tolist()})),
         )
-
-    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """A table with one line for each position.
-
-        Its columns are position, propensity, standard_error, low and high (:meth:`interval`), clicks, impressions, and
-        source, which is the method, "extrapolated", or the reason why there is no value.
-        """
-        import pandas as pd
-
-        low, high = self.interval(level)
-        source = [
-            "extrapolated" if position in self.extrapolated else self.not_estimated.get(position, self.method)
-            for position in self.positions.tolist()
-        ]
-        columns = {"position": self.positions, "propensity": self.values, "standard_error": self.standard_errors}
-        columns |= {"low": low, "high": high, "clicks": self.clicks, "impressions": self.impressions}
-        return pd.DataFrame({**columns, "source": source})
 
     def __repr__(self) -> str:
         valued = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]
         shown = ", ".join(f"{r}: {value:.3g}" for r, value in valued[:10]) + ", ..." * (len(valued) > 10)
-        counts = f", n_impressions={self.impressions.sum()}, n_clicks={self.clicks.sum()}" * bool(self.n_queries)
-        gaps = f", not_estimated={_named(list(self.not_estimated))}" * bool(self.not_estimated)
+        counts = f"n_impressions={self.impressions.sum()}, n_clicks={self.clicks.sum()}"
+        gaps = f", not_estimated={_named(self.not_estimated)}" * bool(self.not_estimated)
         more = f", extrapolated={_named(list(self.extrapolated))}" * bool(self.extrapolated)
-        return f"Propensities({shown}; method={self.method!r}{counts}{gaps}{more})"
+        return f"Propensities({shown}; {counts}{gaps}{more})"
 
     def _exponent(self, valued: NDArray[np.intp]) -> float:
         """``eta`` of the power law that is fitted to the values at some positions (their indices)."""
@@ -251,7 +200,7 @@ def _named(positions: list[int]) -> str:
     return f"[{', '.join(map(str, positions[:MAX_NAMED]))}{', ...' * (len(positions) > MAX_NAMED)}]"
 
 
-def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> Propensities:
+def harvest_propensities(log: ClickLog) -> Propensities:
     """Estimate propensities from documents that were shown at several positions for the same query.
 
     Such logs come from several rankers, from a ranker that changed, or from randomized result lists. The log need not
@@ -271,8 +220,7 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
     ----------
     log : ClickLog
         With sessions or with counts; the result is the same.
-    max_position : int, optional
-        Entries at larger positions are not used. By default, all entries are.
+        ``log.of_entries(log.position <= n)`` leaves out larger positions.
 
     Returns
     -------
@@ -304,15 +252,20 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
     ...     clicks=[8, 2, 4, 5, 6, 1, 2, 2], impressions=[10, 10, 10, 10, 20, 20, 20, 20],
     ... )
     >>> harvest_propensities(log)
-    Propensities(1: 1, 2: 0.5; method='all pairs', n_impressions=120, n_clicks=30)
+    Propensities(1: 1, 2: 0.5; n_impressions=120, n_clicks=30)
     """
-    shown, n_positions = _shown_entries(log, max_position)
-    sums = _PairSums.of_entries(shown, n_positions)
+    shown = _counts(log)
+    sums = _PairSums.of_entries(shown, shown.n_positions)
     supported = sums.supported()
-    reasons = sums.reasons(shown, supported)
     if supported.sum() < 2:
-        raise ValueError(_why_position_1_is_alone(sums, reasons))
-    shown, sums = shown.at_positions(supported), sums.at_positions(supported)
+        raise ValueError(
+            "position 1 cannot be compared with another position by clicks on documents that were shown at both: the "
+            "log needs more clicks, randomized result lists, or result lists of several rankers"
+        )
+    sums = sums.at_positions(supported)
+    # The supported positions get the numbers 1, 2, ....
+    kept, number = shown.of_entries(supported[shown.position - 1]), np.cumsum(supported)
+    shown = ClickLog(log.qid, kept.row, number[kept.position - 1], kept.clicks, kept.impressions)
     theta = _maximize(sums)
     errors_of_logs, used = _errors(shown, sums, theta)
     values, errors = np.full((2, len(supported)), np.nan)
@@ -322,7 +275,7 @@ def harvest_propensities(log: ClickLog, *, max_position: int | None = None) -> P
         counts[supported] = np.bincount(used.position - 1, entries, len(theta))
     errors[0] = 0.0
     _warn_of_values_above_one(values, errors)
-    return Propensities(values, errors, "all pairs", clicks, impressions, len(np.unique(used.query)), reasons)
+    return Propensities(values, errors, clicks, impressions, len(np.unique(used.query)))
 
 
 def ending_with_click(log: ClickLog) -> tuple[int, int]:
@@ -357,33 +310,13 @@ def _warn_of_values_above_one(values: Floats, standard_errors: Floats) -> None:
         )
 
 
-class _Shown(NamedTuple):
-    """Entries of a log of counts, sorted by row and position; each column is an array of int64, shape (n_entries,)."""
-
-    query: Ints
-    row: Ints
-    position: Ints
-    clicks: Ints
-    impressions: Ints
-
-    @property
-    def rows(self) -> Segments:
-        """The entries of each row."""
-        return Segments(np.array([0, len(self.row)])).runs(self.row)
-
-    def where(self, selected: Bools | slice) -> _Shown:
-        """Some of the entries."""
-        return _Shown(*(column[selected] for column in self))
-
-    def at_positions(self, supported: Bools) -> _Shown:
-        """The entries at some positions, a mask of shape (n_positions,), which get the numbers 1, 2, ...."""
-        kept = self.where(supported[self.position - 1])
-        number: Ints = np.cumsum(supported, dtype=np.int64)
-        return kept._replace(position=number[kept.position - 1])
+def _rows(shown: ClickLog) -> Segments:
+    """The entries of each row of a log of counts, in which they are sorted by row and position."""
+    return Segments(np.array([0, shown.n_entries])).runs(shown.row)
 
 
-def _shown_entries(log: ClickLog, max_position: int | None) -> tuple[_Shown, int]:
-    """The entries of a log at the positions up to `max_position`, of which some have no click; the largest position."""
+def _counts(log: ClickLog) -> ClickLog:
+    """The counts of a log, which is checked."""
     check_log(log)
     if log.n_clicks == log.n_impressions:
         raise ValueError(
@@ -391,16 +324,12 @@ def _shown_entries(log: ClickLog, max_position: int | None) -> tuple[_Shown, int
             "every document that was shown, with 0 clicks if it was not clicked"
         )
     warn_of_cut_lists(log)
-    if max_position is not None:
-        check_count("max_position", max_position, 2)
-    counts = log.aggregate()
-    largest = min(counts.n_positions, max_position or counts.n_positions)
-    if largest > MAX_POSITIONS:
+    if log.n_positions > MAX_POSITIONS:
         raise ValueError(
-            f"the log has {largest} positions, and propensities of at most {MAX_POSITIONS} can be estimated: leave out "
-            "the entries at larger positions (max_position)"
+            f"the log has {log.n_positions} positions, and propensities of at most {MAX_POSITIONS} can be estimated: "
+            "leave out the entries at larger positions, with log.of_entries"
         )
-    return _Shown(counts.query, *counts.columns).where(counts.position <= largest), largest
+    return log.aggregate()
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,7 +355,7 @@ class _PairSums:
     n_positions: int
 
     @classmethod
-    def of_entries(cls, shown: _Shown, n_positions: int) -> _PairSums:
+    def of_entries(cls, shown: ClickLog, n_positions: int) -> _PairSums:
         """Sum over all pairs of entries of the same row."""
         size = n_positions**2
         n_rows, clicks_first, clicks_second = np.zeros((3, size))
@@ -443,10 +372,7 @@ class _PairSums:
     def supported(self) -> Bools:
         """The positions whose propensity relative to position 1 has a finite estimate that is not 0.
 
-        Let an arrow point from position ``k`` to ``l`` if there are clicks at ``k`` on documents that were shown at
-        ``l``. Then these are the positions to which arrows lead from position 1, and from which arrows lead back.
-        Otherwise the clicks of some positions could be explained by propensities that tend to 0, because none of the
-        documents that they share with other positions was clicked there.
+        :attr:`Propensities.not_estimated` says which these are.
         """
         start = np.concatenate([self.first[self.clicks_first > 0], self.second[self.clicks_second > 0]])
         end = np.concatenate([self.second[self.clicks_first > 0], self.first[self.clicks_second > 0]])
@@ -462,46 +388,18 @@ class _PairSums:
         first, second = number[self.first[kept]], number[self.second[kept]]
         return _PairSums(first, second, self.clicks_first[kept], self.clicks_second[kept], int(supported.sum()))
 
-    def reasons(self, shown: _Shown, supported: Bools) -> dict[int, str]:
-        """Why each of the other positions has no estimate, by position."""
-        impressions = np.bincount(shown.position - 1, minlength=self.n_positions)
-        ends, at_both = np.append(self.first, self.second), np.append(self.clicks_first, self.clicks_second)
-        pairs, clicks = (np.bincount(ends, weights, self.n_positions) for weights in (None, at_both))
-        cases = [
-            (impressions == 0, "nothing was shown there"),
-            (pairs == 0, "no document there was shown at another position that it could be compared with"),
-            (clicks == 0, "no clicks there on documents that were also shown at other positions"),
-        ]
-        otherwise = "not connected with position 1 by clicks on documents that were shown at both"
-        texts = np.select([case for case, _ in cases], [text for _, text in cases], otherwise)
-        return {k + 1: str(texts[k]) for k in np.flatnonzero(~supported).tolist()}
 
-
-def _pairs(shown: _Shown, n_positions: int) -> Iterator[tuple[Ints, Ints]]:
+def _pairs(shown: ClickLog, n_positions: int) -> Iterator[tuple[Ints, Ints]]:
     """Pairs of entries of the same row, in blocks: numbers of the entry at the smaller and the larger position.
 
     Entries of a row are next to each other. So each block has the pairs of entries with the same difference of their
     numbers, and there are at most as many blocks as positions.
     """
-    second = np.arange(1, len(shown.row))
+    second = np.arange(1, shown.n_entries)
     for lag in range(1, n_positions):
         second = second[shown.row[second] == shown.row[second - lag]]
         yield second - lag, second
-        second = second[second < len(shown.row) - 1] + 1
-
-
-def _why_position_1_is_alone(sums: _PairSums, reasons: dict[int, str]) -> str:
-    """The message if position 1 cannot be compared with any other position."""
-    if not len(sums.first):
-        return (
-            "no document was shown at two positions that can be compared, for the same query, so the log cannot tell "
-            "propensity from relevance: it needs randomized result lists, or result lists of several rankers"
-        )
-    text = "; ".join(f"position {r}: {reason}" for r, reason in list(reasons.items())[:3])
-    return (
-        f"position 1 cannot be compared with another position by clicks ({text}): collect more clicks, or more "
-        "randomized result lists"
-    )
+        second = second[second < shown.n_entries - 1] + 1
 
 
 def _maximize(sums: _PairSums) -> Floats:
@@ -554,7 +452,7 @@ def _inverse_curvature(sums: _PairSums, curvature: Floats) -> Floats:
     return inverse
 
 
-def _errors(shown: _Shown, sums: _PairSums, theta: Floats) -> tuple[Floats, _Shown]:
+def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> tuple[Floats, ClickLog]:
     """Standard errors of the logarithms of the propensities, shape (n_positions,), and the entries that matter.
 
     The derivative of the likelihood by ``log p_k`` is, for the row of each pair of entries, ``v (p_l c_k / n_k - p_k
@@ -566,10 +464,10 @@ def _errors(shown: _Shown, sums: _PairSums, theta: Floats) -> tuple[Floats, _Sho
     of_clicks = _variance_of_clicks(shown, p)
     queries, query = np.unique(shown.query, return_inverse=True)
     variance, scores = np.zeros(n_positions), np.zeros((len(queries), n_positions))
-    used = np.zeros(len(shown.row), dtype=bool)
+    used = np.zeros(shown.n_entries, dtype=bool)
     # In blocks of complete rows, so that a matrix of entries by positions fits into memory.
-    for block in shown.rows.blocks(max(1, MAX_NUMBERS // n_positions)):
-        entries, size = shown.where(block.rows), block.part.n_rows * n_positions
+    for block in _rows(shown).blocks(max(1, MAX_NUMBERS // n_positions)):
+        entries, size = shown.of_entries(block.rows), block.part.n_rows * n_positions
         coefficients = np.zeros(size)
         for first, second in _pairs(entries, n_positions):
             k, m = entries.position[first] - 1, entries.position[second] - 1
@@ -584,15 +482,15 @@ def _errors(shown: _Shown, sums: _PairSums, theta: Floats) -> tuple[Floats, _Sho
         used[block.rows] = influence.any(axis=1)
         clicked = entries.clicks > 0
         np.add.at(scores, query[block.rows][clicked], entries.clicks[clicked, None] * influence[clicked])
-    counted = shown.where(used)
+    counted = shown.of_entries(used)
     n_queries = len(np.unique(counted.query))
     robust = (scores**2).sum(axis=0) * n_queries / max(1, n_queries - 1)
     return np.sqrt(np.maximum(variance, robust)), counted
 
 
-def _variance_of_clicks(shown: _Shown, propensity: Floats) -> Floats:
+def _variance_of_clicks(shown: ClickLog, propensity: Floats) -> Floats:
     """Estimate, without bias, of the variance of the number of clicks of each entry."""
-    p, rows = propensity[shown.position - 1], shown.rows
+    p, rows = propensity[shown.position - 1], _rows(shown)
     examined = shown.impressions * p
     clicks, total = rows.sum(shown.clicks).astype(np.float64), rows.sum(examined)
     pairs = total**2 - rows.sum(examined * p)

@@ -2,9 +2,9 @@
 
 If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, where ``P(click) = a_r gamma + b_r``, then
 ``sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r`` has the expectation ``gamma`` for all weights ``w_r >= 0`` that do not
-depend on the clicks: 1 for the method ``"expected-clicks"``, ``1 / a_r`` for ``"inverse-propensity"``. The page
-"Relevance from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs, and the bias of `clip`
-and `bounded`.
+depend on the clicks: 1, and ``1 / a_r`` for a cascade model in which sessions go on after clicks, for which only that
+is unbiased. The page "Relevance from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs,
+and the bias of `clip` and `bounded`.
 
 Documents with few clicks may be judged by a prediction from the features: with a *prior* ``g``, a prediction of the
 relevance from the clicks on other queries, and the *evidence* ``E``, the number of known impressions that would say as
@@ -25,9 +25,7 @@ from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_choice, check_flag, check_number
 from boostrank.inputs.warnings import warn
 
-Method = Literal["auto", "expected-clicks", "inverse-propensity"]
 NotShown = Literal["error", "irrelevant"]
-METHODS: tuple[str, ...] = get_args(Method)
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
 # The values of `not_shown` where rows may also be left out.
 NotShownOrDrop = Literal["error", "drop", "irrelevant"]
@@ -78,7 +76,6 @@ def estimate_relevance(
     log: ClickLog,
     model: Any,
     *,
-    method: Method = "auto",
     clip: float = 0.0,
     bounded: bool = True,
     not_shown: NotShown = "error",
@@ -92,9 +89,6 @@ def estimate_relevance(
     log : ClickLog
     model : str, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`. Its probabilities are those that were estimated or are known.
-    method : {"auto", "expected-clicks", "inverse-propensity"}, default "auto"
-        ``"auto"`` is ``"expected-clicks"``, and ``"inverse-propensity"`` for a cascade model in which sessions go on
-        after clicks, for which only that is unbiased.
     clip : float in [0, 1), default 0
         Smallest number that divides: smaller probabilities are replaced by it.
     bounded : bool, default True
@@ -116,8 +110,6 @@ def estimate_relevance(
     >>> log = ClickLog([1, 1], row=[0, 0, 1], position=[1, 2, 2], clicks=[3, 1, 2], impressions=[10, 10, 10])
     >>> estimate_relevance(log, [1.0, 0.5]).relevance.round(4).tolist()
     [0.2667, 0.4]
-    >>> estimate_relevance(log, [1.0, 0.5], method="inverse-propensity").relevance.round(4).tolist()
-    [0.25, 0.4]
     """
     check_log(log)
     check_choice("not_shown", not_shown, NOT_SHOWN)
@@ -126,7 +118,7 @@ def estimate_relevance(
     if click_model.is_by_position:
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
         log = log.aggregate()
-    weights, a, b, clipped = entry_weights(log, click_model, method, clip)
+    weights, a, b, clipped = entry_weights(log, click_model, clip)
 
     def total(per_entry: Floats) -> Floats:
         return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
@@ -159,23 +151,15 @@ class EntryWeights(NamedTuple):
     clipped: Floats
 
 
-def entry_weights(log: ClickLog, model: Any, method: Method, clip: float) -> EntryWeights:
-    """The weight of each entry in the estimates; parameters and errors are those of :func:`estimate_relevance`."""
-    check_choice("method", method, METHODS)
+def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> EntryWeights:
+    """The weight of each entry in the estimates; errors are those of :func:`estimate_relevance`."""
     check_number("clip", clip, smallest=0, below=1)
-    click_model = get_click_model(model)
-    goes_on = isinstance(click_model, Cascade) and click_model.satisfaction < 1.0
-    if goes_on and method == "expected-clicks":
-        raise ValueError(
-            f"method='expected-clicks' is biased for {click_model!r}: the weights of its sessions depend on their "
-            "clicks; use method='inverse-propensity'"
-        )
-    a, b = click_model.corrections(log)
+    a, b = model.corrections(log)
     clipped, examined = np.maximum(a, clip), a > 0.0
-    if method == "inverse-propensity" or goes_on:
+    weights = examined.astype(np.float64)
+    if isinstance(model, Cascade) and model.satisfaction < 1.0:
+        # The weights must not depend on the clicks above, on which a depends.
         weights = np.divide(1.0, clipped, out=np.zeros_like(a), where=examined)
-    else:
-        weights = examined.astype(np.float64)
     return EntryWeights(weights, a, b, clipped)
 
 

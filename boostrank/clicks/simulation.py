@@ -10,16 +10,14 @@ from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import ClickModel, get_click_model
+from boostrank.inputs import checks
 from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, finite_numbers
-from boostrank.inputs.checks import as_generator, check_choice, check_count, check_number, is_count, is_number
 from boostrank.queries.dcg import DCG, check_relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
 RelevanceProbability = Literal["exp2", "linear"] | Callable[[Floats], ArrayLike]
 Policy = Literal["deterministic"] | tuple[Literal["plackett-luce", "swap"], float]
-# At most this many documents are sorted at once, so that the memory does not grow with the number of sessions.
-MAX_SORTED = 4_000_000
 
 
 class SimulatedClicks(NamedTuple):
@@ -114,10 +112,10 @@ def simulate_clicks(
     labels, queries = check_relevance(y, "y"), Queries.from_qid(qid)
     check_lengths(qid=queries.n_documents, y=len(labels))
     values = finite_numbers(scores, "scores", qid=queries.n_documents)
-    check_count("depth", depth, optional=True)
-    check_number("noise", noise, smallest=0, below=1)
+    checks.check_count("depth", depth, optional=True)
+    checks.check_number("noise", noise, smallest=0, below=1)
     kind, strength = _checked_policy(policy)
-    click_model, random = get_click_model(model), as_generator(random_state)
+    click_model, random = get_click_model(model), checks.as_generator(random_state)
     gamma = _relevance_probability(labels, relevance)
     gamma += noise * (1.0 - gamma)
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
@@ -132,47 +130,39 @@ def simulate_clicks(
 def _checked_policy(policy: Any) -> tuple[str, float]:
     if policy == "deterministic":
         return "deterministic", 0.0
-    if isinstance(policy, (tuple, list)) and len(policy) == 2:
-        name, strength = policy
-        if name == "plackett-luce" and is_number(strength) and strength > 0:
-            return name, float(strength)
-        if name == "swap" and is_number(strength) and 0 <= strength <= 1:
-            return name, float(strength)
-    raise ValueError(
-        "policy must be 'deterministic', ('plackett-luce', temperature) with temperature > 0, or ('swap', probability) "
-        f"with a probability in [0, 1]; got {policy!r}"
-    )
+    name, strength = policy if isinstance(policy, (tuple, list)) and len(policy) == 2 else ("", np.nan)
+    limit = {"plackett-luce": np.inf, "swap": 1.0}.get(name, np.nan)
+    if not (checks.is_number(strength) and 0 <= strength <= limit and (strength > 0 or name == "swap")):
+        expected = "'deterministic', ('plackett-luce', temperature) with temperature > 0, or ('swap', probability) with"
+        checks.refuse("policy", policy, f"{expected} a probability in [0, 1]")
+    return name, float(strength)
 
 
 def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> Floats:
     if not callable(relevance):
-        check_choice("relevance", relevance, ("exp2", "linear"))
+        checks.check_choice("relevance", relevance, ("exp2", "linear"))
         gains = DCG(gain=relevance).gains_of(labels)
         largest = gains.max()
         return gains / largest if largest > 0 else np.zeros_like(gains)
     gamma: Floats = np.array(relevance(labels), dtype=np.float64)
     check_lengths(y=len(labels), relevance=gamma.size)
-    bad = ~((gamma >= 0) & (gamma <= 1))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"relevance must give probabilities; for y[{row}] = {labels[row]:g} it gives {gamma[row]:g}, not in [0, 1]"
-        )
+    checks.refuse_first(
+        ~((gamma >= 0) & (gamma <= 1)),
+        lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]",
+    )
     return gamma
 
 
 def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Generator) -> Ints:
     """The query of each session."""
-    if is_count(n_sessions):
-        check_count("n_sessions", n_sessions)
+    if checks.is_count(n_sessions):
+        checks.check_count("n_sessions", n_sessions)
         drawn: Ints = random.integers(0, queries.n_queries, size=int(n_sessions))
         return drawn
     counts = as_array(n_sessions, "n_sessions")
     if counts.shape != (queries.n_queries,) or counts.dtype.kind not in "iu" or counts.min() < 0 or not counts.any():
-        raise ValueError(
-            f"n_sessions must be an integer of at least 1, or {queries.n_queries} integers of at least 0, one for each "
-            f"query and not all 0; got {n_sessions!r}"
-        )
+        expected = f"an integer of at least 1, or {queries.n_queries} integers of at least 0, one for each query"
+        checks.refuse("n_sessions", n_sessions, f"{expected} and not all 0")
     return np.repeat(np.arange(queries.n_queries), counts)
 
 
@@ -203,15 +193,8 @@ def _plackett_luce(
     scores: Floats, queries: Queries, query_of_session: Ints, sessions: Segments, random: np.random.Generator
 ) -> Ints:
     """Documents at the first positions of rankings that are drawn from the Plackett-Luce model."""
-    shown = np.empty(sessions.n_rows, dtype=np.int64)
     lists = Segments.from_sizes(queries.sizes[query_of_session])
-    for block in lists.blocks(MAX_SORTED):
-        of_block = block.part
-        first_document = queries.starts[query_of_session[block.segments]]
-        document = of_block.repeat(first_document) + of_block.positions
-        # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
-        sorting = of_block.sort(scores[document] + random.gumbel(size=of_block.n_rows))
-        counted = of_block.positions < of_block.repeat(sessions.sizes[block.segments])
-        entries = slice(sessions.indptr[block.segments.start], sessions.indptr[block.segments.stop])
-        shown[entries] = document[sorting[counted]]
-    return shown
+    document = lists.repeat(queries.starts[query_of_session]) + lists.positions
+    # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
+    sorting = lists.sort(scores[document] + random.gumbel(size=lists.n_rows))
+    return document[sorting[lists.positions < lists.repeat(sessions.sizes)]]

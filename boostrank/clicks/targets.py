@@ -14,7 +14,7 @@ import numpy as np
 
 from boostrank.clicks.log import ClickLog, check_log, summed
 from boostrank.clicks.models import Cascade, get_click_model, require_absolute
-from boostrank.clicks.relevance import NOT_SHOWN, Method, NotShown, estimate_relevance
+from boostrank.clicks.relevance import NOT_SHOWN, NotShown, estimate_relevance
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number
 from boostrank.queries.dcg import DCG
@@ -36,7 +36,6 @@ def click_targets(
     *,
     normalize: ClickNormalize = "independent",
     dcg: DCG | None = None,
-    method: Method = "auto",
     clip: float = 0.0,
     not_shown: NotShown = "error",
 ) -> Floats:
@@ -57,8 +56,6 @@ def click_targets(
     dcg : DCG, optional
         Discount and cutoff of the NDCG; its gain does not matter, because relevance is binary. The default is
         ``DCG()``.
-    method : {"auto", "expected-clicks", "inverse-propensity"}, default "auto"
-        As in :func:`boostrank.clicks.estimate_relevance`; not for ``"sessions"``.
     clip : float in [0, 1), default 0
         Smallest number that divides clicks.
     not_shown : {"error", "irrelevant"}, default "error"
@@ -86,13 +83,10 @@ def click_targets(
     check_choice("normalize", normalize, CLICK_NORMALIZATIONS)
     dcg, queries = DCG() if dcg is None else dcg, log.queries
     if normalize == "sessions":
-        if method != "auto":
-            raise ValueError(f"method={method!r} is not used by normalize='sessions'; leave it out")
         per_entry = session_targets(log, model, dcg=dcg, clip=clip, not_shown=not_shown)
         sums = np.bincount(log.row, weights=per_entry, minlength=len(log))
         return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
-    settings: dict[str, Any] = {"method": method, "clip": clip, "not_shown": not_shown}
-    relevance = estimate_relevance(log, model, **settings).relevance
+    relevance = estimate_relevance(log, model, clip=clip, not_shown=not_shown).relevance
     return targets_of_relevance(queries, relevance, normalize, dcg)
 
 

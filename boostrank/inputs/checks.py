@@ -9,13 +9,14 @@ import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def refuse(name: str, value: object, expected: str, advice: str = "", *, got: str = "") -> NoReturn:
@@ -30,6 +31,19 @@ def refuse(name: str, value: object, expected: str, advice: str = "", *, got: st
     ValueError: k must be an integer of at least 1; got 0
     """
     raise ValueError(f"{name} must be {expected}; got {got or repr(value)}{advice}")
+
+
+def refuse_first(bad: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+    """Raise ValueError with the message about the first element that is bad, a function of its number, if one is.
+
+    Examples
+    --------
+    >>> refuse_first(np.array([False, True]), lambda i: f"position[{i}] is 0")
+    Traceback (most recent call last):
+    ValueError: position[1] is 0
+    """
+    if bad.any():
+        raise ValueError(message(int(np.argmax(bad))))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
+from boostrank.inputs.checks import refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.dcg import Ties, check_relevance, check_ties
 from boostrank.queries.labels import Labels
@@ -330,10 +331,10 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
             f"{name} must be a one-dimensional array of row numbers; got shape {array.shape}, dtype {array.dtype}: "
             "for ids of documents use boostrank.preferences.from_pairs with documents="
         )
-    bad = (array < 0) | (array >= n_documents)
-    if bad.any():
-        edge = int(np.argmax(bad))
-        raise ValueError(f"{name}[{edge}] is {array[edge]}, but rows are numbered from 0 to {n_documents - 1}")
+    last = n_documents - 1
+    refuse_first(
+        (array < 0) | (array > last), lambda i: f"{name}[{i}] is {array[i]}, but rows are numbered from 0 to {last}"
+    )
     # With 32 bits, a pass over the edges reads half of the memory.
     return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)
 
@@ -341,10 +342,10 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
 def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
     array = as_floats(weight, "weight")
     check_lengths(winner=n_edges, weight=len(array))
-    bad = ~np.isfinite(array) | (array < 0)
-    if bad.any():
-        edge = int(np.argmax(bad))
-        raise ValueError(f"weight[{edge}] is {array[edge]}: weights of edges must be finite and not negative")
+    refuse_first(
+        ~np.isfinite(array) | (array < 0),
+        lambda i: f"weight[{i}] is {array[i]}: weights of edges must be finite and not negative",
+    )
     return array
 
 
