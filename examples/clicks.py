@@ -95,9 +95,8 @@ def main():
         "the ranker with propensities": corrected.predict(X[test]),
     }
     print("On other queries, the mean discount of a relevant document, as estimated from their clicks, is")
-    settings = {"measure": "dcg@10", "by": "sessions"}
     for name, values in scores.items():
-        value, low, high = br.clicks.evaluate(log[test], values, propensities, **settings)[:3]
+        value, low, high = br.clicks.evaluate(log[test], values, propensities)[:3]
         true = "" if y is None else f"; NDCG@10 on true labels: {br.ndcg_score(y[test], values, qid[test], k=10):.3f}"
         print(f"  {value:.3f} ({low:.3f} to {high:.3f}) for {name}{true}.")
 
@@ -105,7 +104,7 @@ def main():
     best = scores.pop("the ranker with propensities")
     verdicts = []
     for name, values in scores.items():
-        value, low, high = br.clicks.evaluate(log[test], best, propensities, baseline=values, **settings)[:3]
+        value, low, high = br.clicks.evaluate(log[test], best, propensities, baseline=values)[:3]
         verdict = "better than" if low > 0 else "worse than" if high < 0 else "not clearly different from"
         verdicts.append(f"{verdict} {name} (by {value:.3f}, 95% interval {low:.3f} to {high:.3f})")
     print("Learned: clicks on other queries say that the ranker with propensities is " + ", and ".join(verdicts) + ".")

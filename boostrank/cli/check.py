@@ -71,7 +71,9 @@ def _print_diagnosis(path: Path) -> bool:
     from boostrank.clicks import diagnose, from_table
 
     frame = read_columns(path, column_names(path), ())
-    log = from_table(frame.drop(columns="row", errors="ignore") if "document" in frame else frame)
+    if "document" not in frame:
+        frame = frame.rename(columns={"row": "document"})
+    log = from_table(frame.drop(columns="row", errors="ignore"))
     diagnosis = diagnose(log)
     rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in diagnosis.table.to_numpy()]
     typer.echo(f"{log!r}\n")

@@ -1,15 +1,15 @@
 """DCG of new scores, estimated from clicks on result lists of other scores: with an interval, and as a measure.
 
-The estimate of DCG is ``sum_q v_q sum_i estimate_i d_i`` with the estimates of relevance, the discounts ``d_i`` at the
-ranks by the new scores, and weights ``v_q`` of the queries. The self-normalized one divides it by ``sum_q v_q sum_i
-estimate_i``. The page "Evaluation by clicks" of the guide (examples/guide/theory/click_evaluation.md) has the
-properties of both, and the standard errors.
+The estimate is ``sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i`` with the estimates of relevance, the
+discounts ``d_i`` at the ranks by the new scores, and weights ``v_q`` of the queries: DCG, divided by the number of
+relevant documents. The page "Evaluation by clicks" of the guide (examples/guide/theory/click_evaluation.md) has its
+properties, and the standard errors.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,13 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.clicks.labels import ClickLabels
 from boostrank.clicks.log import ClickLog
-from boostrank.inputs.arrays import Bools, Floats, check_lengths, finite_numbers
-from boostrank.inputs.checks import check_flag, check_number, refuse
+from boostrank.clicks.relevance import require_support
+from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
+from boostrank.inputs.checks import check_number, refuse
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
 from boostrank.queries.dcg import DCG, Discount
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
+
+SUPPORT_ADVICE = (
+    "Its rank counts: pass not_shown='irrelevant' to count such documents as not relevant, not_shown='drop' to leave "
+    "them out of the ranking, or a smaller cutoff"
+)
 
 
 class CounterfactualEstimate(NamedTuple):
@@ -64,7 +70,6 @@ def evaluate(
     *,
     baseline: ArrayLike | None = None,
     measure: str = "dcg@10",
-    self_normalized: bool = True,
     discount: Discount = "log2",
     level: float = 0.95,
     **settings: Any,
@@ -88,17 +93,17 @@ def evaluate(
         Scores of another ranker. Then the result is the estimate for `scores` minus that for `baseline`, with the
         interval of this difference: one of the rankers is better if the interval does not contain 0.
     measure : str, default "dcg@10"
-        "dcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1.
-    self_normalized : bool, default True
-        Whether DCG is divided by the estimated number of relevant documents, which gives the mean discount of a
-        relevant document, in [0, 1] apart from errors of estimates. DCG without it is the expected DCG of a session.
+        "dcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. The estimate is divided by the
+        estimated number of relevant documents, which gives the mean discount of a relevant document, in [0, 1] apart
+        from errors of estimates. Times ``labels.document_weights @ labels.relevance`` of ClickLabels it is the expected
+        DCG of a session.
     discount
         As in :class:`boostrank.DCG`.
     level : float in (0, 1), default 0.95
     **settings
-        `clip`, `not_shown` and `average` of :class:`ClickLabels`, for a ClickLog. Documents at ranks that count that
+        `clip`, `not_shown` and `average` of :class:`ClickLabels`. Documents at ranks that count that
         were never shown are an error that names one of them, unless `not_shown` is ``"drop"``, which leaves all
-        documents that were never shown out of the ranking, or ``"irrelevant"``.
+        documents that were never shown out of the ranking, or ``"irrelevant"``. For ClickLabels, in place of theirs.
 
     Returns
     -------
@@ -107,8 +112,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a document that counts has no support and `not_shown` is ``"error"``, if no click has a weight although the
-        estimate is self-normalized, if there are fewer than two queries, or if an argument is invalid.
+        If a document that counts has no support and `not_shown` is ``"error"``, if no click has a weight, if there are
+        fewer than two queries with impressions, or if an argument is invalid.
 
     References
     ----------
@@ -127,11 +132,13 @@ def evaluate(
     >>> round(evaluate(log, y, "position-based", baseline=shown).value, 4)
     0.5
     """
-    dcg = _dcg_of(measure, discount)
+    match = re.fullmatch(r"dcg(?:@([1-9][0-9]*))?", str(measure))
+    if match is None:
+        refuse("measure", measure, "'dcg', or with a cutoff such as 'dcg@10'")
+    dcg = DCG(None if match[1] is None else int(match[1]), discount=discount)
     check_number("level", level, above=0, below=1)
-    check_flag("self_normalized", self_normalized)
     is_labels = model is None and isinstance(log, ClickLabels)
-    labels = log if is_labels else ClickLabels(log, model, **settings)
+    labels = replace(log, **settings) if is_labels else ClickLabels(log, model, **settings)
     rankings = [finite_numbers(scores, "scores", log=len(labels))]
     if baseline is not None:
         rankings.append(finite_numbers(baseline, "baseline", log=len(labels)))
@@ -142,32 +149,14 @@ def evaluate(
     discounts = of_rankings[0] if baseline is None else of_rankings[0] - of_rankings[1]
     without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
     if labels.not_shown in ("error", "drop"):
-        require_support(labels.log, without)
-    value, n, error = _estimate(labels, discounts, self_normalized)
+        require_support(labels.log, without, SUPPORT_ADVICE)
+    value, n, error = _estimate(labels, discounts)
     if n < 2:
         raise ValueError(f"an interval needs at least two queries with impressions; got {n}")
     import scipy
 
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, int(np.count_nonzero(without)))
-
-
-def require_support(log: ClickLog, without: Bools) -> None:
-    """Raise ValueError that names the first row in `without`, whose rows matter and were never shown, if any."""
-    if without.any():
-        raise ValueError(
-            f"{np.count_nonzero(without)} documents at ranks that count have no support: "
-            f"{log.name_of_row(int(np.argmax(without)))} was never shown where it may be examined, so that its "
-            "relevance is not known. Pass not_shown='irrelevant' to count such documents as not relevant, "
-            "not_shown='drop' to leave them out of the ranking, or a smaller cutoff"
-        )
-
-
-def _dcg_of(measure: str, discount: Discount) -> DCG:
-    match = re.fullmatch(r"dcg(?:@([1-9][0-9]*))?", measure) if isinstance(measure, str) else None
-    if match is None:
-        refuse("measure", measure, "'dcg', or with a cutoff such as 'dcg@10'")
-    return DCG(None if match[1] is None else int(match[1]), discount=discount)
 
 
 def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
@@ -179,22 +168,27 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
     return discounts
 
 
-def _estimate(labels: ClickLabels, discounts: Floats, self_normalized: bool) -> tuple[float, int, float]:
-    """The estimate of DCG, its number of queries with impressions, and its standard error."""
-    queries, weights, of_row = labels.queries, labels.query_weights, labels.document_weights
+def _estimate(labels: ClickLabels, discounts: Floats) -> tuple[float, int, float]:
+    """The estimate, its number of queries with impressions, and its standard error."""
+    queries, of_row = labels.queries, labels.document_weights
     numerators, denominators = of_row * discounts * labels.relevance, of_row * labels.relevance
-    divisor = float(denominators.sum()) if self_normalized else 1.0
-    if not divisor > 0.0:
-        raise ValueError(
-            f"the estimated number of relevant documents of {labels.log!r} is {divisor:g}, so that a self-normalized "
-            "estimate is not defined; pass self_normalized=False, or a log with more clicks"
-        )
+    divisor = float(denominators.sum())
+    _require_relevant(labels, divisor)
     value = float(numerators.sum()) / divisor
-    per_query = queries.sum(queries.group(denominators)) if self_normalized else weights
-    residuals = (queries.sum(queries.group(numerators)) - value * per_query)[weights > 0] / divisor
+    residuals = queries.sum(queries.group(numerators)) - value * queries.sum(queries.group(denominators))
+    residuals = residuals[labels.query_weights > 0] / divisor
     # Their squares are too small by the factor 1 - 1/n, because they have the mean 0.
     n = len(residuals)
     return value, n, float(np.sqrt(((residuals * np.sqrt(n / max(1.0, n - 1.0))) ** 2).sum()))
+
+
+def _require_relevant(labels: ClickLabels, total: float) -> None:
+    """Raise ValueError if the estimated number of relevant documents, which divides, is not positive."""
+    if not total > 0.0:
+        raise ValueError(
+            f"DCG is not defined for {labels!r}: the estimated number of relevant documents is {total:g}. Use a log "
+            "with more clicks"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -241,8 +235,6 @@ class ClickDCG(Measure):
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
-        if isinstance(self.discount, list):
-            object.__setattr__(self, "discount", tuple(self.discount))
         DCG(self.k, discount=self.discount)
 
     def __str__(self) -> str:
@@ -288,11 +280,7 @@ class _BoundClickDCG(BoundMeasure):
         queries, relevance = labels.queries, labels.queries.group(labels.relevance)
         terms = weights * labels.query_weights
         self._total = float(terms @ queries.sum(relevance))
-        if not self._total > 0.0:
-            raise ValueError(
-                f"{measure} is not defined for {labels!r}: the estimated number of relevant documents is "
-                f"{self._total:g}. Use a log with more clicks"
-            )
+        _require_relevant(labels, self._total)
         # The grouped documents that are ranked, and the queries that have some.
         self._kept = np.ones(len(labels), dtype=bool) if labels.kept is None else queries.group(labels.kept)
         sizes = queries.sum(self._kept.astype(np.int64))
@@ -308,7 +296,7 @@ class _BoundClickDCG(BoundMeasure):
             # A document at a rank that counts may never have been shown.
             without = self._without_support.copy()
             without[self._kept] &= discounts_of_documents(self._dcg, values, self._ranked) > 0.0
-            require_support(self._log, self.queries.ungroup(without))
+            require_support(self._log, self.queries.ungroup(without), SUPPORT_ADVICE)
         terms = np.zeros(self.queries.n_queries)
         terms[self._has_ranking] = self._dcg.of_ranking(self._gains, values, self._ranked)
         return terms

@@ -102,22 +102,19 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
     ]
     table = pd.DataFrame(rows, columns=["check", "value", "verdict", "meaning"])
     table["verdict"] = np.where(table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad"))
-    estimator, reason = _estimator(table["verdict"].tolist(), below[0], propensities, refusal)
-    return ClickDiagnosis(table, estimator, reason, propensities)
-
-
-def _estimator(
-    verdicts: list[str], ratio_below: float, propensities: Propensities | None, refusal: str
-) -> tuple[str, str]:
-    """The estimator, and the reason for it."""
+    verdicts = table["verdict"].tolist()
+    reason = "documents were shown at several positions for the same query"
     if "bad" in verdicts[:2]:
-        return "", "documents that were shown are missing in the log: log all of them, with 0 clicks"
-    if verdicts[3] == "bad":
-        return f"Cascade(satisfaction={1.0 - ratio_below:.2f})", "clicks are rarer below a click than without one above"
-    if propensities is None:
-        return "1.0", f"the effect of positions is not known: swap documents at random ({refusal})"
-    rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
-    return "harvest_propensities(log)" + rest, "documents were shown at several positions for the same query"
+        estimator, reason = "", "documents that were shown are missing in the log: log all of them, with 0 clicks"
+    elif verdicts[3] == "bad":
+        estimator = f"Cascade(satisfaction={1.0 - below[0]:.2f})"
+        reason = "clicks are rarer below a click than without one above"
+    elif propensities is None:
+        estimator, reason = "1.0", f"the effect of positions is not known: swap documents at random ({refusal})"
+    else:
+        rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
+        estimator = f"harvest_propensities(log){rest}"
+    return ClickDiagnosis(table, estimator, reason, propensities)
 
 
 def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:

@@ -158,13 +158,10 @@ class ClickLabels(Labels):
         return len(self.log)
 
     def __repr__(self) -> str:
-        settings = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
-        settings["shrink"] = "array" if self._has_prior else self.shrink
-        changed = [
-            f", {field.name}={settings[field.name]!r}"
-            for field in fields(self)[2:]
-            if settings[field.name] != field.default
-        ]
+        settings = {field.name: (getattr(self, field.name), field.default) for field in fields(self)[2:]}
+        if self._has_prior:
+            settings["shrink"] = ("array", None)
+        changed = [f", {name}={value!r}" for name, (value, default) in settings.items() if value != default]
         return f"ClickLabels({self.log!r}, {self.model!r}{''.join(changed)})"
 
     def __getitem__(self, rows: Any) -> ClickLabels:
@@ -362,7 +359,8 @@ class ClickLabels(Labels):
             not_shown: Any = "irrelevant" if self.not_shown == "irrelevant" else "error"
             settings: dict[str, Any] = {"dcg": dcg, "clip": self.clip, "not_shown": not_shown}
             return np.maximum(click_targets(self.log, self.model, normalize="sessions", **settings), 0.0)
-        estimation.require_shown(self.log, ~self.lacks_support, "or pass not_shown='predict', 'drop' or 'irrelevant'")
+        advice = "Leave such rows out, or pass not_shown='predict', 'drop' or 'irrelevant'"
+        estimation.require_support(self.log, self.lacks_support, advice)
         if self._has_prior:
             relevance = estimation.shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
             relevance = relevance if self.not_shown == "predict" else self.estimates.shown * relevance

@@ -402,26 +402,23 @@ class ClickLog:
         return log
 
     def _check_sessions(self, contexts: Ints | None = None) -> None:
-        assert self.sessions is not None
-        for column, fault in ((self.query, "has documents of several queries"), (contexts, "has several contexts")):
-            if column is not None:
-                self._raise_at(column != self.sessions.repeat(column[self.sessions.starts]), fault)
-        number = self.sessions.repeat(np.arange(self.sessions.n_segments))
+        sessions, ids = self.sessions, self.session_ids
+        assert sessions is not None
+        assert ids is not None
+        number = sessions.repeat(np.arange(sessions.n_segments))
+        faults = [(self.query, "has documents of several queries"), (contexts, "has several contexts")]
+        checks = [(x != sessions.repeat(x[sessions.starts]), fault) for x, fault in faults if x is not None]
         for column, fault in ((self.position, "has the position {position} twice"), (self.row, "shows {row} twice")):
             # One number for each session and value: a session that has a value twice has two equal numbers.
-            self._raise_at(pd.Index(number * (int(column.max()) + 1) + column).duplicated(), fault)
-
-    def _raise_at(self, bad: Bools, fault: str) -> None:
-        if bad.any():
-            assert self.sessions is not None
-            assert self.session_ids is not None
-            entry = int(np.argmax(bad))
-            session = self.session_ids[np.searchsorted(self.sessions.indptr, entry, side="right") - 1]
-            text = fault.format(position=self.position[entry], row=self.name_of_row(int(self.row[entry])))
-            raise ValueError(
-                f"session {str(session)!r} {text}: a session is one display of the result list of one query. Leave out "
-                "repeated lines, and give every display an id of its own"
-            )
+            checks.append((pd.Index(number * (int(column.max()) + 1) + column).duplicated(), fault))
+        for bad, fault in checks:
+            if bad.any():
+                entry = int(np.argmax(bad))
+                text = fault.format(position=self.position[entry], row=self.name_of_row(int(self.row[entry])))
+                raise ValueError(
+                    f"session {str(ids[number[entry]])!r} {text}: a session is one display of the result list of one "
+                    "query. Leave out repeated lines, and give every display an id of its own"
+                )
 
 
 def check_log(log: object, name: str = "log") -> None:
@@ -440,15 +437,10 @@ def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
     numbers = as_floats(np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name)
-    advice = "; for rates, pass clicks = rate * impressions" * (name == "clicks")
-    missing = ": an impression without a click has the number 0" * (name == "clicks")
+    advice = "; an impression without a click has 0 clicks, and rates have clicks = rate * impressions"
     refuse_first(
         ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers)),
-        lambda i: (
-            f"{name}[{i}] is missing{missing}"
-            if np.isnan(numbers[i])
-            else f"{name}[{i}] is {numbers[i]:g}, not an integer{advice}"
-        ),
+        lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice * (name == 'clicks')}",
     )
     return numbers.astype(np.int64)
 

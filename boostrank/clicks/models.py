@@ -28,7 +28,7 @@ import numpy as np
 
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import Bools, Floats, as_floats
-from boostrank.inputs.checks import check_choice, check_number, is_number
+from boostrank.inputs.checks import check_choice, check_number, is_number, refuse, refuse_first
 from boostrank.queries.segments import Segments
 
 
@@ -188,23 +188,21 @@ class TrustBias(ClickModel):
     click_irrelevant: Any = ("power", 1.0, 0.65)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
-        object.__setattr__(self, "click_relevant", _checked_numbers(self.click_relevant, "click_relevant"))
-        lower = _checked_numbers(self.click_irrelevant, "click_irrelevant", zero=True)
-        object.__setattr__(self, "click_irrelevant", lower)
+        for name in ("propensities", "click_relevant", "click_irrelevant"):
+            numbers = _checked_numbers(getattr(self, name), name, zero=name == "click_irrelevant")
+            object.__setattr__(self, name, numbers)
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see :meth:`ClickModel.affine`."""
-        p = _by_position(self.propensities, n_positions, "propensities")
-        relevant = _by_position(self.click_relevant, n_positions, "click_relevant")
-        irrelevant = _by_position(self.click_irrelevant, n_positions, "click_irrelevant")
-        useless = ~(relevant > irrelevant)
-        if useless.any():
-            r = int(np.argmax(useless))
-            raise ValueError(
+        names = ("propensities", "click_relevant", "click_irrelevant")
+        p, relevant, irrelevant = (_by_position(getattr(self, name), n_positions, name) for name in names)
+        refuse_first(
+            ~(relevant > irrelevant),
+            lambda r: (
                 f"click_relevant must be larger than click_irrelevant, but at position {r + 1} they are "
                 f"{relevant[r]:g} and {irrelevant[r]:g}: clicks there do not depend on relevance"
-            )
+            ),
+        )
         return p * (relevant - irrelevant), p * irrelevant
 
 
@@ -284,14 +282,14 @@ class Cascade(ClickModel):
             )
         goes_on = np.where(log.clicks > 0, self._continues_after_click, self.continuation)
         a = log.sessions.product_before(goes_on)
-        below_click = (a == 0.0) & (log.clicks > 0)
-        if below_click.any():
-            entry = int(np.argmax(below_click))
-            raise ValueError(
+        refuse_first(
+            (a == 0.0) & (log.clicks > 0),
+            lambda i: (
                 f"the log contradicts {self!r}, in which every click ends the session: "
-                f"{log.name_of_row(int(log.row[entry]))} was clicked at position {log.position[entry]}, below another "
-                "click. Use a satisfaction below 1"
-            )
+                f"{log.name_of_row(int(log.row[i]))} was clicked at position {log.position[i]}, below another click. "
+                "Use a satisfaction below 1"
+            ),
+        )
         return a, np.zeros(log.n_entries)
 
     @property
@@ -416,13 +414,13 @@ def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
     else:
         numbers = as_floats(setting, name)
         if numbers.ndim != 1 or not len(numbers):
-            raise ValueError(f"{name} must be one number for each position; got shape {numbers.shape}")
+            refuse(name, numbers, "one number for each position", got=f"shape {numbers.shape}")
         setting = tuple(numbers.tolist())
-    bad = ~((numbers <= 1) & ((numbers >= 0) if zero else (numbers > 0)))
-    if bad.any():
-        r = int(np.argmax(bad))
-        advice = ": a document at a position that is never examined can never be clicked" * bool(numbers[r] == 0)
-        raise ValueError(f"{name} of position {r + 1} is {numbers[r]:g}, not in {'[' if zero else '('}0, 1]{advice}")
+    limits = "[0, 1]" if zero else "(0, 1]"
+    refuse_first(
+        ~((numbers <= 1) & ((numbers >= 0) if zero else (numbers > 0))),
+        lambda r: f"{name} of position {r + 1} is {numbers[r]:g}, not in {limits}",
+    )
     return setting
 
 

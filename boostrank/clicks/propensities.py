@@ -24,8 +24,6 @@ from boostrank.inputs.checks import check_count, check_number
 from boostrank.inputs.warnings import warn
 from boostrank.queries.segments import Segments
 
-# Messages name at most this many positions.
-MAX_NAMED = 8
 MAX_STEPS = 200
 # The largest relative change of a propensity in the last step.
 TOLERANCE = 1e-10
@@ -35,8 +33,6 @@ MAX_NUMBERS = 4_000_000
 MAX_POSITIONS = 500
 # A complete list ends with a click by chance only. Fewer sessions than the second number say nothing.
 MAX_ENDING_WITH_CLICK, MIN_SESSIONS = 0.9, 20
-# Estimates that are above 1 by more than this number of standard errors are reported.
-MAX_ERRORS_ABOVE_ONE = 4.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,10 +54,6 @@ class Propensities:
         Propensity of each position; NaN where there is none.
     standard_errors : ndarray of float64, shape (n_positions,)
         Standard errors of `values`; 0 for position 1 of an estimate, and NaN where they are not known.
-    clicks, impressions : ndarray of int64, shape (n_positions,)
-        Numbers of clicks and impressions at each position that the estimate uses.
-    n_queries : int
-        Number of queries that the estimate uses.
     extrapolated : tuple of int
         Positions with a value from :meth:`extended`.
 
@@ -75,14 +67,11 @@ class Propensities:
     ... ).log
     >>> propensities = br.clicks.harvest_propensities(log)
     >>> propensities
-    Propensities(1: 1, 2: 0.503, 3: 0.339, 4: 0.264; n_impressions=80000, n_clicks=20823)
+    Propensities(1: 1, 2: 0.503, 3: 0.339, 4: 0.264)
     """
 
     values: Floats
     standard_errors: Floats
-    clicks: Ints
-    impressions: Ints
-    n_queries: int
     extrapolated: tuple[int, ...] = ()
 
     @property
@@ -117,7 +106,7 @@ class Propensities:
         """
         if self.not_estimated:
             raise ValueError(
-                f"there is no propensity for the positions {_named(self.not_estimated)}, which no clicks on documents "
+                f"there is no propensity for the positions {self.not_estimated}, which no clicks on documents "
                 "that were shown at both connect with position 1; leave out these positions, or extrapolate with "
                 "extended(n_positions)"
             )
@@ -159,7 +148,7 @@ class Propensities:
         --------
         >>> log = ClickLog([1], row=[0, 0], position=[1, 2], clicks=[8, 4], impressions=[10, 10])
         >>> harvest_propensities(log).extended(4)
-        Propensities(1: 1, 2: 0.5, 3: 0.333, 4: 0.25; n_impressions=20, n_clicks=12, extrapolated=[3, 4])
+        Propensities(1: 1, 2: 0.5, 3: 0.333, 4: 0.25, extrapolated=[3, 4])
         """
         check_count("n_positions", n_positions, self.n_positions)
         added = n_positions - self.n_positions
@@ -170,23 +159,19 @@ class Propensities:
             if len(valued) < 2:
                 raise ValueError("only position 1 has a propensity, and a power cannot be fitted to it")
             values[missing] = values[0] * (missing + 1.0) ** -self._exponent(valued[1:])
-        none = np.zeros(added, dtype=np.int64)
         return replace(
             self,
             values=values,
             standard_errors=np.append(self.standard_errors, np.full(added, np.nan)),
-            clicks=np.append(self.clicks, none),
-            impressions=np.append(self.impressions, none),
             extrapolated=tuple(sorted({*self.extrapolated, *(missing + 1).tolist()})),
         )
 
     def __repr__(self) -> str:
         valued = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]
         shown = ", ".join(f"{r}: {value:.3g}" for r, value in valued[:10]) + ", ..." * (len(valued) > 10)
-        counts = f"n_impressions={self.impressions.sum()}, n_clicks={self.clicks.sum()}"
-        gaps = f", not_estimated={_named(self.not_estimated)}" * bool(self.not_estimated)
-        more = f", extrapolated={_named(list(self.extrapolated))}" * bool(self.extrapolated)
-        return f"Propensities({shown}; {counts}{gaps}{more})"
+        gaps = f", not_estimated={self.not_estimated}" * bool(self.not_estimated)
+        more = f", extrapolated={list(self.extrapolated)}" * bool(self.extrapolated)
+        return f"Propensities({shown}{gaps}{more})"
 
     def _exponent(self, valued: NDArray[np.intp]) -> float:
         """``eta`` of the power law that is fitted to the values at some positions (their indices)."""
@@ -194,10 +179,6 @@ class Propensities:
         weight = relative**-2.0 if np.isfinite(relative).all() and (relative > 0).all() else np.ones(len(valued))
         x = np.log(valued + 1.0)
         return float(-(weight * x * np.log(self.values[valued] / self.values[0])).sum() / (weight * x * x).sum())
-
-
-def _named(positions: list[int]) -> str:
-    return f"[{', '.join(map(str, positions[:MAX_NAMED]))}{', ...' * (len(positions) > MAX_NAMED)}]"
 
 
 def harvest_propensities(log: ClickLog) -> Propensities:
@@ -235,8 +216,7 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     Warns
     -----
     UserWarning
-        If nine in ten sessions with a click end with a click, so that lists seem to be cut there, and if a propensity
-        is above 1 by more than four standard errors.
+        If nine in ten sessions with a click end with a click, so that lists seem to be cut there.
 
     References
     ----------
@@ -252,10 +232,22 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     ...     clicks=[8, 2, 4, 5, 6, 1, 2, 2], impressions=[10, 10, 10, 10, 20, 20, 20, 20],
     ... )
     >>> harvest_propensities(log)
-    Propensities(1: 1, 2: 0.5; n_impressions=120, n_clicks=30)
+    Propensities(1: 1, 2: 0.5)
     """
-    shown = _counts(log)
-    sums = _PairSums.of_entries(shown, shown.n_positions)
+    check_log(log)
+    if log.n_clicks == log.n_impressions:
+        raise ValueError(
+            f"all {log.n_impressions} impressions of the log were clicked, so that all propensities would be 1. Log "
+            "every document that was shown, with 0 clicks if it was not clicked"
+        )
+    if log.n_positions > MAX_POSITIONS:
+        raise ValueError(
+            f"the log has {log.n_positions} positions, and propensities of at most {MAX_POSITIONS} can be estimated: "
+            "leave out the entries at larger positions, with log.of_entries"
+        )
+    warn_of_cut_lists(log)
+    shown = log.aggregate()
+    sums = _PairSums.of_entries(shown, log.n_positions)
     supported = sums.supported()
     if supported.sum() < 2:
         raise ValueError(
@@ -267,15 +259,10 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     kept, number = shown.of_entries(supported[shown.position - 1]), np.cumsum(supported)
     shown = ClickLog(log.qid, kept.row, number[kept.position - 1], kept.clicks, kept.impressions)
     theta = _maximize(sums)
-    errors_of_logs, used = _errors(shown, sums, theta)
     values, errors = np.full((2, len(supported)), np.nan)
-    clicks, impressions = np.zeros((2, len(supported)), dtype=np.int64)
-    values[supported], errors[supported] = np.exp(theta), np.exp(theta) * errors_of_logs
-    for counts, entries in ((clicks, used.clicks), (impressions, used.impressions)):
-        counts[supported] = np.bincount(used.position - 1, entries, len(theta))
+    values[supported], errors[supported] = np.exp(theta), np.exp(theta) * _errors(shown, sums, theta)
     errors[0] = 0.0
-    _warn_of_values_above_one(values, errors)
-    return Propensities(values, errors, clicks, impressions, len(np.unique(used.query)))
+    return Propensities(values, errors)
 
 
 def ending_with_click(log: ClickLog) -> tuple[int, int]:
@@ -299,37 +286,9 @@ def warn_of_cut_lists(log: ClickLog) -> None:
         )
 
 
-def _warn_of_values_above_one(values: Floats, standard_errors: Floats) -> None:
-    """Warn if a propensity relative to position 1 is above 1 by more than chance explains."""
-    excess = values - 1.0 - MAX_ERRORS_ABOVE_ONE * standard_errors
-    if (excess > 0.0).any():
-        k = int(np.nanargmax(excess))
-        warn(
-            f"the propensity of position {k + 1} is {values[k]:.3g} times that of position 1. If users do not examine "
-            "it more often, documents without clicks are missing in the log: are lists cut at the last click?"
-        )
-
-
 def _rows(shown: ClickLog) -> Segments:
     """The entries of each row of a log of counts, in which they are sorted by row and position."""
     return Segments(np.array([0, shown.n_entries])).runs(shown.row)
-
-
-def _counts(log: ClickLog) -> ClickLog:
-    """The counts of a log, which is checked."""
-    check_log(log)
-    if log.n_clicks == log.n_impressions:
-        raise ValueError(
-            f"all {log.n_impressions} impressions of the log were clicked, so that all propensities would be 1. Log "
-            "every document that was shown, with 0 clicks if it was not clicked"
-        )
-    warn_of_cut_lists(log)
-    if log.n_positions > MAX_POSITIONS:
-        raise ValueError(
-            f"the log has {log.n_positions} positions, and propensities of at most {MAX_POSITIONS} can be estimated: "
-            "leave out the entries at larger positions, with log.of_entries"
-        )
-    return log.aggregate()
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,8 +411,8 @@ def _inverse_curvature(sums: _PairSums, curvature: Floats) -> Floats:
     return inverse
 
 
-def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> tuple[Floats, ClickLog]:
-    """Standard errors of the logarithms of the propensities, shape (n_positions,), and the entries that matter.
+def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> Floats:
+    """Standard errors of the logarithms of the propensities, shape (n_positions,).
 
     The derivative of the likelihood by ``log p_k`` is, for the row of each pair of entries, ``v (p_l c_k / n_k - p_k
     c_l / n_l) / (p_k + p_l)``, and that by ``log p_l`` is minus this number. Both have the expectation 0 for every row.
@@ -482,10 +441,9 @@ def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> tuple[Floats, Cl
         used[block.rows] = influence.any(axis=1)
         clicked = entries.clicks > 0
         np.add.at(scores, query[block.rows][clicked], entries.clicks[clicked, None] * influence[clicked])
-    counted = shown.of_entries(used)
-    n_queries = len(np.unique(counted.query))
+    n_queries = len(np.unique(query[used]))
     robust = (scores**2).sum(axis=0) * n_queries / max(1, n_queries - 1)
-    return np.sqrt(np.maximum(variance, robust)), counted
+    return np.sqrt(np.maximum(variance, robust))
 
 
 def _variance_of_clicks(shown: ClickLog, propensity: Floats) -> Floats:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import Cascade, ClickModel, get_click_model
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_choice, check_flag, check_number
+from boostrank.inputs.checks import check_choice, check_flag, check_number, refuse_first
 from boostrank.inputs.warnings import warn
 
 NotShown = Literal["error", "irrelevant"]
@@ -126,7 +126,7 @@ def estimate_relevance(
     impressions = total(np.where(a > 0.0, log.impressions, 0.0))
     shown = impressions > 0
     if not_shown == "error":
-        require_shown(log, shown)
+        require_support(log, ~shown, "Leave such rows out, or pass not_shown='irrelevant'")
     clicks, divisor = total(weights * (log.clicks - b * log.impressions)), total(weights * clipped * log.impressions)
     estimate = np.divide(clicks, divisor, out=np.zeros(len(log)), where=divisor > 0)
     relevance = np.clip(estimate, 0.0, 1.0) if bounded else estimate
@@ -163,15 +163,15 @@ def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> EntryWeights
     return EntryWeights(weights, a, b, clipped)
 
 
-def require_shown(log: ClickLog, shown: Bools, advice: str = "or pass not_shown='irrelevant'") -> None:
-    """Raise ValueError that names the first row of `X` that was never shown, if there is one."""
-    if not shown.all():
-        row = int(np.argmin(shown))
-        raise ValueError(
-            f"{np.count_nonzero(~shown)} of {len(shown)} rows have no support: the log says nothing about the "
-            f"relevance of {log.name_of_row(row)}, which was never shown where it may be examined. Leave such rows "
-            f"out, {advice}"
-        )
+def require_support(log: ClickLog, without: Bools, advice: str) -> None:
+    """Raise ValueError that names the first row in `without`, whose rows matter and were never shown, if any."""
+    refuse_first(
+        without,
+        lambda row: (
+            f"{np.count_nonzero(without)} of {len(without)} rows have no support: the log says nothing about "
+            f"the relevance of {log.name_of_row(row)}, which was never shown where it may be examined. {advice}"
+        ),
+    )
 
 
 def warn_of_excess(log: ClickLog, model: ClickModel) -> None:

@@ -114,12 +114,12 @@ def simulate_clicks(
     values = finite_numbers(scores, "scores", qid=queries.n_documents)
     checks.check_count("depth", depth, optional=True)
     checks.check_number("noise", noise, smallest=0, below=1)
-    kind, strength = _checked_policy(policy)
+    checked_policy = _checked_policy(policy)
     click_model, random = get_click_model(model), checks.as_generator(random_state)
     gamma = _relevance_probability(labels, relevance)
     gamma += noise * (1.0 - gamma)
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
-    shown, sessions = _result_lists(queries.group(values), queries, query_of_session, depth, (kind, strength), random)
+    shown, sessions = _result_lists(queries.group(values), queries, query_of_session, depth, checked_policy, random)
     row = shown if queries.permutation is None else queries.permutation[shown]
     clicks = click_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
@@ -157,8 +157,7 @@ def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Ge
     """The query of each session."""
     if checks.is_count(n_sessions):
         checks.check_count("n_sessions", n_sessions)
-        drawn: Ints = random.integers(0, queries.n_queries, size=int(n_sessions))
-        return drawn
+        return np.asarray(random.integers(0, queries.n_queries, size=int(n_sessions)))
     counts = as_array(n_sessions, "n_sessions")
     if counts.shape != (queries.n_queries,) or counts.dtype.kind not in "iu" or counts.min() < 0 or not counts.any():
         expected = f"an integer of at least 1, or {queries.n_queries} integers of at least 0, one for each query"

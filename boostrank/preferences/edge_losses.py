@@ -130,11 +130,9 @@ class EdgeObjective(BoundLoss):
 
     def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: Floats | None = None) -> None:
         self.surrogate, self.queries = loss, graph.queries
-        graph = graph.relative()
+        self.graph = graph.relative().grouped
         if weights is not None:
-            require_equal_weights(weights, graph.queries, DOCUMENT_WEIGHTS)
-            graph = graph.reweighted(weights)
-        self.graph = graph.grouped
+            self.use_weights(weights)
         if not self.graph.weights.any():
             raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
         hessian = self._sums(np.zeros(self.queries.n_documents))[1]
@@ -143,7 +141,7 @@ class EdgeObjective(BoundLoss):
     def use_weights(self, weights: Floats) -> None:
         """Multiply the weights of the edges of each query with the weight of the query."""
         require_equal_weights(weights, self.queries, DOCUMENT_WEIGHTS)
-        self.graph = self.graph.reweighted(weights)
+        self.graph = self.graph.with_weight(self.graph.weights * weights[self.graph.winner])
 
     def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
         """Replace the weights of the edges by what `rescale` makes of them, if there are any."""

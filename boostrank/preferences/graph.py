@@ -242,10 +242,6 @@ class PreferenceGraph(Labels):
         """The graph with other weights of its edges, shape (n_edges,)."""
         return self._with(self.qid, self.winner, self.loser, weight)
 
-    def reweighted(self, weights: Floats) -> PreferenceGraph:
-        """The graph with the weight of each edge multiplied by the weight of its winner, shape (n_documents,)."""
-        return self.with_weight(self.weights * np.asarray(weights)[self.winner])
-
     def check_qid(self, qid: ArrayLike) -> None:
         """Raise ValueError if `qid` are not the query ids of this graph."""
         self.queries.check_qid(qid, f"the preferences, {self!r}")

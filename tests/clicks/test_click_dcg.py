@@ -66,8 +66,7 @@ def test_only_ranks_that_count_need_support():
     labels = br.ClickLabels(log, [1.0, 0.5])
     scores = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
     assert ClickDCG(2)(labels, scores) == 1.0  # The query "b" has no sessions, and needs no support.
-    assert evaluate(log, scores, [1.0, 0.5], measure="dcg@2", by="sessions").value == 1.0
-    with pytest.raises(ValueError, match=r"1 documents at ranks that count have no support: row 2 of query 'a'"):
+    with pytest.raises(ValueError, match=r"1 of 5 rows have no support: .* row 2 of query 'a'.*Its rank counts"):
         ClickDCG(3)(labels, scores)
     with pytest.raises(ValueError, match="row 2 of query 'a'"):
         ClickDCG(1)(labels, -scores)
@@ -81,7 +80,7 @@ def test_support_is_found_in_shuffled_rows():
     assert ClickDCG(1)(br.ClickLabels(log, 1.0), [2.0, 2.0, 1.0, 1.0]) == 0.5
     # A query that has no weight needs no support.
     assert ClickDCG(1)(br.ClickLabels(log, 1.0), [1.0, 2.0, 2.0, 1.0], sample_weight=[0.0, 1.0]) == 0.0
-    with pytest.raises(ValueError, match="1 documents at ranks that count have no support: row 2 of query 'b'"):
+    with pytest.raises(ValueError, match=r"1 of 4 rows have no support: .* row 2 of query 'b'"):
         ClickDCG(1)(br.ClickLabels(log, 1.0), [1.0, 1.0, 2.0, 2.0])
 
 
@@ -103,7 +102,7 @@ def test_errors(use, message):
 
 def test_names_and_use_as_a_measure():
     labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5))
-    measure = ClickDCG(2, discount=["power", 0.5])
+    measure = ClickDCG(2, discount=("power", 0.5))
     assert br.get_measure(measure) is measure
     assert eval(repr(measure), {"get_measure": br.get_measure}) == measure
     assert br.get_measure("click-dcg@2", discount=("power", 0.5)) == measure

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, TrustBias, diagnose, harvest_propensities, simulate_clicks
+from boostrank.clicks import Cascade, ClickLog, diagnose, harvest_propensities, simulate_clicks
 from boostrank.clicks.diagnosis import _ratio_below_clicks
 
 PLACKETT_LUCE = ("plackett-luce", 1.0)
-TRUST = TrustBias(("power", 1.0), click_relevant=0.98, click_irrelevant=("power", 1.0, 0.65))
 
 
 def data():
@@ -21,20 +20,19 @@ def log_of(model="position-based", policy=PLACKETT_LUCE, n_sessions=12_000):
     return simulate_clicks(y, X[:, 0], qid, **settings).log
 
 
-BELOW, TRUST_RATIO, COMPARED = "clicks below a click, ratio", "trust, ratio", "positions compared with position 1"
+BELOW, COMPARED = "clicks below a click, ratio", "positions compared with position 1"
 
 
 @pytest.mark.parametrize(
     ("log", "bad", "n_good", "estimator"),
     [
-        (log_of(), [], 5, "harvest_propensities(log)"),
+        (log_of(), [], 4, "harvest_propensities(log)"),
         (log_of().aggregate(), [], 2, "harvest_propensities(log)"),
-        (log_of(Cascade(0.5)), [BELOW], 4, "Cascade(satisfaction=0.5"),
-        (log_of(Cascade()), [BELOW, TRUST_RATIO], 3, "Cascade(satisfaction=1.00)"),
-        (log_of(TRUST, n_sessions=40_000), [TRUST_RATIO], 4, "TrustBias(...)"),
+        (log_of(Cascade(0.5)), [BELOW], 3, "Cascade(satisfaction=0.5"),
+        (log_of(Cascade()), [BELOW], 3, "Cascade(satisfaction=1.00)"),
         (log_of(policy="deterministic"), [COMPARED], 3, "1.0"),
     ],
-    ids=["position", "counts", "half", "cascade", "trust", "one ranker"],
+    ids=["position", "counts", "half", "cascade", "one ranker"],
 )
 def test_each_log_has_its_estimator(log, bad, n_good, estimator):
     found = diagnose(log)
@@ -71,4 +69,4 @@ def test_the_ratio_below_clicks_is_that_of_a_loop():
 
 
 def test_few_sessions_are_no_finding():
-    assert "bad" not in diagnose(log_of(Cascade(), n_sessions=30)).table["verdict"][[1, 3, 4]].tolist()
+    assert "bad" not in diagnose(log_of(Cascade(), n_sessions=30)).table["verdict"][[1, 3]].tolist()

@@ -77,7 +77,7 @@ def test_names_and_propensities():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PositionBased([1.0, 0.0]), r"propensities of position 2 is 0, not in \(0, 1\]: a document at"),
+        (lambda: PositionBased([1.0, 0.0]), r"propensities of position 2 is 0, not in \(0, 1\]"),
         (lambda: PositionBased([1.0, np.nan]), "propensities of position 2 is nan"),
         (lambda: PositionBased([[1.0, 0.5]]), "one number for each position; got shape"),
         (lambda: PositionBased(("power", -1)), "exponent eta of propensities must be a finite number"),

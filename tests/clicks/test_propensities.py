@@ -1,9 +1,9 @@
-"""Propensities: given ones, positions without a value, intervals, extrapolation and tables."""
+"""Propensities: positions without a value, intervals, and extrapolation."""
 
 import numpy as np
 import pytest
 
-from boostrank.clicks import ClickLog, PositionBased, Propensities, harvest_propensities
+from boostrank.clicks import ClickLog, Propensities, harvest_propensities
 
 
 @pytest.fixture(scope="module")
@@ -14,31 +14,8 @@ def with_gaps():
     return harvest_propensities(log)
 
 
-def test_given():
-    found = Propensities.given(np.array([0.9, 0.6, 0.3]))
-    assert found.values.tolist() == [0.9, 0.6, 0.3]
-    assert np.isnan(found.standard_errors).all()
-    assert found.click_model() == PositionBased([0.9, 0.6, 0.3])
-    assert found.to_frame()["source"].tolist() == ["given"] * 3
-    assert Propensities.given([1]).values.tolist() == [1.0]
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([1.0, 0.0], r"position 2 is 0, not in \(0, 1\]: a document at a position that is never examined"),
-        ([1.2, 0.5], r"position 1 is 1.2, not in \(0, 1\]"),
-        ([[1.0, 0.5]], "one number for each position; got shape"),
-        (["a"], "values must be numbers"),
-    ],
-)
-def test_invalid_propensities_are_named(values, message):
-    with pytest.raises(ValueError, match=message):
-        Propensities.given(values)
-
-
 def test_positions_without_a_value_are_never_used_silently(with_gaps):
-    with pytest.raises(ValueError, match=r"positions \[3\] \(position 3: nothing was shown there\); leave out"):
+    with pytest.raises(ValueError, match=r"no propensity for the positions \[3\], which no clicks"):
         with_gaps.click_model()
 
 
@@ -48,7 +25,6 @@ def test_extrapolation_is_marked(with_gaps):
     assert longer.extrapolated == (3, 5, 6)
     assert np.isnan(longer.standard_errors[[2, 4, 5]]).all()
     assert not np.isnan(longer.standard_errors[[0, 1, 3]]).any()
-    assert longer.to_frame()["source"][2] == "extrapolated"
     assert "extrapolated=[3, 5, 6]" in repr(longer)
     assert with_gaps.extrapolated == ()
     assert longer.extended(8).extrapolated == (3, 5, 6, 7, 8)
@@ -60,7 +36,7 @@ def test_the_power_law_is_the_weighted_fit(with_gaps):
     (eta,), *_ = np.linalg.lstsq(design[:, None], target, rcond=None)
     longer = with_gaps.extended(5)
     np.testing.assert_allclose(longer.values[[2, 4]], [3.0**-eta, 5.0**-eta])
-    exact = Propensities.given(0.8 * np.arange(1, 5.0) ** -0.7).extended(9)
+    exact = Propensities(0.8 * np.arange(1, 5.0) ** -0.7, np.full(4, np.nan)).extended(9)
     np.testing.assert_allclose(exact.values, 0.8 * np.arange(1, 10.0) ** -0.7)
 
 
@@ -68,7 +44,7 @@ def test_errors_of_extrapolation(with_gaps):
     with pytest.raises(ValueError, match="n_positions must be an integer of at least 4; got 3"):
         with_gaps.extended(3)
     with pytest.raises(ValueError, match="only position 1 has a propensity"):
-        Propensities.given([1.0]).extended(3)
+        Propensities(np.ones(1), np.zeros(1)).extended(3)
 
 
 def test_intervals_are_those_of_the_logarithm(with_gaps):
@@ -82,16 +58,9 @@ def test_intervals_are_those_of_the_logarithm(with_gaps):
         with_gaps.interval(1.0)
 
 
-def test_frame_and_repr(with_gaps):
-    frame = with_gaps.to_frame()
-    assert list(frame) == [
-        "position", "propensity", "standard_error", "low", "high", "clicks", "impressions", "source",
-    ]  # fmt: skip
-    assert frame["source"].tolist() == ["all pairs", "all pairs", "nothing was shown there", "all pairs"]
-    assert frame["impressions"].tolist() == [400, 400, 0, 400]
-    assert frame["clicks"].tolist() == [130, 80, 0, 25]
-    assert repr(with_gaps).endswith("method='all pairs', n_impressions=1200, n_clicks=235, not_estimated=[3])")
-    assert repr(Propensities.given(np.full(12, 0.5))).count("0.5") == 10
+def test_repr(with_gaps):
+    assert repr(with_gaps).endswith(", not_estimated=[3])")
+    assert repr(Propensities(np.full(12, 0.5), np.zeros(12))).count("0.5") == 10
 
 
 def test_an_estimate_above_1_is_scaled_in_the_click_model():

@@ -11,7 +11,6 @@ from boostrank.clicks import Cascade, ClickLabels, ClickLog, PositionBased, Trus
 
 P = [0.9, 0.4, 0.15]
 TRUST = TrustBias(P, [0.95, 0.9, 0.8], [0.5, 0.2, 0.1])
-METHODS = ["expected-clicks", "inverse-propensity"]
 
 
 def expectation_and_variance(impressions, probability, model, **settings):
@@ -28,27 +27,22 @@ def expectation_and_variance(impressions, probability, model, **settings):
     return first, second - first**2
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("model", [PositionBased(P), TRUST])
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
-def test_estimates_are_unbiased_with_the_variance_of_the_formula(method, model, gamma):
+def test_estimates_are_unbiased_with_the_variance_of_the_formula(model, gamma):
     impressions = np.array([2, 3, 4])
     a, b = model.affine(3)
     q = a * gamma + b
-    mean, variance = expectation_and_variance(impressions, q, model, method=method)
+    mean, variance = expectation_and_variance(impressions, q, model)
     assert mean == pytest.approx(gamma, abs=1e-12)
-    w = 1 / a if method == "inverse-propensity" else np.ones(3)
-    expected = (w**2 * impressions * q * (1 - q)).sum() / (w * a * impressions).sum() ** 2
+    expected = (impressions * q * (1 - q)).sum() / (a * impressions).sum() ** 2
     assert variance == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_clipping_shrinks_by_the_stated_factor(method):
+def test_clipping_shrinks_by_the_stated_factor():
     impressions, gamma, tau = np.array([2, 3, 4]), 0.6, 0.5
-    mean = expectation_and_variance(impressions, np.array(P) * gamma, P, method=method, clip=tau)[0]
-    clipped = np.maximum(P, tau)
-    w = 1 / clipped if method == "inverse-propensity" else np.ones(3)
-    shrinkage = (w * P * impressions).sum() / (w * clipped * impressions).sum()
+    mean = expectation_and_variance(impressions, np.array(P) * gamma, P, clip=tau)[0]
+    shrinkage = (P * impressions).sum() / (np.maximum(P, tau) * impressions).sum()
     assert mean == pytest.approx(shrinkage * gamma, abs=1e-12)
 
 
@@ -87,7 +81,6 @@ def test_rows_without_support_are_named_or_marked():
 def test_invalid_arguments_are_named():
     counts = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0])
     for settings, message in (
-        ({"method": "ips"}, "method must be one of auto"),
         ({"not_shown": "drop"}, "not_shown must be one of"),
         ({"clip": 1.0}, "clip must be a finite number"),
         ({"model": [1.0]}, "propensities has 1 positions, but position 2 is used"),
@@ -104,8 +97,6 @@ def test_invalid_arguments_are_named():
         estimate_relevance([1, 0], "position-based")
     with pytest.raises(ValueError, match="has no unbiased correction"):
         estimate_relevance(sessions, Cascade(1.0, 0.5))
-    with pytest.raises(ValueError, match="'expected-clicks' is biased for Cascade"):
-        estimate_relevance(sessions, Cascade(0.5), method="expected-clicks")
     gap = ClickLog([1, 1], row=[0, 1], position=[1, 3], clicks=[1, 0], session=[0, 0])
     with pytest.raises(ValueError, match="without gaps"):
         estimate_relevance(gap, Cascade(0.5))

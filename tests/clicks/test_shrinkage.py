@@ -20,18 +20,16 @@ def simulated(model, n_sessions=300):
     return br.simulate_clicks(relevance, np.arange(12.0), QID, model=model, **settings).log
 
 
-def shrunk_by_loop(log, model, method, prior):
+def shrunk_by_loop(log, model, prior):
     """The shrunk estimates, with the strength that is best of a fine grid."""
     a, b = get_click_model(model).affine(4)
     estimates, evidence, spread = np.zeros(12), np.zeros(12), prior * (1 - prior)
     for i in range(12):
         entries = [(k - 1, c, n) for row, k, c, n in zip(*log.columns, strict=True) if row == i]
-        weight = [1 / a[k] if method == "inverse-propensity" else 1.0 for k, _, _ in entries]
-        exposure = sum(w * a[k] * n for w, (k, _, n) in zip(weight, entries, strict=True))
-        estimates[i] = sum(w * (c - b[k] * n) for w, (k, c, n) in zip(weight, entries, strict=True)) / exposure
-        rates = [a[k] * prior[i] + b[k] for k, _, _ in entries]
-        parts = zip(weight, rates, entries, strict=True)
-        evidence[i] = spread[i] * exposure**2 / sum(w**2 * n * p * (1 - p) for w, p, (_, _, n) in parts)
+        exposure = sum(a[k] * n for k, _, n in entries)
+        estimates[i] = sum(c - b[k] * n for k, c, n in entries) / exposure
+        rates = [(a[k] * prior[i] + b[k], n) for k, _, n in entries]
+        evidence[i] = spread[i] * exposure**2 / sum(n * p * (1 - p) for p, n in rates)
 
     def likelihood(strength):
         variance = spread / evidence + spread / strength
@@ -41,18 +39,17 @@ def shrunk_by_loop(log, model, method, prior):
     return (evidence * estimates + strength * prior) / (evidence + strength), strength
 
 
-@pytest.mark.parametrize("method", ["expected-clicks", "inverse-propensity"])
 @pytest.mark.parametrize("model", [(1.0, 0.8, 0.6, 0.5), TRUST], ids=["positions", "trust"])
-def test_shrunk_targets_are_those_of_a_loop(model, method):
+def test_shrunk_targets_are_those_of_a_loop(model):
     log, prior = simulated(model), np.random.default_rng(2).uniform(0.3, 0.6, 12)
-    labels = br.ClickLabels(log, model, method=method, normalize="none", shrink=prior)
-    expected, strength = shrunk_by_loop(log.aggregate(), model, method, prior)
+    labels = br.ClickLabels(log, model, normalize="none", shrink=prior)
+    expected, strength = shrunk_by_loop(log.aggregate(), model, prior)
     assert 1 < strength < 100  # Otherwise nothing is tested.
     np.testing.assert_allclose(labels.targets(), np.clip(expected, 0, 1), rtol=1e-3, atol=1e-4)
-    of_ndcg = br.ClickLabels(log, model, method=method, shrink=prior).targets(dcg=DCG(2))
+    of_ndcg = br.ClickLabels(log, model, shrink=prior).targets(dcg=DCG(2))
     by_hand = targets_of_relevance(log.queries, labels.targets(), "independent", DCG(2))
     np.testing.assert_array_equal(of_ndcg, by_hand)
-    np.testing.assert_array_equal(labels.relevance, br.ClickLabels(log, model, method=method).relevance)
+    np.testing.assert_array_equal(labels.relevance, br.ClickLabels(log, model).relevance)
 
 
 def test_the_regression_minimizes_its_loss():

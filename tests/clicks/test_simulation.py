@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import boostrank as br
 from boostrank.clicks import PositionBased, simulate_clicks
 from boostrank.queries.queries import Queries
 
@@ -50,15 +49,9 @@ def test_plackett_luce_draws_each_ranking_with_its_probability():
             assert abs(found - probability) < 5 * np.sqrt(probability / n)
 
 
-def test_plackett_luce_in_blocks_shows_documents_of_the_query(monkeypatch):
-    monkeypatch.setattr("boostrank.clicks.simulation.MAX_SORTED", 7)
-    log = simulate_clicks(Y, SCORES, QID, n_sessions=50, policy=("plackett-luce", 1.0), depth=3, random_state=5).log
-    same = br.ClickLog(QID, log.row, log.position, log.clicks, session=log.sessions.repeat(log.session_ids))
-    assert log.sessions.sizes.tolist() == same.sessions.sizes.tolist()
-    again, other = (
-        simulate_clicks(Y, SCORES, QID, n_sessions=50, policy=("plackett-luce", 1.0), depth=3, random_state=seed).log
-        for seed in (5, 6)
-    )
+def test_the_seed_decides_and_documents_are_those_of_the_query():
+    settings = {"n_sessions": 50, "policy": ("plackett-luce", 1.0), "depth": 3}
+    log, again, other = (simulate_clicks(Y, SCORES, QID, random_state=seed, **settings).log for seed in (5, 5, 6))
     assert log.row.tolist() == again.row.tolist() != other.row.tolist()
     assert log.clicks.tolist() == again.clicks.tolist()
     assert (QID[log.row] == Queries.from_qid(QID).ids[log.query]).all()
@@ -90,7 +83,7 @@ def test_swaps_exchange_the_first_document_with_a_uniform_one():
         ({"policy": ("plackett-luce", 0.0)}, "temperature > 0"),
         ({"policy": ("swap", 1.5)}, "with a probability in"),
         ({"relevance": "cubic"}, "relevance must be one of exp2, linear"),
-        ({"relevance": lambda y: y}, r"for y\[0\] = 3 it gives 3, not in \[0, 1\]"),
+        ({"relevance": lambda y: y}, r"relevance of y\[0\] = 3 is 3, not in \[0, 1\]"),
         ({"relevance": lambda y: 0.5}, "relevance has 1 values for the 6 rows of y"),
         ({"noise": 1.0}, "noise must be a finite number"),
     ],

@@ -136,7 +136,6 @@ def test_invalid_arguments_are_named():
     log = one_session([1, 0])
     for settings, message in (
         ({"normalize": "dcg"}, "normalize must be one of none, independent, sessions"),
-        ({"normalize": "sessions", "method": "expected-clicks"}, "is not used by normalize='sessions'"),
         ({"normalize": "sessions", "clip": -0.1}, "clip must be"),
         ({"not_shown": "skip"}, "not_shown must be one of"),
     ):

@@ -42,75 +42,33 @@ def test_dcg_is_the_sum_of_discounted_estimates(model, k, average):
     relevance = estimate_relevance(log, model, bounded=False).relevance
     sessions = np.bincount(log.query[log.sessions.starts]) if average == "sessions" else np.ones(3)
     weight = (sessions / sessions.sum())[[[1, 2, 3].index(q) for q in QID]]
-    settings = {"measure": "dcg" if k is None else f"dcg@{k}", "average": average, "by": "sessions"}
-    plain = evaluate(log, SCORES, model, self_normalized=False, **settings).value
-    assert plain == pytest.approx((weight * relevance * d).sum())
-    assert evaluate(log, SCORES, model, **settings).value == pytest.approx(plain / (weight * relevance).sum())
+    settings = {"measure": "dcg" if k is None else f"dcg@{k}", "average": average}
+    expected = (weight * relevance * d).sum() / (weight * relevance).sum()
+    assert evaluate(log, SCORES, model, **settings).value == pytest.approx(expected)
 
 
-def test_errors_by_queries_are_those_of_a_mean_over_queries():
-    log = simulated()
-    values = []
-    for query in (1, 2, 3):
-        part = log[query == QID]
-        settings = {"measure": "dcg@2", "self_normalized": False, "by": "sessions"}
-        values.append(evaluate(part, SCORES[query == QID], MODEL, **settings).value)
-    found = evaluate(log, SCORES, MODEL, measure="dcg@2", self_normalized=False, average="queries")
-    assert found.value == pytest.approx(np.mean(values))
-    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / np.sqrt(3))
+def test_errors_are_those_of_a_ratio_of_means_over_queries():
+    log, d = simulated(), discounts_by_orders(2)
+    relevance = estimate_relevance(log, MODEL, bounded=False).relevance
+    above, below = (
+        np.array([values[query == QID].sum() for query in (1, 2, 3)]) for values in (relevance * d, relevance)
+    )
+    found = evaluate(log, SCORES, MODEL, measure="dcg@2", average="queries")
+    ratio = above.sum() / below.sum()
+    assert found.value == pytest.approx(ratio)
+    assert found.standard_error == pytest.approx(np.std(above - ratio * below, ddof=1) / np.sqrt(3) / below.mean())
+    counts = evaluate(log.aggregate(), SCORES, MODEL, measure="dcg@2", average="queries")
+    assert counts[:4] == pytest.approx(found[:4])
 
 
-@pytest.mark.parametrize("n_sessions", [1, 2, 3])
-def test_errors_by_sessions_with_few_sessions_of_each_query(n_sessions):
-    """Estimates follow their own clicks, but errors are not too small; with one session they were 0."""
-    random = np.random.default_rng(0)
-    qid, gamma, scores = np.repeat(np.arange(50), 4), 0.6 * random.random(200), random.normal(size=200)
-    values, errors = [], []
-    for seed in range(80):
-        log = simulate_clicks(
-            gamma, random.normal(size=200), qid, model=MODEL, n_sessions=[n_sessions] * 50, relevance=lambda y: y,
-            random_state=seed,
-        ).log  # fmt: skip
-        found = evaluate(log, scores, MODEL, measure="dcg@3", by="sessions")
-        values.append(found.value)
-        errors.append(found.standard_error)
-    assert 0.85 < np.mean(errors) / np.std(values) < 1.25
-
-
-def test_errors_by_sessions_are_those_of_stratified_means():
-    log = simulated(n_sessions=[3, 5, 2])
-    query = log.query[log.sessions.starts]
-    # Every session shows the four or fewer documents once, so that the estimate is a mean over sessions.
-    found = evaluate(log, SCORES, [1.0] * 4, measure="dcg@2", self_normalized=False, by="sessions", average="queries")
-    per_session = log.sessions.sum(log.clicks * discounts_by_orders(2)[log.row])
-    variances = [per_session[query == q].var(ddof=1) / (query == q).sum() for q in range(3)]
-    assert found.standard_error == pytest.approx(np.sqrt(sum(variances)) / 3)
-
-
-def test_intervals_of_counts_agree_with_those_of_sessions():
-    log = simulated(n_sessions=[2000] * 3)
-    for self_normalized in (False, True):
-        settings = {"measure": "dcg@3", "self_normalized": self_normalized, "by": "sessions"}
-        sessions, counts = (evaluate(entries, SCORES, MODEL, **settings) for entries in (log, log.aggregate()))
-        assert counts.value == pytest.approx(sessions.value)
-        assert counts.standard_error == pytest.approx(sessions.standard_error, rel=0.1)
-        assert counts.n_units == log.n_impressions
-        by_queries = [
-            evaluate(entries, SCORES, MODEL, self_normalized=self_normalized) for entries in (log, log.aggregate())
-        ]
-        assert by_queries[0].standard_error == pytest.approx(by_queries[1].standard_error)
-
-
-@pytest.mark.parametrize("by", ["queries", "sessions"])
-@pytest.mark.parametrize(("measure", "self_normalized"), [("dcg@2", True), ("dcg", False)])
-def test_differences_are_paired(measure, self_normalized, by):
+@pytest.mark.parametrize("measure", ["dcg@2", "dcg"])
+def test_differences_are_paired(measure):
     log, other = simulated(), -SCORES
-    settings = {"measure": measure, "self_normalized": self_normalized, "by": by}
-    one, two = (evaluate(log, scores, MODEL, **settings) for scores in (SCORES, other))
-    found = evaluate(log, SCORES, MODEL, baseline=other, **settings)
+    one, two = (evaluate(log, scores, MODEL, measure=measure) for scores in (SCORES, other))
+    found = evaluate(log, SCORES, MODEL, baseline=other, measure=measure)
     assert found.value == pytest.approx(one.value - two.value, rel=1e-12)
-    assert found.n_units == one.n_units
-    same = evaluate(log, SCORES, MODEL, baseline=SCORES * 7, **settings)
+    assert found.n_queries == one.n_queries
+    same = evaluate(log, SCORES, MODEL, baseline=SCORES * 7, measure=measure)
     assert same[:4] == (0.0, 0.0, 0.0, 0.0)
     # The standard deviation of a difference is between the difference and the sum of both.
     assert abs(one.standard_error - two.standard_error) <= found.standard_error + 1e-12
@@ -122,11 +80,11 @@ def test_a_difference_needs_support_only_where_ranks_differ():
         [1, 1, 1, 2, 2], row=[0, 0, 1, 1, 3, 3], position=[1] * 6, clicks=[1, 0, 0, 1, 1, 0], impressions=[9] * 6
     )
     scores, other = [2.0, 1.0, 3.0, 1.0, 0.0], [1.0, 2.0, 3.0, 1.0, 0.0]
-    with pytest.raises(ValueError, match="2 documents at ranks that count have no support"):
+    with pytest.raises(ValueError, match="2 of 5 rows have no support"):
         evaluate(log, scores, [1.0])
     assert evaluate(log, scores, [1.0], baseline=other).n_without_support == 0
     for one, two in itertools.permutations((scores, [1.0, 2.0, 0.0, 1.0, 0.0])):
-        with pytest.raises(ValueError, match=r"1 documents at ranks .*: row 2 of query '1' was never shown"):
+        with pytest.raises(ValueError, match=r"1 of 5 rows .* row 2 of query '1', which was never shown"):
             evaluate(log, one, [1.0], baseline=two)
     dropped = evaluate(log, scores, [1.0], baseline=[1.0, 2.0, 0.0, 1.0, 0.0], not_shown="drop")
     assert dropped.n_without_support == 0
@@ -137,7 +95,7 @@ def test_documents_without_support_are_named():
     scores = [3, 2, 1, 2, 1]
     found = evaluate(log, scores, "position-based", measure="dcg@1")
     assert (found.value, found.n_without_support) == (1.0, 0)
-    with pytest.raises(ValueError, match=r"2 documents at ranks that count have no support: row 2, document 'c' of qu"):
+    with pytest.raises(ValueError, match=r"2 of 5 rows have no support: .* row 2, document 'c' of query"):
         evaluate(log, scores, "position-based", measure="dcg@3")
     assert evaluate(log, scores, "position-based", measure="dcg@3", not_shown="irrelevant").n_without_support == 2
 
@@ -145,17 +103,14 @@ def test_documents_without_support_are_named():
 def test_queries_without_impressions_have_no_weight():
     log = ClickLog([1, 1, 2, 3], [0, 1, 2], [1, 2, 1], [1, 0, 0], session=["s", "s", "t"])
     for average in ("queries", "sessions"):
-        settings = {"average": average, "not_shown": "irrelevant", "self_normalized": False}
-        found = evaluate(log, [1, 0, 0, 0], "position-based", measure="dcg", **settings)
-        assert found.value == pytest.approx(0.5)
-        assert found.n_units == 2
+        found = evaluate(log, [1, 0, 0, 0], "position-based", measure="dcg", average=average, not_shown="irrelevant")
+        assert (found.value, found.n_queries) == (1.0, 2)
 
 
 def test_invalid_arguments_are_named():
     log = simulated()
     for settings, message in (
         ({"measure": "ndcg"}, "measure must be 'dcg', or with a cutoff"),
-        ({"by": "rows"}, "by must be one of"),
         ({"average": "rows"}, "average must be one of"),
         ({"level": 1.0}, "level must be"),
         ({"not_shown": "zero"}, "not_shown must be one of"),
@@ -170,14 +125,16 @@ def test_invalid_arguments_are_named():
     with pytest.raises(ValueError, match="at least two queries with impressions; got 1"):
         evaluate(one, SCORES[QID == 1], MODEL)
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
-    with pytest.raises(ValueError, match="estimated number of relevant documents of ClickLog"):
+    with pytest.raises(ValueError, match=r"DCG is not defined for ClickLabels.*relevant documents is 0"):
         evaluate(silent, [0, 0], "position-based")
 
 
 def test_click_labels_bring_their_settings():
     log = simulated()
     few = ClickLog(np.append(QID, 0), *log.columns[:3], session=log.sessions.repeat(log.session_ids))
-    settings = {"method": "inverse-propensity", "clip": 0.4, "not_shown": "drop", "average": "queries"}
+    settings = {"clip": 0.4, "not_shown": "drop", "average": "queries"}
     expected = evaluate(few, np.append(SCORES, 0), MODEL, **settings)
     assert evaluate(br.ClickLabels(few, MODEL, **settings), np.append(SCORES, 0)) == expected
-    assert evaluate(few, np.append(SCORES, 0), MODEL, not_shown="drop") != expected
+    plain = br.ClickLabels(few, MODEL, not_shown="drop")
+    assert evaluate(plain, np.append(SCORES, 0)) != expected
+    assert evaluate(plain, np.append(SCORES, 0), clip=0.4, average="queries") == expected
