@@ -173,7 +173,7 @@ def _estimate(labels: ClickLabels, discounts: Floats) -> tuple[float, int, float
     queries, of_row = labels.queries, labels.document_weights
     numerators, denominators = of_row * discounts * labels.relevance, of_row * labels.relevance
     divisor = float(denominators.sum())
-    _require_relevant(labels, divisor)
+    _require_relevant("DCG", labels, divisor)
     value = float(numerators.sum()) / divisor
     residuals = queries.sum(queries.group(numerators)) - value * queries.sum(queries.group(denominators))
     residuals = residuals[labels.query_weights > 0] / divisor
@@ -182,12 +182,12 @@ def _estimate(labels: ClickLabels, discounts: Floats) -> tuple[float, int, float
     return value, n, float(np.sqrt(((residuals * np.sqrt(n / max(1.0, n - 1.0))) ** 2).sum()))
 
 
-def _require_relevant(labels: ClickLabels, total: float) -> None:
+def _require_relevant(measure: object, labels: ClickLabels, total: float) -> None:
     """Raise ValueError if the estimated number of relevant documents, which divides, is not positive."""
     if not total > 0.0:
         raise ValueError(
-            f"DCG is not defined for {labels!r}: the estimated number of relevant documents is {total:g}. Use a log "
-            "with more clicks"
+            f"{measure} is not defined for {labels!r}: the estimated number of relevant documents is {total:g}. Use a "
+            "log with more clicks"
         )
 
 
@@ -280,7 +280,7 @@ class _BoundClickDCG(BoundMeasure):
         queries, relevance = labels.queries, labels.queries.group(labels.relevance)
         terms = weights * labels.query_weights
         self._total = float(terms @ queries.sum(relevance))
-        _require_relevant(labels, self._total)
+        _require_relevant(measure, labels, self._total)
         # The grouped documents that are ranked, and the queries that have some.
         self._kept = np.ones(len(labels), dtype=bool) if labels.kept is None else queries.group(labels.kept)
         sizes = queries.sum(self._kept.astype(np.int64))
