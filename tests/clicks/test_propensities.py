@@ -28,6 +28,10 @@ def test_extrapolation_is_marked(with_gaps):
     assert "extrapolated=[3, 5, 6]" in repr(longer)
     assert with_gaps.extrapolated == ()
     assert longer.extended(8).extrapolated == (3, 5, 6, 7, 8)
+    with pytest.raises(ValueError, match="n_positions must be an integer of at least 4; got 3"):
+        with_gaps.extended(3)
+    with pytest.raises(ValueError, match="only position 1 has a propensity"):
+        Propensities(np.ones(1), np.zeros(1)).extended(3)
 
 
 def test_the_power_law_is_the_weighted_fit(with_gaps):
@@ -38,13 +42,6 @@ def test_the_power_law_is_the_weighted_fit(with_gaps):
     np.testing.assert_allclose(longer.values[[2, 4]], [3.0**-eta, 5.0**-eta])
     exact = Propensities(0.8 * np.arange(1, 5.0) ** -0.7, np.full(4, np.nan)).extended(9)
     np.testing.assert_allclose(exact.values, 0.8 * np.arange(1, 10.0) ** -0.7)
-
-
-def test_errors_of_extrapolation(with_gaps):
-    with pytest.raises(ValueError, match="n_positions must be an integer of at least 4; got 3"):
-        with_gaps.extended(3)
-    with pytest.raises(ValueError, match="only position 1 has a propensity"):
-        Propensities(np.ones(1), np.zeros(1)).extended(3)
 
 
 def test_intervals_are_those_of_the_logarithm(with_gaps):

@@ -37,10 +37,8 @@ def test_click_rates_and_truth():
 
 def test_plackett_luce_draws_each_ranking_with_its_probability():
     scores, n = np.array([0.5, 0.0, 1.0]), 60_000
-    log = simulate_clicks(
-        [1, 0, 1], scores, [1, 1, 1], n_sessions=n, policy=("plackett-luce", 0.7), depth=2, random_state=4
-    ).log
-    lists = log.row.reshape(n, 2)
+    settings = {"n_sessions": n, "policy": ("plackett-luce", 0.7), "depth": 2, "random_state": 4}
+    lists = simulate_clicks([1, 0, 1], scores, [1, 1, 1], **settings).log.row.reshape(n, 2)
     worth = np.exp(scores / 0.7)
     for first in range(3):
         for second in set(range(3)) - {first}:

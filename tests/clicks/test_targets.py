@@ -98,12 +98,6 @@ def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
     np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("settings", [(1.0, 0.9), (1.0, 1.0)])
-def test_a_cascade_that_ends_with_a_click_has_no_session_targets(settings):
-    with pytest.raises(ValueError, match="at most one click of a session"):
-        session_targets(one_session([0, 1]), Cascade(*settings))
-
-
 @pytest.mark.parametrize(("n_clicks", "p"), [(20, 0.01), (26, 0.5), (60, 0.9), (8, 0.05)])
 def test_many_clicks_have_targets_close_to_those_of_exact_arithmetic(n_clicks, p):
     found = session_targets(one_session([1] * n_clicks), [p] * n_clicks)
@@ -125,13 +119,6 @@ def test_clicks_whose_targets_are_lost_in_rounding_errors_are_named(n_clicks, p)
     assert np.abs(found).max() < 2
 
 
-def test_means_are_over_all_sessions_of_the_query():
-    log = ClickLog([1, 1], [0, 1, 0], [1, 2, 1], [0, 1, 1], session=["s", "s", "t"])
-    found = click_targets(log, [1.0, 0.5], normalize="sessions", not_shown="irrelevant")
-    # Document 1 was shown in one of the two sessions, with a single click there.
-    assert found.tolist() == pytest.approx([0.5, 2.0 / 2])
-
-
 def test_invalid_arguments_are_named():
     log = one_session([1, 0])
     for settings, message in (
@@ -143,6 +130,8 @@ def test_invalid_arguments_are_named():
             click_targets(log, **{"model": "position-based", **settings})
     with pytest.raises(ValueError, match="need a log of sessions"):
         session_targets(log.aggregate(), "position-based")
+    with pytest.raises(ValueError, match="at most one click of a session"):
+        session_targets(log, "cascade")
 
 
 def by_subsets(values, table, i):
@@ -167,12 +156,3 @@ def test_relevant_counts_of_lists_of_all_sizes(kind, max_weights, monkeypatch):
             part = values[lists.starts[i] : lists.ends[i]]
             expected = [by_subsets(part, given[i if len(given) > 1 else 0], j) for j in range(len(part))]
             np.testing.assert_allclose(found[lists.starts[i] : lists.ends[i]], expected, rtol=1e-9)
-
-
-def test_relevant_counts_of_long_lists_of_probabilities_are_accurate():
-    m = 2000
-    # With equal probabilities, the number of others is binomial; h(n) = n has the mean (m - 1) p.
-    found = expect_without_each(np.full(m, 0.3), np.arange(float(m))[None], Segments.from_sizes([m]))
-    np.testing.assert_allclose(found, (m - 1) * 0.3, rtol=1e-10)
-    sure = expect_without_each(np.ones(m), np.arange(float(m))[None], Segments.from_sizes([m]))
-    np.testing.assert_allclose(sure, m - 1)

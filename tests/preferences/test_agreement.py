@@ -29,19 +29,3 @@ def test_weights_of_queries_and_empty_queries():
     assert np.isnan(FUNCTIONS["agreement"](graph, scores, per_query=True)[2])
     with pytest.raises(ValueError, match="query '3' has no preferences"):
         FUNCTIONS["agreement"](graph, scores, empty="raise")
-
-
-@pytest.mark.parametrize(
-    ("y_score", "qid", "message"),
-    [
-        ([1.0, 0.0], [1, 2], "qid differs from the query ids of the preferences"),
-        ([1.0, np.nan], None, r"y_score\[1\] is nan"),
-        ([1.0, 0.0, 2.0], None, "y_score has 3 values for the 2 rows of y_true"),
-    ],
-    ids=["ids", "nan", "length"],
-)
-def test_bad_input_with_preferences_is_an_error_that_names_it(y_score, qid, message):
-    graph = PreferenceGraph([1, 1], winner=[0], loser=[1])
-    assert FUNCTIONS["agreement"](graph, [1.0, 0.0], [1, 1]) == 1.0
-    with pytest.raises(ValueError, match=message):
-        FUNCTIONS["agreement"](graph, y_score, qid)
