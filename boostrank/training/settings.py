@@ -132,10 +132,8 @@ class Settings:
         loss = _resolve_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
         native_objective = loss if isinstance(loss, str) else None
-        parameters = dict(native)
-        for name, canonical in backend.PARAMETERS.items():
-            parameters.setdefault(canonical, values[name])
-        refused = backend.refused_parameters(parameters, native_objective)
+        by_native_name = {canonical: values[name] for name, canonical in backend.PARAMETERS.items()}
+        refused = backend.refused_parameters({**by_native_name, **native}, native_objective)
         handed_on: dict[str, Any] = {}
         if native:
             values, handed_on = backend.known_parameters(refused).translate(values, native, defaults)

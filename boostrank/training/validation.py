@@ -139,10 +139,7 @@ def bind_metrics(specification: TrainingSpecification, data: GroupedData, weight
     labels, queries = data.labels, data.queries
     metrics = specification.metrics or (default_measure(labels, specification.dcg),)
     means = None if weights is None else queries.sum(weights) / queries.sizes
-    return [
-        metric.bind(labels, queries, means) if isinstance(metric, Measure) else metric.bind(labels, queries, weights)
-        for metric in metrics
-    ]
+    return [metric.bind(labels, queries, means if isinstance(metric, Measure) else weights) for metric in metrics]
 
 
 def _are_equal(queries: Any, other_queries: Any) -> bool:

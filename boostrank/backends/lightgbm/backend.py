@@ -59,20 +59,19 @@ def as_booster(model: Any) -> Any:
 
 def predict(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.float64]:
     """Scores of the rows of X, float64, shape (n_documents,)."""
-    return join([booster.predict(block, raw_score=True, **_iterations(rounds), **threads) for block in blocks(X)])
+    return join(_predict(booster, X, rounds, raw_score=True, **threads))
 
 
 def leaves(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.int32]:
     """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
-    return join([booster.predict(block, pred_leaf=True, **_iterations(rounds), **threads) for block in blocks(X)])
+    return join(_predict(booster, X, rounds, pred_leaf=True, **threads))
 
 
 def contributions(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> Any:
     """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
     lgb = import_backend("lightgbm")
     try:
-        settings = {**_iterations(rounds), **threads}
-        values = [booster.predict(block, pred_contrib=True, **settings) for block in blocks(X)]
+        values = _predict(booster, X, rounds, pred_contrib=True, **threads)
     except lgb.basic.LightGBMError as error:
         raise ValueError(f"there are no contributions (pred_contrib): {error}") from error
     in_csr_format: Any = type(X)
@@ -89,9 +88,11 @@ def base_score(booster: Any) -> float:
     return 0.0
 
 
-def _iterations(rounds: range | None) -> dict[str, int]:
-    """The rounds as LightGBM takes them."""
-    return {} if rounds is None else {"start_iteration": rounds.start, "num_iteration": len(rounds)}
+def _predict(booster: Any, X: Any, rounds: range | None, **settings: Any) -> list[Any]:
+    """The predictions of LightGBM for each block of rows."""
+    if rounds is not None:
+        settings.update(start_iteration=rounds.start, num_iteration=len(rounds))
+    return [booster.predict(block, **settings) for block in blocks(X)]
 
 
 def importances(booster: Any, kind: str) -> NDArray[Any]:

@@ -58,11 +58,15 @@ def train(
     )
     datasets = []
     for validation_set in validation:
+        evaluated = validation_set.data
         # With these, LightGBM's scores of the training data are not those of the model after each round. DART drops
         # trees of the next round when a function asks for these scores, so that the model would stay without them after
         # the last round. With `bagging_by_query`, the scores lack trees for queries that were left out.
-        is_other = validation_set.data is not data or is_dart or samples_queries(parameters)
-        datasets.append(_validation_data(validation_set.data, dataset) if is_other else dataset)
+        if evaluated is data and not is_dart and not samples_queries(parameters):
+            datasets.append(dataset)
+            continue
+        features, label = dataset_features(evaluated), evaluated.labels.per_document
+        datasets.append(lgb.Dataset(**features, label=label, init_score=evaluated.init_score, reference=dataset))
     parameters.update(_objective(specification, data, objective, dataset, is_dart))
     history = History(validation, specification) if validation else None
     callbacks = list(specification.callbacks)
@@ -87,9 +91,9 @@ def train(
     # LightGBM calls this callback before all others, because any of them may end the training.
     count_rounds.order = float("-inf")  # type: ignore[attr-defined]
 
-    def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float, bool]]:
+    def evaluate(scores: NDArray[Any], scored: Any) -> list[tuple[str, float, bool]]:
         assert history is not None
-        return history.record(next(i for i, candidate in enumerate(datasets) if candidate is evaluated), scores)
+        return history.record(next(i for i, candidate in enumerate(datasets) if candidate is scored), scores)
 
     with bar or nullcontext():
         booster = lgb.train(
@@ -151,13 +155,6 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     if "min_sum_hessian_in_leaf" in parameters:
         parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
     return parameters
-
-
-def _validation_data(data: GroupedData, dataset: Any) -> Any:
-    """The Dataset of a validation set, with the bins of the training data."""
-    return import_backend("lightgbm").Dataset(
-        **dataset_features(data), label=data.labels.per_document, init_score=data.init_score, reference=dataset
-    )
 
 
 def _objective(

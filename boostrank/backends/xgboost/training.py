@@ -56,13 +56,20 @@ def train(
     dtrain = make_matrix(data, parameters, weights, exact=model is not None)
     if model is not None and dtrain.feature_names is None:
         dtrain.feature_names = model.feature_names
-    matrices = _validation_matrices(specification, data, validation, parameters, dtrain)
+    # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
+    has_codes = "c" in parameters.get("feature_types", ())
+    matrices = []
+    for validation_set in validation:
+        evaluated = validation_set.data
+        exact = model is not None or (has_codes and not isinstance(evaluated.X, FeatureStream))
+        is_same = evaluated is data
+        matrices.append(dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact))
     history = History(validation, specification)
     stops_early = bool(validation) and specification.early_stopping_rounds is not None
     bar = training_bar(specification, history) if specification.verbose == BAR else None
 
-    def evaluate(scores: NDArray[Any], evaluated: Any) -> list[tuple[str, float]]:
-        results = history.record(next(i for i, matrix in enumerate(matrices) if matrix is evaluated), scores)
+    def evaluate(scores: NDArray[Any], scored: Any) -> list[tuple[str, float]]:
+        results = history.record(next(i for i, matrix in enumerate(matrices) if matrix is scored), scores)
         for name, _, _ in results:
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
@@ -134,25 +141,6 @@ def _check(
             f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
         )
-
-
-def _validation_matrices(
-    specification: TrainingSpecification,
-    data: GroupedData,
-    validation: Sequence[ValidationSet],
-    parameters: dict[str, Any],
-    dtrain: Any,
-) -> list[Any]:
-    """The matrices of the validation sets; `dtrain` is that of the training data, and of a set that is the same."""
-    # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
-    has_codes = "c" in parameters.get("feature_types", ())
-    matrices = []
-    for validation_set in validation:
-        evaluated = validation_set.data
-        exact = specification.init_model is not None or (has_codes and not isinstance(evaluated.X, FeatureStream))
-        is_same = evaluated is data
-        matrices.append(dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact))
-    return matrices
 
 
 def _check_name(argument: str, name: str, forbidden: str) -> None:
