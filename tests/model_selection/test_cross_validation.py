@@ -10,13 +10,10 @@ import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    HalvingGridSearchCV,
     KFold,
-    RandomizedSearchCV,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
@@ -91,26 +88,6 @@ def test_grid_with_baselines(ranker, data, routing):
     best = clone(ranker).set_params(**search.best_params_).fit(X, y, qid)
     np.testing.assert_array_equal(search.predict(X), best.predict(X))
     equal(search.score(X, y, qid=qid), br.ndcg_score(y, best.predict(X), qid, k=10))
-
-
-@pytest.mark.slow
-def test_random_and_halving_search(ranker, data, routing):
-    X, y, qid = data
-    settings, rates = {"cv": br.QueryKFold(3), "scoring": NDCG}, {"learning_rate": [0.05, 0.1, 0.5]}
-    equal_means(
-        RandomizedSearchCV(ranker, rates, n_iter=2, random_state=0, **settings).fit(X, y, qid=qid), ranker, data
-    )
-    resources = {"resource": "n_estimators", "min_resources": 1, "max_resources": 4}
-    halving = HalvingGridSearchCV(ranker, rates, **resources, **settings).fit(X, y, qid=qid)
-    equal_means(halving, ranker, data)
-    assert len(set(halving.cv_results_["n_resources"])) > 1
-
-
-@of_both
-def test_selection_of_features(ranker, data, routing):
-    X, y, qid = data
-    selected = SelectFromModel(ranker, max_features=3, threshold=-np.inf).fit(X, y, qid=qid)
-    assert set(np.flatnonzero(selected.get_support())) == set(selected.estimator_.get_feature_importances().index[:3])
 
 
 # With scikit-learn's functions and query ids in DataFrames
@@ -326,10 +303,3 @@ def test_early_stopping_inside_the_folds(ranker, data):
     assert not np.array_equal(best.predict(X), plain.predict(X))
     with pytest.raises(ValueError, match="refit=True"):
         clone(ranker).set_params(validation_fraction=None).fit(X, y, qid, eval_set=[(X, y, qid)])
-
-
-@pytest.mark.slow
-def test_xgboost_4844_grid_search_in_parallel(data):
-    ranker = br.XGBoostRanker("rank:pairwise", learning_rate=0.1, n_estimators=3, n_jobs=1, random_state=27)
-    grid = {"max_depth": [3, 5], "min_child_weight": [1, 5]}
-    equal_means(br.grid_search(ranker, grid, *data, cv=3, n_jobs=2), ranker, data)

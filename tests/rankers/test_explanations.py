@@ -91,16 +91,6 @@ def test_names_categories_and_text_ids_of_data_frames(data):
         explain(ranker, frame, ids, query="q 55")
 
 
-def test_an_id_and_its_text_are_two_queries(data):
-    X, y, _ = data
-    qid = [1, "1"] * (len(y) // 2) + [1] * (len(y) % 2)
-    ranker = br.LightGBMRanker(n_estimators=3).fit(X, y, qid)
-    rows = [explain(ranker, X, qid, query=query).rows[0] % 2 for query in (1, "1")]
-    assert rows == [0, 1]
-    with pytest.raises(ValueError, match=r"no query '12' among the 2 queries \(did you mean '1'"):
-        explain(ranker, X, qid, query="12")
-
-
 def test_a_query_of_one_document_is_explained_from_the_expected_score(ranker, data):
     found = explain(ranker, data[0][:1])
     assert (found.ranks, found.rows) == ((1,), (0,))

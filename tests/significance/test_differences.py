@@ -33,11 +33,6 @@ def test_equal_differences_and_a_single_query():
     assert permutation_test([0.3], [0.1]).p_value == 1.0
 
 
-def test_effect_size_is_the_t_statistic_without_the_number_of_queries(pair):
-    left, right = pair(40)
-    assert effect_size(left, right) == pytest.approx(stats.ttest_rel(left, right).statistic / np.sqrt(40))
-
-
 @pytest.mark.parametrize("function", ALL)
 def test_bad_arguments_are_named(function):
     for left, right, message in (
@@ -67,15 +62,6 @@ def test_the_interval_is_that_of_student(n):
     np.testing.assert_allclose((low[0], high[0]), expected)
     weighted = confidence_interval(differences[0], np.zeros(n), level=0.9, sample_weight=np.full(n, 7.0))
     np.testing.assert_allclose(weighted, expected)
-
-
-def test_intervals_of_several_rankers_are_those_of_each(pair):
-    left, right = pair(80)
-    other = left[::-1].copy()
-    both = confidence_interval(np.stack([left, other]), right)
-    for i, values in enumerate((left, other)):
-        alone = confidence_interval(values, right)
-        np.testing.assert_allclose((both[0][i], both[1][i]), alone, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("function", ALL)

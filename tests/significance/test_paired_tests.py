@@ -34,15 +34,6 @@ def test_many_queries_agree_with_scipy():
     assert seeds[0] == seeds[1] != seeds[2]
 
 
-def test_the_test_holds_its_level():
-    random = np.random.default_rng(3)
-    rejected = [
-        permutation_test(*random.normal(size=(2, 40)), n_permutations=500, random_state=i).p_value <= 0.1
-        for i in range(200)
-    ]
-    assert 0.05 < np.mean(rejected) < 0.15
-
-
 def test_ties_are_counted_and_skipped_queries_are_not():
     assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
     seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])

@@ -69,20 +69,6 @@ def test_memory_is_bounded_by_blocks_of_pairs(surrogate, monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
-def test_the_minimizer_of_squared_pairs_is_the_stated_one():
-    for seed in range(5):
-        expected = np.random.default_rng(seed).random(6)
-        queries, surrogate = Queries.from_sizes([6]), PairwiseSquared()
-        # The loss is quadratic: solve for a zero gradient among centred scores.
-        zero = surrogate.gradient_hessian(np.zeros(6), expected, queries)[0]
-        columns = [surrogate.gradient_hessian(unit, expected, queries)[0] - zero for unit in np.eye(6)]
-        scores = np.linalg.lstsq(np.vstack([np.transpose(columns), np.ones(6)]), np.append(-zero, 0), rcond=None)[0]
-        total, cross = expected.sum(), expected @ scores
-        assert cross < 2 * total
-        np.testing.assert_allclose(scores, 1 - (2 * total - cross) / (6 * expected + total), atol=1e-9)
-        assert (np.argsort(scores) == np.argsort(expected)).all()
-
-
 @pytest.mark.parametrize("margin", MARGINS)
 def test_margins_are_convex_and_their_derivatives_right(margin):
     d = np.linspace(-4, 4, 41) + 0.01

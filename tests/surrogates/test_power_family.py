@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import numeric_gradient, numeric_hessians, slices
-from surrogate_samples import assert_finite, ragged
+from surrogate_samples import ragged
 
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
@@ -162,31 +161,6 @@ def test_with_a_limit_within_reach_the_loss_is_the_continued_one(monkeypatch):
             for part, matrix in zip(slices([4, 2, 6, 3]), matrices, strict=True):
                 assert np.linalg.eigvalsh(matrix)[0] > -1e-6
                 assert majorant_excess(hessian[part], matrix) > -1e-6
-
-
-def test_distant_scores_of_a_query_do_not_change_another_query():
-    scores, targets, queries = drawn(1, [6, 6], 1.0, 1.0)
-    distant = scores.copy()
-    distant[6] = 900.0
-    for a in POSITIVE:
-        for kind in ({}, {"max_step": 0.1}):
-            near = Power(a, **kind).gradient_hessian(scores, targets, queries)
-            far = Power(a, **kind).gradient_hessian(distant, targets, queries)
-            for one, other in zip(near, far, strict=True):
-                np.testing.assert_allclose(one[:6], other[:6], rtol=1e-12, atol=1e-14)
-
-
-@every
-@for_each("distance", [60.0, 1e3, 1e6, 1e12])
-def test_gradients_of_distant_scores_are_finite_and_point_the_right_way(a, distance):
-    scores, targets = np.array([0.0, distance, -distance]), np.array([1.0, 0.0, 0.5])
-    gradient, _ = Power(a).gradient_hessian(scores, targets, Queries.from_sizes([3]))
-    assert_finite(Power(a), scores, targets, [3])
-    assert gradient[0] <= 0 <= gradient[1]
-    assert gradient[2] <= 0
-    if a >= 0:
-        assert gradient[0] < 0 < gradient[1]
-        assert gradient.sum() == pytest.approx(0.0, abs=1e-12 * gradient[1])
 
 
 def test_the_closed_form_is_not_used_where_the_loss_is_continued():

@@ -10,7 +10,7 @@ from oracles import Arc
 
 from boostrank.queries.dcg import make_targets
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import SURROGATES, Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Power, Profiled
+from boostrank.surrogates import SURROGATES, Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Profiled
 from boostrank.surrogates.base import Surrogate, closed_form
 from boostrank.surrogates.registry import get_surrogate
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
@@ -78,24 +78,6 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
     assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_starts")
-@pytest.mark.parametrize("surrogate", [*CONSISTENT, Profiled(Arc())], ids=repr)
-def test_minimizers_at_infinity_rank_as_they_should_when_found_numerically(surrogate):
-    for labels in ([[1, 0, 2], [2, 0, 0]], [[1, 0, 0]], [[1, 1, 0]]):
-        distribution = LabelDistribution(labels, np.full(len(labels), 1 / len(labels)))
-        try:
-            scores = minimizer(surrogate, distribution, method="numeric")
-        except RuntimeError:
-            # A slope may approach its bound so slowly that no minimum is found, as that of sqrt(1 + s^2) does.
-            assert closed_form(surrogate, distribution.bayes_scores()[None]) is None
-            assert np.isfinite(surrogate.target_bounds).all()
-            continue
-        assert np.isfinite(scores).all()
-        assert np.abs(scores).max() < 300
-        assert distribution.ndcg_regret(scores) < 1e-7
-
-
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", CONSISTENT, ids=repr)
 def test_labels_without_any_gain_have_minimizers_too(surrogate):
@@ -105,15 +87,6 @@ def test_labels_without_any_gain_have_minimizers_too(surrogate):
         assert not np.isnan(scores).any()
         if surrogate.convex:
             np.testing.assert_allclose(np.ptp(np.maximum(scores, -20.0)), 0.0, atol=1e-3)
-
-
-def test_representatives_are_centred_or_of_length_one(few_starts):
-    for distribution in some(4, n=1):
-        for surrogate in (Power(0), CENTERED_SQUARED, CENTERED_LOGISTIC, get_surrogate("pairwise-squared")):
-            assert minimizer(surrogate, distribution).sum() == pytest.approx(0.0, abs=1e-10)
-        for method in ("auto", "numeric"):
-            assert np.linalg.norm(minimizer(Cosine(), distribution, method=method)) == pytest.approx(1.0)
-            assert np.linalg.norm(minimizer(NormalizedPNorm(q=4), distribution, method=method), 4) == pytest.approx(1)
 
 
 def test_excess_loss_is_the_expected_loss_less_the_least():

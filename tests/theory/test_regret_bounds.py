@@ -143,12 +143,6 @@ def test_the_low_noise_bound_is_attained_by_queries_of_one_margin(alpha):
     assert low_noise == pytest.approx(margin, rel=1e-4)
 
 
-def test_without_a_margin_condition_the_low_noise_bound_is_that_of_theorem_10():
-    for excess in (0.0, 1e-4, 0.3):
-        bound = theory.regret_bound("logistic", excess, 5)
-        assert theory.low_noise_bound(bound, theory.margin_moment([0.1, 0.3], 0), 0) == pytest.approx(bound)
-
-
 def test_constants_by_name():
     assert theory.strong_convexity("squared", 9) == theory.strong_convexity("centered-squared", 9) == (0.5, 2.0)
     assert theory.strong_convexity("logistic", 9) == theory.strong_convexity("centered-logistic", 9) == (2.0, 2.0)

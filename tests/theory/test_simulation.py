@@ -1,7 +1,5 @@
 """Distinguishability of two rankers by discount and cutoff: against plain loops, and the claims of the paper."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from oracles import one_query
@@ -80,13 +78,3 @@ def test_data_are_resampled_by_query_and_document():
     assert (same["settled"].dropna() == 0).all()
     assert (same["difference"] == 0).all()
     assert same["correct"].isna().all()
-
-
-def test_blocks_bound_memory(monkeypatch):
-    monkeypatch.setattr("boostrank.theory.simulation.MAX_DOCUMENTS_AT_ONCE", 10_000)
-    tracemalloc.start()
-    theory.distinguishability(GRADED, [2_000], ks=[None], n_lists=300)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # All lists at once take 36 MB with the compiled library, and more without it.
-    assert peak < 9e6
