@@ -112,13 +112,3 @@ def test_a_warning_is_printed_above_a_progress_bar(capsys):
     assert "warning: [b]a short message[/b]" in [line.strip() for line in lines]
     _show_warning(UserWarning("a short message"), UserWarning, "a.py", 3)
     assert capsys.readouterr().err == "warning: a short message\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"), [("boostrank ev", ["evaluate"]), ("boostrank fit --backend x", ["xgboost"])]
-)
-def test_shells_get_completions(run, monkeypatch, line, expected):
-    monkeypatch.setenv("_BOOSTRANK_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", line)
-    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
-    assert run().split() == expected

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 import boostrank as br
-from boostrank.clicks import ClickDCG, PositionBased
+from boostrank.clicks import ClickDCG
 from boostrank.comparison.trainings import data_hash
 
 RANKERS = {
@@ -86,18 +86,6 @@ def test_the_identity_is_that_of_the_content():
         *(clicks(not_shown="drop"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL)),
     ]
     assert len({tuple(map(data_hash, folds_of(labels))) for labels in variants}) == len(variants)
-
-
-class OwnModel(PositionBased):
-    """A click model of which nobody can say whether it is the same later."""
-
-
-def test_a_click_model_without_identity_is_trained_again(tmp_path, monkeypatch, ended):
-    monkeypatch.setattr(OwnModel, "__module__", "nowhere")
-    labels, settings = clicks(model=OwnModel()), {"measures": "click-dcg", "n_permutations": 50}
-    for _ in range(2):
-        br.compare({"a": RANKERS["softmax"]}, folds_of(labels)[:1], results=tmp_path / "results", **settings)
-    assert [is_saved for *_, is_saved in ended] == [False, False]
 
 
 def test_labels_of_another_kind_are_errors_before_the_first_training():

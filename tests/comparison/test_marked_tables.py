@@ -1,8 +1,6 @@
 """Tables with marks of significance: signs against the baseline, letters of all pairs, bold means, and the note."""
 
 import re
-import shutil
-import subprocess
 from itertools import combinations
 
 import numpy as np
@@ -78,22 +76,3 @@ def test_the_note_names_test_correction_and_number_of_queries(comparison):
     assert "than bm25_5%" in notes["marks"]
     with pytest.raises(ValueError, match="layout must be one of marks, pairs, differences; got 'mark'"):
         comparison.to_latex("mark")
-
-
-def test_there_are_letters_for_52_runs():
-    run = {"q": {"a": 1.0}}
-    many = br.compare_runs({"q": {"a": 1}}, {f"run {i}": run for i in range(53)}, "RR", n_permutations=1)
-    with pytest.raises(ValueError, match="letters for at most 52 runs; this comparison has 53"):
-        many.to_markdown("pairs")
-    assert len(cells(many.to_markdown())) == 53
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
-def test_latex_compiles_without_lines_that_are_too_wide(comparison, tmp_path):
-    tables = "\n".join(comparison.to_latex(layout) for layout in ("marks", "pairs", "differences"))
-    text = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{tables}\end{{document}}"
-    (tmp_path / "t.tex").write_text(text)
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "Overfull" not in done.stdout

@@ -2,10 +2,7 @@
 
 import base64
 import html
-import json
 import re
-import shutil
-import subprocess
 
 import matplotlib as mpl
 import pytest
@@ -15,17 +12,6 @@ import boostrank as br
 from boostrank.comparison import Comparison
 
 mpl.use("Agg")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--virtual-time-budget=10000"]
-# Loads a page in a frame, and writes its width, that of pictures, how much tables are too wide, and broken pictures.
-MEASURE = """<iframe id="frame" style="width: {}px; height: 900px; border: 0" srcdoc="{}"></iframe><script>
-onload = () => {{
-  const page = document.getElementById("frame").contentDocument, images = [...page.images]
-  const widths = [page.documentElement.scrollWidth, ...images.map(one => one.getBoundingClientRect().right)]
-  const hidden = [...page.querySelectorAll("div")].map(one => one.scrollWidth - one.clientWidth)
-  const broken = images.filter(one => !one.naturalWidth).length
-  document.body.textContent = "found" + JSON.stringify([Math.max(...widths), Math.max(...hidden), broken]) + "end"
-}}</script>"""
 
 
 def read(path):
@@ -86,21 +72,3 @@ def test_parts_without_data_are_left_out(comparison, tmp_path):
     assert list(read(file)[0]) == ["80 queries", "Differences in map", "Settings"]
     with pytest.raises(ValueError, match="measure must be one of ndcg@5, map; got 'mrr'"):
         comparison.save_html(file, "mrr")
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no program chromium: apt-get install -y chromium")
-@pytest.mark.slow
-def test_report_fits_a_phone_and_a_screen_and_is_printed(comparison, tmp_path):
-    def browse(*arguments):
-        command = ["chromium", *FLAGS, f"--user-data-dir={tmp_path}/profile", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-
-    comparison.save_html(tmp_path / "r.html")
-    for width in (390, 1100):
-        page = MEASURE.format(width, html.escape((tmp_path / "r.html").read_text("utf-8")))
-        (tmp_path / "m.html").write_text(page, "utf-8")
-        printed = browse("--dump-dom", f"file://{tmp_path}/m.html").partition("<body>")[2]
-        widest, hidden, broken = json.loads(re.search("found(.*)end", printed).group(1))
-        assert (widest <= width, hidden, broken) == (True, 0, 0)
-    browse(f"--print-to-pdf={tmp_path}/r.pdf", f"file://{tmp_path}/r.html")
-    assert 2 <= len(re.findall(rb"/Type /Page\b", (tmp_path / "r.pdf").read_bytes())) <= 4

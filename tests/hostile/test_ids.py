@@ -10,8 +10,6 @@ import pandas as pd
 import polars
 import pyarrow
 from cases import for_each
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from boostrank.queries.queries import Queries
 from hostile.outcomes import NAMES, Fault, check_fault, with_faults
@@ -109,25 +107,3 @@ def test_ids(name):
     else:
         queries = Queries.from_qid(ids)
         assert queries.ungroup(queries.repeat(np.arange(queries.n_queries))).tolist() == meaning
-
-
-ANY = st.one_of(
-    st.integers(),
-    st.text(max_size=3),
-    # A list of texts and of bytes that are not ASCII is an error of NumPy, which qid names.
-    st.binary(max_size=2).filter(bytes.isascii),
-    st.booleans(),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.fractions(),
-    st.decimals(allow_nan=False),
-    st.dates(),
-    st.uuids(),
-)
-
-
-@given(ids=st.lists(ANY, min_size=1, max_size=4) | st.sampled_from(DIFFERENT), data=st.data())
-@settings(max_examples=40)
-def test_any_ids_mean_what_equality_says(ids, data):
-    ids_of_rows = data.draw(st.lists(st.sampled_from(ids), min_size=1, max_size=6))
-    sizes = {id_: ids_of_rows.count(id_) for id_ in ids_of_rows}
-    assert Queries.from_qid(ids_of_rows).sizes.tolist() == list(sizes.values())

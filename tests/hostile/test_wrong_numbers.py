@@ -5,24 +5,13 @@ import pytest
 from cases import for_each
 
 import boostrank as br
-from boostrank import metrics, significance
+from boostrank import metrics
 from hostile.entry_points import RANKERS, tiny
 from hostile.outcomes import check_fault
 
 X, Y, QID = br.make_ranking(n_queries=10, n_documents=6, random_state=0)
-MASK, HUGE = np.arange(len(Y)) == 3, 10**30
+HUGE = 10**30
 both = for_each("ranker_class", RANKERS.values(), ids=RANKERS)
-MASKED = {
-    "permutation_test": lambda: br.permutation_test(np.ma.masked_array(Y, MASK), Y),
-    "holm": lambda: significance.holm(np.ma.masked_array([0.1, 0.2], [True, False])),
-}
-
-
-@pytest.mark.parametrize("call", MASKED.values(), ids=MASKED)
-def test_masks_are_not_dropped(call, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    check_fault(call, "mask")
-    assert not list(tmp_path.iterdir())
 
 
 def test_agreement_with_extreme_weights_of_edges():

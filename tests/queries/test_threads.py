@@ -12,13 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from bound_losses import bind_loss, make_objective
+from bound_losses import make_objective
 
 import boostrank as br
 from boostrank.queries import threads
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import for_each, n_threads, use_threads
-from boostrank.surrogates import SURROGATES
 from boostrank.training.objective import BoundLoss
 
 
@@ -185,46 +184,11 @@ def test_a_forked_process_has_its_own_threads():
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 
-@pytest.mark.slow
-def test_exit_waits_for_no_thread():
-    code = """if True:
-        import atexit
-        from boostrank.queries import threads
-        from boostrank.queries.threads import for_each, use_threads
-        threads.MIN_SECONDS = 0
-        def at_exit():
-            with use_threads(2):
-                done = []
-                for_each(done.append, range(3))
-            print(sorted(done))
-        atexit.register(at_exit)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.stdout, done.stderr) == ("[0, 1, 2]\n", "")
-
-
 def data():
     random = np.random.default_rng(0)
     sizes = random.integers(1, 100, 1200)
     labels = random.integers(0, 5, sizes.sum()) * random.integers(0, 2, sizes.sum())
     return labels, Queries.from_sizes(sizes), random.normal(size=sizes.sum()).round(2)
-
-
-# Tests of the compiled library have the other losses.
-@pytest.mark.parametrize(
-    "name", ["softmax", *(name for name in SURROGATES if "pair" in name or "rank" in name), "edge-logistic"]
-)
-@pytest.mark.slow
-def test_results_do_not_depend_on_the_number_of_threads(four_threads, name):
-    labels, queries, scores = data()
-    assert len(queries.blocks()) > 3
-    results = []
-    for n_jobs in (1, 4):
-        with use_threads(n_jobs):
-            objective = bind_loss(name, labels, queries)
-            results.append([objective.scale, *objective.gradient_hessian(scores)])
-    for ours, theirs in zip(*results, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 4])
