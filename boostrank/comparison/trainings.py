@@ -107,7 +107,6 @@ def read_result(path: Path) -> TrainingResult:
 def write_result(path: Path, result: TrainingResult) -> None:
     """Write the result of a training, all at once."""
     text = json.dumps(result._replace(scores=result.scores.tolist())._asdict())
-    path.parent.mkdir(exist_ok=True)
     write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
 
 

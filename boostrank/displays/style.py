@@ -89,11 +89,8 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
 
 def styles(n: int, n_points: int = 0) -> list[Style]:
     """Styles of `n` lines of `n_points` points each; lines with more than `MAX_MARKERS` points have no markers."""
-    colors, markers, dashes = (islice(cycle(values), n) for values in (COLORS, MARKERS, DASHES))
-    return [
-        Style(color, "" if n_points > MAX_MARKERS else marker, dash)
-        for color, marker, dash in zip(colors, markers, dashes, strict=True)
-    ]
+    looks = islice(zip(cycle(COLORS), cycle(MARKERS), cycle(DASHES), strict=True), n)
+    return [Style(color, "" if n_points > MAX_MARKERS else marker, dash) for color, marker, dash in looks]
 
 
 def whole_ticks(ax: Any) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
-from boostrank.inputs.checks import refuse_first
+from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
-from boostrank.queries.dcg import Ties, check_relevance, check_ties
+from boostrank.queries.dcg import TIES, Ties, check_relevance
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import ranges
@@ -220,7 +220,7 @@ class PreferenceGraph(Labels):
         ValueError
             If `ties` has another value, or `scores` are not one finite number for each row.
         """
-        check_ties(ties)
+        check_choice("ties", ties, TIES)
         values = self.queries.group(finite_numbers(scores, "scores", qid=len(self)))
         graph = self.grouped
         margins = values[graph.winner] - values[graph.loser]

@@ -233,7 +233,7 @@ class DCG:
         Parameters are those of :meth:`of_ranking`, and `cutoffs`, shape (n_queries,), if they are others than those of
         `k`. The function raises ValueError if a sum overflows.
         """
-        check_ties(ties)
+        check_choice("ties", ties, TIES)
         cutoffs = self.cutoffs(queries) if cutoffs is None else cutoffs
         discounts = self.discounts(int(queries.sizes.max()))
         gains, is_compiled = np.ascontiguousarray(gains, dtype=np.float64), is_available()
@@ -287,11 +287,6 @@ def ratio_to_ideal(dcg: Floats, ideal: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         ratio = dcg / ideal
     return np.where(ratio > 1.0 - ROUNDING_TOLERANCE, 1.0, ratio)
-
-
-def check_ties(ties: str) -> None:
-    """Raise ValueError if :data:`TIES` does not contain the tie rule."""
-    check_choice("ties", ties, TIES)
 
 
 def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
