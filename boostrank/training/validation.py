@@ -99,15 +99,16 @@ def eval_sets(
         `eval_set`, or if two sets have the same name.
     """
     if isinstance(eval_set, Mapping):
-        eval_set, eval_names = list(eval_set.values()), eval_names or [str(name) for name in eval_set]
+        names = [str(name) for name in eval_set] if eval_names is None else eval_names
+        eval_set, eval_names = list(eval_set.values()), names
     elif isinstance(eval_set, tuple) and eval_set and not isinstance(eval_set[0], (tuple, list)):
         eval_set = [eval_set]
     sets = [] if eval_set is None else list(eval_set)
-    names = _of_length(eval_names, len(sets), "eval_names")
+    set_names = _of_length(eval_names, len(sets), "eval_names")
     lists = [_of_length(values, len(sets), name) for name, values in per_set.items()]
     listed: list[EvalSet] = []
     training_queries = qid if group is None else group
-    for i, (element, name, ids, sizes, weight, init_score) in enumerate(zip(sets, names, *lists, strict=True)):
+    for i, (element, name, ids, sizes, weight, init_score) in enumerate(zip(sets, set_names, *lists, strict=True)):
         if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
             raise ValueError(
                 f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(element).__name__}"

@@ -13,8 +13,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.callbacks import without_validation as without_validation
-from boostrank.backends.lightgbm.features import NAMES, blocks, join
-from boostrank.backends.lightgbm.features import check_n_rows as check_n_rows
+from boostrank.backends.lightgbm.names import FEATURE_NAMES
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
@@ -29,14 +28,11 @@ from boostrank.backends.lightgbm.parameters import native_parameters as native_p
 from boostrank.backends.lightgbm.parameters import refused_parameters as refused_parameters
 from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infinity
 from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
+from boostrank.backends.lightgbm.training import check_n_rows as check_n_rows
+from boostrank.backends.lightgbm.training import plain_matrix, with_named_objective
 from boostrank.backends.lightgbm.training import train as train
-from boostrank.backends.lightgbm.training import with_named_objective
-from boostrank.backends.models import (
-    BLANK_CHECKSUM,
-    CHECKSUM_FIELD,
-    read_with_checksum,
-    write_with_checksum,
-)
+from boostrank.backends.models import BLANK_CHECKSUM, CHECKSUM_FIELD, read_with_checksum, write_with_checksum
+from boostrank.inputs.streams import FeatureStream
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "Column_{}"
@@ -59,12 +55,12 @@ def as_booster(model: Any) -> Any:
 
 def predict(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.float64]:
     """Scores of the rows of X, float64, shape (n_documents,)."""
-    return join(_predict(booster, X, rounds, raw_score=True, **threads))
+    return _join(_predict(booster, X, rounds, raw_score=True, **threads))
 
 
 def leaves(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.int32]:
     """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
-    return join(_predict(booster, X, rounds, pred_leaf=True, **threads))
+    return _join(_predict(booster, X, rounds, pred_leaf=True, **threads))
 
 
 def contributions(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> Any:
@@ -75,7 +71,7 @@ def contributions(booster: Any, X: Any, rounds: range | None = None, **threads: 
     except lgb.basic.LightGBMError as error:
         raise ValueError(f"there are no contributions (pred_contrib): {error}") from error
     in_csr_format: Any = type(X)
-    return in_csr_format(values[0]) if issparse(X) else join(values)
+    return in_csr_format(values[0]) if issparse(X) else _join(values)
 
 
 def prediction_threads(number: int) -> dict[str, int]:
@@ -92,7 +88,13 @@ def _predict(booster: Any, X: Any, rounds: range | None, **settings: Any) -> lis
     """The predictions of LightGBM for each block of rows."""
     if rounds is not None:
         settings.update(start_iteration=rounds.start, num_iteration=len(rounds))
-    return [booster.predict(block, **settings) for block in blocks(X)]
+    blocks = X.blocks() if isinstance(X, FeatureStream) else [plain_matrix(X)]
+    return [booster.predict(block, **settings) for block in blocks]
+
+
+def _join(results: list[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate the results of blocks; the result of a single block is not copied."""
+    return results[0] if len(results) == 1 else np.concatenate(results)
 
 
 def importances(booster: Any, kind: str) -> NDArray[Any]:
@@ -104,7 +106,7 @@ def feature_names(booster: Any) -> list[str] | None:
     """Names of the features; None if the training data had none."""
     names = booster.feature_name()
     unnamed = [UNNAMED_FEATURE.format(i) for i in range(len(names))]
-    return None if names == unnamed else [NAMES.decode(name) for name in names]
+    return None if names == unnamed else [FEATURE_NAMES.decode(name) for name in names]
 
 
 def categories(booster: Any) -> dict[int, list[Any] | None]:

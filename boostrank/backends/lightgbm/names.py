@@ -1,4 +1,4 @@
-"""The names of LightGBM's parameters."""
+"""The names of LightGBM's parameters and features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from boostrank.backends.base import import_backend
+from boostrank.backends.features import NameCode
 
+#: Names of features with these characters are errors, or are written to model files as other names.
+FEATURE_NAMES = NameCode(r"\s\x00-\x1f\",:\[\]{}=")
 #: More bytes than the table of all names takes, which are 7,000 in LightGBM 4.7.
 _BUFFER_BYTES = 2**20
 

@@ -1,13 +1,15 @@
-"""Trainings with LightGBM."""
+"""Trainings with LightGBM, and the features that its Datasets take."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse, isspmatrix
 
 from boostrank.backends.base import (
     BoostingObjective,
@@ -19,15 +21,18 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earlier_rounds
-from boostrank.backends.lightgbm.features import dataset_features
+from boostrank.backends.lightgbm.names import FEATURE_NAMES
 from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, training_bar
 from boostrank.inputs.arrays import Floats
+from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureStream
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
+#: LightGBM counts the rows of a Dataset, and those of all workers together, in 32 bits.
+MAX_ROWS = 2**31 - 1
 
 
 def train(
@@ -155,6 +160,69 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     if "min_sum_hessian_in_leaf" in parameters:
         parameters["min_sum_hessian_in_leaf"] = max(parameters["min_sum_hessian_in_leaf"], MIN_SUM_HESSIAN)
     return parameters
+
+
+def check_n_rows(n_rows: int, where: str) -> None:
+    """Raise ValueError for more rows than LightGBM can count; `where` says where they are."""
+    if n_rows > MAX_ROWS:
+        raise ValueError(
+            f"LightGBM takes at most 2^31 - 1 rows, and there are {n_rows:,} {where}: use XGBoostRanker, or fewer rows"
+        )
+
+
+def dataset_features(data: GroupedData) -> dict[str, Any]:
+    """The arguments of a Dataset that describe its features."""
+    check_n_rows(data.queries.n_documents, "in X")
+    if not isinstance(data.X, FeatureStream):
+        return {"data": plain_matrix(FEATURE_NAMES.encode_columns(data.X) if is_pandas(data.X) else data.X)}
+    if data.X.cache is not None:
+        raise ValueError(
+            "LightGBM keeps the bins of the features in memory, not in the folder cache of FeatureFiles: make "
+            "FeatureFiles without cache, or use XGBoostRanker"
+        )
+    names = data.X.names
+    return {
+        "data": _sequence_class()(data.X),
+        "feature_name": "auto" if names is None else [FEATURE_NAMES.encode(name) for name in names],
+    }
+
+
+def plain_matrix(X: Any) -> Any:
+    """Features of a type that LightGBM takes: sparse arrays become sparse matrices of the same memory."""
+    if not issparse(X) or isspmatrix(X):
+        return X
+    rows: Any = X
+    return csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+@functools.cache
+def _sequence_class() -> type[Any]:
+    """The class of features that LightGBM reads in batches. It is made on use, because it needs LightGBM."""
+    lgb = import_backend("lightgbm")
+
+    class FileSequence(lgb.Sequence):  # type: ignore[name-defined]
+        """Rows of files. LightGBM first reads single rows, a sample with increasing numbers, and then all batches."""
+
+        def __init__(self, features: FeatureStream) -> None:
+            self.batch_size = features.rows_per_block
+            self._features = features
+            # The block that contains the row that was read last.
+            self._block, self._start = features.read(0, 0), 0
+
+        def __len__(self) -> int:
+            return len(self._features)
+
+        def __getitem__(self, rows: Any) -> NDArray[Any]:
+            if isinstance(rows, slice):
+                self._block, self._start = self._features.read(0, 0), 0
+                return interruptible(self._features.read, rows.start, rows.stop)
+            if not 0 <= rows - self._start < len(self._block):
+                self._start = int(rows) - int(rows) % self.batch_size
+                self._block = interruptible(self._features.read, self._start, self._start + self.batch_size)
+            # LightGBM takes sampled rows in float64 only.
+            return self._block[rows - self._start].astype(np.float64)
+
+    return FileSequence
 
 
 def _objective(
