@@ -30,7 +30,6 @@ MAX_TEXT_WIDTH = 80
 
 def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
     """Print a table in the style of all commands, a row a line; see :func:`boostrank.tables.text.text_lines`."""
-    rows = [[cell.replace("\n", "; ") for cell in row] for row in rows]
     typer.echo("\n".join(text_lines(rows, n_texts, last_is_text=last_is_text)))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
-from boostrank.inputs.checks import is_count
+from boostrank.inputs.checks import is_count, refuse_first
 from boostrank.inputs.frames import QID, to_pandas
 from boostrank.queries.queries import other_type
 
@@ -188,9 +188,8 @@ def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
     def names(index: pd.MultiIndex, i: int) -> str:
         return " and ".join(f"the {kind} {str(name)!r}" for kind, name in zip(ids, index[i], strict=True))
 
-    if not rows.is_unique:
-        advice = "" if "query" in ids else ": add a column qid with the query of each line"
-        raise ValueError(f"several rows of X have {names(rows, int(np.argmax(rows.duplicated())))}{advice}")
+    advice = "" if "query" in ids else ": add a column qid with the query of each line"
+    refuse_first(rows.duplicated(), lambda i: f"several rows of X have {names(rows, i)}{advice}")
     row_of_line: Ints = rows.get_indexer(lines)
     n_absent = np.count_nonzero(row_of_line < 0)
     if n_absent:

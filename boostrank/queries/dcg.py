@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import MAX_USUAL, MIN_USUAL, Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse
+from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse, refuse_first
 from boostrank.queries.compiled import RankedMeasure, is_available, ranked_measure
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Block, Segments
@@ -418,9 +418,7 @@ def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name:
 
 
 def _raise_where(bad: NDArray[np.bool_], labels: Floats, fault: str, name: str = "relevance") -> None:
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(f"{name}[{first}] = {labels[first]:g} {fault}")
+    refuse_first(bad, lambda i: f"{name}[{i}] = {labels[i]:g} {fault}")
 
 
 def make_targets(

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_floats, rescale_extreme
+from boostrank.inputs.checks import refuse_first
 from boostrank.inputs.frames import is_pandas
 from boostrank.queries.queries import Queries
 
@@ -174,10 +175,9 @@ def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -
 
     `advice` is a sentence that is added to the message.
     """
+    text = f": give one weight per query. {advice}".rstrip()
     differs = queries.max(weights) != queries.min(weights)
-    if differs.any():
-        query = str(queries.ids[np.argmax(differs)])
-        raise ValueError(f"sample_weight differs within query {query!r}: give one weight per query. {advice}".rstrip())
+    refuse_first(differs, lambda i: f"sample_weight differs within query {str(queries.ids[i])!r}{text}")
 
 
 class WeightedMeans(NamedTuple):
