@@ -52,10 +52,10 @@ from .runs import reconcile as reconcile
 from .runs import reconcile_run as reconcile_run
 from .runs import write_run as write_run
 from .significance import permutation_test as permutation_test
-from .training.lightgbm_callables import lightgbm_metric as lightgbm_metric
-from .training.lightgbm_callables import lightgbm_objective as lightgbm_objective
+from .training.callables import lightgbm_metric as lightgbm_metric
+from .training.callables import lightgbm_objective as lightgbm_objective
+from .training.callables import xgboost_metric as xgboost_metric
+from .training.callables import xgboost_objective as xgboost_objective
 from .training.losses import LossEnsemble as LossEnsemble
-from .training.xgboost_callables import xgboost_metric as xgboost_metric
-from .training.xgboost_callables import xgboost_objective as xgboost_objective
 
 __version__: str

@@ -23,7 +23,7 @@ from boostrank.metrics import Measure, named_measures
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
 from boostrank.queries.queries import Queries
-from boostrank.tables.text import latex_table, markdown_table
+from boostrank.tables import latex_table, markdown_table
 
 DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
 PATHS = "Documents, LETOR file or table, and scores, one a line or in a table's column score; with --qrels: runs."

@@ -17,7 +17,7 @@ from boostrank.comparison import Comparison
 from boostrank.displays.style import import_pyplot
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.files import write_atomically
-from boostrank.tables.text import text_lines
+from boostrank.tables import text_lines
 
 # Endings of files of tables and images, and of the files of each option.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -29,7 +29,7 @@ MAX_TEXT_WIDTH = 80
 
 
 def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
-    """Print a table in the style of all commands, a row a line; see :func:`boostrank.tables.text.text_lines`."""
+    """Print a table in the style of all commands, a row a line; see :func:`boostrank.tables.text_lines`."""
     typer.echo("\n".join(text_lines(rows, n_texts, last_is_text=last_is_text)))
 
 

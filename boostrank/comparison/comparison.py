@@ -21,8 +21,7 @@ from boostrank.inputs.files import write_atomically
 from boostrank.metrics.names import printed_name
 from boostrank.significance import holm, permutation_test
 from boostrank.significance.paired_tests import LEVEL, shown_p
-from boostrank.tables.html import html_table
-from boostrank.tables.text import Marked, escape_latex, latex_table, markdown_table, text_lines
+from boostrank.tables import Marked, escape_latex, html_table, latex_table, markdown_table, text_lines
 
 LAYOUTS = ("marks", "pairs", "differences")
 # Width of a line of text.

@@ -17,7 +17,7 @@ from boostrank.displays.style import Display
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics.query_groups import GROUP
 from boostrank.significance.paired_tests import LEVEL
-from boostrank.tables.html import html_table
+from boostrank.tables import html_table
 
 # Number of the worst queries that a picture names.
 N_NAMED = 8

@@ -15,8 +15,7 @@ from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import check_count, did_you_mean, is_count
 from boostrank.inputs.frames import find_qid, is_pandas, to_pandas
 from boostrank.queries.queries import Queries
-from boostrank.tables.html import html_table
-from boostrank.tables.text import text_lines
+from boostrank.tables import html_table, text_lines
 
 # Number of significant digits of the largest number of a column of contributions.
 DIGITS = 4

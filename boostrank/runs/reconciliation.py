@@ -35,8 +35,7 @@ from boostrank.runs.evaluation import (
     values_of_ranking,
 )
 from boostrank.runs.trec_tables import as_qrels, as_run
-from boostrank.tables.html import html_table
-from boostrank.tables.text import text_lines
+from boostrank.tables import html_table, text_lines
 
 # Parts of a difference below this are due to rounding.
 ROUNDING_TOLERANCE = 1e-12

@@ -13,8 +13,7 @@ from cases import for_each
 from sklearn.base import clone
 
 import boostrank as br
-from boostrank.backends.lightgbm.names import canonical_names
-from boostrank.backends.lightgbm.parameters import known_parameters, refused_parameters
+from boostrank.backends.lightgbm.parameters import canonical_names, known_parameters, refused_parameters
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 both = pytest.mark.parametrize("ranker_class", RANKERS)

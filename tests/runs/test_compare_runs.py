@@ -10,7 +10,7 @@ import pytest
 import boostrank as br
 from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import confidence_interval, effect_size, holm
-from boostrank.tables.text import latex_table, markdown_table
+from boostrank.tables import latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 

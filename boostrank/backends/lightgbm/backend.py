@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.callbacks import without_validation as without_validation
-from boostrank.backends.lightgbm.names import FEATURE_NAMES
+from boostrank.backends.lightgbm.parameters import FEATURE_NAMES
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS

@@ -1,15 +1,18 @@
-"""The parameters of LightGBM by name."""
+"""The parameters of LightGBM by name, and what its names of features may have."""
 
 from __future__ import annotations
 
+import ctypes
+import json
 from collections.abc import Mapping, Set
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boostrank.backends import features
-from boostrank.backends.base import KnownParameters
-from boostrank.backends.lightgbm.names import canonical_names
+from boostrank.backends.base import KnownParameters, import_backend
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number
 from boostrank.queries.dcg import DCG
@@ -76,6 +79,11 @@ FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
     ),
 }
 
+#: Names of features with these characters are errors, or are written to model files as other names.
+FEATURE_NAMES = features.NameCode(r"\s\x00-\x1f\",:\[\]{}=")
+#: More bytes than the table of all names takes, which are 7,000 in LightGBM 4.7.
+_BUFFER_BYTES = 2**20
+
 _METRIC = "give the metric as eval_metric to fit"
 _FILES = "it is for data and models that LightGBM's command line reads from files and writes to files"
 _PREDICTION = "it is for prediction, and LightGBM ignores it in training"
@@ -123,6 +131,22 @@ _OBJECTIVES: Mapping[str, str] = {
 }
 #: What to set instead of parameters of one objective.
 _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objectives set k"}
+
+
+@cache
+def canonical_names() -> Mapping[str, str]:
+    """Canonical names of the parameters by name and alias, from the C function ``LGBM_DumpParamAliases`` of LightGBM.
+
+    Its Python package has this table only under a private name.
+    """
+    folder = Path(str(import_backend("lightgbm").__file__)).parent
+    library = ctypes.CDLL(str(next(path for path in folder.rglob("*lib_lightgbm*") if path.is_file())))
+    buffer, n_bytes = ctypes.create_string_buffer(_BUFFER_BYTES), ctypes.c_int64()
+    library.LGBM_DumpParamAliases(ctypes.c_int64(len(buffer)), ctypes.byref(n_bytes), buffer)
+    table = json.loads(buffer.value.decode())
+    # The last two are parameters of LightGBM's estimators.
+    aliases = {alias: name for name, others in table.items() for alias in (name, *others)}
+    return {**aliases, "eval_metric": "metric", "callbacks": "callbacks"}
 
 
 def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:

@@ -21,8 +21,7 @@ from boostrank.backends.base import (
 )
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earlier_rounds
-from boostrank.backends.lightgbm.names import FEATURE_NAMES
-from boostrank.backends.lightgbm.parameters import boosting_of, native_parameters, samples_queries
+from boostrank.backends.lightgbm.parameters import FEATURE_NAMES, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, training_bar
 from boostrank.inputs.arrays import Floats

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import boostrank as br
-from boostrank.tables.html import html_table
+from boostrank.tables import html_table
 
 
 class Tables(HTMLParser):

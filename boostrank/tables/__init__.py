@@ -1,1 +1,0 @@
-"""Tables of results for the terminal, in Markdown, in LaTeX and in HTML."""
