@@ -4,6 +4,7 @@ import numpy as np
 from loss_defaults import PLAIN
 
 import boostrank as br
+from boostrank.queries.queries import Queries
 
 # LightGBM's workers estimate the number of rows of a leaf from its Hessian, and leave rare values out of their bins. In
 # one process, LightGBM does not try a feature below a leaf in which no split by it has a gain, which with a penalty may
@@ -33,3 +34,36 @@ def small_local(ranker_class, *arguments, **parameters):
 def assert_close(scores, expected, rtol=1e-5, atol=1e-6):
     """Equal up to the rounding of sums over workers."""
     np.testing.assert_allclose(scores, expected, rtol=rtol, atol=atol)
+
+
+def even_sizes(n_rows, n_parts):
+    """Sizes of partitions with nearly equal numbers of rows."""
+    return np.diff(np.linspace(0, n_rows, n_parts + 1).astype(int))
+
+
+def aligned_sizes(qid, n_parts):
+    """Sizes of partitions that begin and end with queries."""
+    indptr = Queries.from_qid(qid).indptr
+    return np.diff(indptr[np.linspace(0, len(indptr) - 1, n_parts + 1).round().astype(int)])
+
+
+def place_on(client, columns, sizes):
+    """Persisted dask Arrays with partitions of these sizes, the first on the first worker and the last on the last."""
+    import dask.array as da
+    from distributed import wait
+
+    workers = sorted(client.nthreads())
+    # With new names: those of an earlier test that are still in memory may lie on another worker.
+    blocks = [
+        [da.from_array(part, chunks=-1, name=False) for part in np.split(column, np.cumsum(sizes)[:-1])]
+        for column in columns
+    ]
+    for i in range(len(sizes)):
+        worker = workers[i * len(workers) // len(sizes)]
+        persisted = client.persist([column[i] for column in blocks], workers=[worker], allow_other_workers=True)
+        for column, block in zip(blocks, persisted, strict=True):
+            column[i] = block
+    arrays = client.persist([da.concatenate(column) for column in blocks])
+    with client.as_current():
+        wait(arrays)
+    return arrays

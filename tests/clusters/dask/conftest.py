@@ -5,11 +5,10 @@ import os
 from contextlib import closing, contextmanager
 
 import dask
-import dask.array as da
 import numpy as np
 import pytest
-from cluster_samples import make_data
-from distributed import Client, LocalCluster, wait
+from cluster_samples import aligned_sizes, even_sizes, make_data, place_on
+from distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 
 import boostrank as br
@@ -75,63 +74,21 @@ def ranker_class(request):
 
 @pytest.fixture(scope="session")
 def place(client):
-    """A function that makes persisted arrays on the shared cluster; see :func:`_place`. Tests share equal arrays."""
+    """A function that makes persisted arrays on the shared cluster; see :func:`place_on`. Tests share equal arrays."""
     placed = {}
 
     def place(columns, sizes):
         key = (*map(id, columns), *map(int, sizes))
         if key not in placed:
             # With the columns, so that no others get their ids.
-            placed[key] = columns, _place(client, columns, sizes)
+            placed[key] = columns, place_on(client, columns, sizes)
         return list(placed[key][1])
 
     return place
 
 
 @pytest.fixture(scope="session")
-def place_on():
-    """The same for the client that is its first argument."""
-    return _place
-
-
-def _place(client, columns, sizes):
-    """Persisted arrays with partitions of these sizes, the first on the first worker and the last on the last."""
-    workers = sorted(client.nthreads())
-    # With new names: those of an earlier test that are still in memory may lie on another worker.
-    blocks = [
-        [da.from_array(part, chunks=-1, name=False) for part in np.split(column, np.cumsum(sizes)[:-1])]
-        for column in columns
-    ]
-    for i in range(len(sizes)):
-        worker = workers[i * len(workers) // len(sizes)]
-        persisted = client.persist([column[i] for column in blocks], workers=[worker], allow_other_workers=True)
-        for column, block in zip(blocks, persisted, strict=True):
-            column[i] = block
-    arrays = client.persist([da.concatenate(column) for column in blocks])
-    with client.as_current():
-        wait(arrays)
-    return arrays
-
-
-@pytest.fixture(scope="session")
-def even_sizes():
-    """A function that gives the sizes of partitions with nearly equal numbers of rows."""
-    return lambda n_rows, n_parts: np.diff(np.linspace(0, n_rows, n_parts + 1).astype(int))
-
-
-@pytest.fixture(scope="session")
-def aligned_sizes():
-    """A function that gives the sizes of partitions that begin and end with queries."""
-
-    def sizes(qid, n_parts):
-        indptr = Queries.from_qid(qid).indptr
-        return np.diff(indptr[np.linspace(0, len(indptr) - 1, n_parts + 1).round().astype(int)])
-
-    return sizes
-
-
-@pytest.fixture(scope="session")
-def rows(place, data, even_sizes):
+def rows(place, data):
     """The data on the shared cluster, in three partitions that cut queries."""
     return place(data, even_sizes(len(data[1]), 3))
 
@@ -145,7 +102,7 @@ def interleaved(data):
 
 
 @pytest.fixture(params=["whole queries", "queries cut at the ends", "all queries cut"], scope="session")
-def partitioned(request, place, data, interleaved, even_sizes, aligned_sizes):
+def partitioned(request, place, data, interleaved):
     """The data on the shared cluster, partitioned in one of three ways."""
     if request.param == "whole queries":
         return place(data, aligned_sizes(data[2], 4))

@@ -72,15 +72,9 @@ def test_predictions_for_frames(options, on_dask):
         assert part.to_numpy().dtype == expected.dtype
 
 
-def test_apply_is_lazy_and_stages_are_of_data_in_this_process(on_dask, few):
-    ranker, X = on_dask[0]["array"], few[0]
-    rows = da.from_array(X, chunks=(100, 10))
-    np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.to_local().apply(X, (1, 3)))
-    np.testing.assert_array_equal(list(ranker.staged_predict(X)), list(ranker.to_local().staged_predict(X)))
-
-
-def test_arguments_are_checked_at_once(on_dask, few):
+def test_apply_is_lazy_and_arguments_are_checked_at_once(on_dask, few):
     ranker, rows = on_dask[0]["array"], da.from_array(few[0], chunks=(100, 10))
+    np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.to_local().apply(few[0], (1, 3)))
     with pytest.raises(ValueError, match="num_iteration=5 with start_iteration=0 goes beyond"):
         ranker.predict(rows, num_iteration=5)
     with pytest.raises(TypeError, match="typo"):

@@ -1,10 +1,8 @@
 """Parameters of the libraries on Dask: the models are those of one process, or there is an error."""
 
-import socket
-
 import numpy as np
 import pytest
-from cluster_samples import small, small_local
+from cluster_samples import even_sizes, small, small_local
 
 import boostrank as br
 from boostrank.backends.lightgbm import training as lightgbm_training
@@ -17,14 +15,16 @@ def with_holes(data):
 
 
 @pytest.fixture(scope="module")
-def rows(place, with_holes, even_sizes):
+def rows(place, with_holes):
     return place(with_holes, even_sizes(len(with_holes[1]), 4))
 
 
-MONOTONE = {"monotone_constraints": {0: 1, 1: -1}}
 CASES = [
     ("LightGBMRanker", {"feature_contri": {0: 0.0, 1: 0.5}, "max_bin_by_feature": {2: 3}}),
-    ("XGBoostRanker", {**MONOTONE, "missing": -9, "interaction_constraints": [[0, 2], [1, 3, 4]]}),
+    (
+        "XGBoostRanker",
+        {"monotone_constraints": {0: 1, 1: -1}, "missing": -9, "interaction_constraints": [[0, 2], [1, 3, 4]]},
+    ),
     ("XGBoostRanker", {"feature_weights": [1, 0] * 5, "colsample_bytree": 0.4}),
     ("XGBoostRanker", {"feature_types": {3: "c"}, "tree_method": "approx"}),
 ]
@@ -53,18 +53,6 @@ def test_categories_of_lightgbm_by_index(rows):
     assert "Column_0" not in set(splits.loc[splits["decision_type"] == "<=", "split_feature"])
 
 
-def test_scores_follow_monotone_constraints_of_lightgbm(rows, with_holes):
-    ranker = small(br.dask.LightGBMRanker, **MONOTONE, n_estimators=8, learning_rate=0.5, num_leaves=31)
-    ranker = ranker.fit(*rows).to_local()
-    assert "[tree_learner: data]" in ranker.booster_.model_to_string()
-    for feature, direction in ((0, 1), (1, -1)):
-        X = np.repeat(with_holes[0][:100], 9, axis=0)
-        X[:, feature] = np.tile(np.linspace(-2, 2, 9), 100)
-        changes = direction * np.diff(ranker.predict(X).reshape(100, 9), axis=1)
-        assert (changes >= 0).all()
-        assert (changes > 0).any()
-
-
 WRONG = [
     ("LightGBMRanker", {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
     ("XGBoostRanker", {"feature_weights": {"price": 1}}, "no names"),
@@ -86,14 +74,6 @@ def test_more_documents_than_lightgbm_counts_are_refused(rows, monkeypatch):
     monkeypatch.setattr(lightgbm_training, "MAX_ROWS", n_documents - 1)
     with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"):
         small(br.dask.LightGBMRanker).fit(*rows)
-
-
-def test_two_workers_of_one_machine_cannot_have_one_port(rows):
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port = probe.getsockname()[1]
-    with pytest.raises(OSError, match="in use"):
-        small(br.dask.LightGBMRanker, local_listen_port=port).fit(*rows)
 
 
 def test_parameters_of_the_network_reach_lightgbm(rows):

@@ -3,15 +3,14 @@
 from types import SimpleNamespace
 
 import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_samples import small
+from cluster_samples import aligned_sizes, even_sizes, small
 from distributed import get_worker
 
 import boostrank as br
-from boostrank.clusters.dask.partitions import _holders, colocate_queries, find_lazy_qid
+from boostrank.clusters.dask.partitions import _holders, colocate_queries
 from boostrank.clusters.rows import as_rows
 
 
@@ -47,14 +46,14 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
         assert by_first_appearance[numbers].tolist() == pd.unique(part[2]).tolist()
 
 
-def test_a_partition_with_ids_of_another_type_is_an_error(client, place, data, even_sizes):
+def test_a_partition_with_ids_of_another_type_is_an_error(client, place, data):
     X, y, qid = place(data, even_sizes(len(data[1]), 2))
     last = qid.blocks[1].map_blocks(lambda ids: ids.astype(str), dtype=np.int64)
     with pytest.raises(ValueError, match="integer in partition 0 and string in partition 1"):
         colocate_queries(client, X, y, da.concatenate([qid.blocks[0], last]))
 
 
-def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data, aligned_sizes):
+def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
     X, y, qid = place(data, aligned_sizes(data[2], 4))
     before = client.who_has(X)
     partitions = colocate_queries(client, X, y, qid)
@@ -75,30 +74,6 @@ def test_only_rows_of_queries_that_are_cut_move(client, place):
     assert [part[3].tolist() for part in contents(client, partitions)] == [list(range(20)), list(range(20, 40))]
     moved = client.gather([partitions.rows[0], partitions.rows[2]])
     assert [part.weights.tolist() for part in moved] == [list(range(20)), list(range(20, 40))]
-
-
-def test_a_query_larger_than_a_partition_gets_into_one_partition(client, place, even_sizes):
-    qid = np.repeat([7, 8, 9], [30, 200, 30])
-    rows = place((np.arange(260.0)[:, None], np.arange(260) % 3, qid), even_sizes(260, 10))
-    holding = [part for part in contents(client, colocate_queries(client, *rows)) if 8 in part[2]]
-    assert [np.count_nonzero(part[2] == 8) for part in holding] == [200]
-
-
-def test_query_ids_are_found_in_frames_without_computing():
-    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "qid": [3, 3]}), npartitions=1)
-    X, qid = find_lazy_qid(frame, None)
-    assert (list(X.columns), qid.compute().tolist()) == (["a"], [3, 3])
-    # Query ids that are given win, and the column is no feature even then.
-    given = frame["a"]
-    X, qid = find_lazy_qid(frame, given)
-    assert (list(X.columns), qid is given) == (["a"], True)
-    indexed = frame.set_index("qid")
-    X, qid = find_lazy_qid(indexed, None)
-    assert X is indexed
-    assert qid.compute().tolist() == [3, 3]
-    assert find_lazy_qid(frame[["a"]], None)[1] is None
-    array = da.zeros((2, 1))
-    assert find_lazy_qid(array, None) == (array, None)
 
 
 def test_blocks_that_dask_computes_again_are_waited_for():

@@ -1,29 +1,23 @@
 """Training on two workers gives the model of one process, however the data are partitioned."""
 
-import json
-
-import dask.array as da
 import dask.dataframe as dd
-import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost.dask as dxgb
-from cluster_samples import assert_close, small, small_local
-from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES, XGBOOST_PENALTIES
+from cluster_samples import aligned_sizes, assert_close, even_sizes, small, small_local
+from loss_defaults import PLAIN_TREES
 from scipy.sparse import coo_array, csr_matrix
 from scipy.stats import spearmanr
 
 import boostrank as br
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
-from boostrank.training.features import TrainingFeatures
 
 # The model of all workers
 
 
 @pytest.mark.parametrize("objective", ["pnorm", "edge-logistic"])
-def test_the_model_is_the_local_one(ranker_class, objective, place, data, interleaved, even_sizes):
+def test_the_model_is_the_local_one(ranker_class, objective, place, data, interleaved):
     # All queries are cut. n_jobs=None is the number of threads of the worker, which is 1.
     rows = place(interleaved, even_sizes(len(data[1]), 3))
     ranker = small(ranker_class, objective, k=10, n_jobs=None).fit(*rows)
@@ -31,7 +25,7 @@ def test_the_model_is_the_local_one(ranker_class, objective, place, data, interl
     assert_close(ranker.to_local().predict(data[0]), expected)
 
 
-def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class, place, even_sizes):
+def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class, place):
     X, y, qid = br.make_ranking(n_queries=200, n_documents=(20, 60), random_state=0)
     settings = {"n_estimators": 15, "random_state": 0, "n_jobs": 1, "learning_rate": 0.1, "k": 10}
     rows = place((X, y, qid), even_sizes(len(y), 7))
@@ -40,14 +34,6 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
         local = getattr(br, ranker_class.__name__)(**settings, **trees).fit(X, y, qid).predict(X)
         ranker = ranker_class(**settings, **trees).fit(*rows)
         assert spearmanr(ranker.to_local().predict(X), local).statistic > smallest
-    again = ranker_class(**settings).fit(*rows)
-    np.testing.assert_array_equal(again.to_local().predict(X), ranker.to_local().predict(X))
-    # The defaults that belong to the loss reach the workers.
-    if ranker_class is br.dask.LightGBMRanker:
-        assert f"[lambda_l2: {LIGHTGBM_DEFAULTS['lambda_l2']:g}]" in ranker.booster_.model_to_string()
-    else:
-        trees = json.loads(ranker.booster_.save_config())["learner"]["gradient_booster"]["tree_train_param"]
-        assert float(trees["lambda"]) == XGBOOST_PENALTIES["lambda"]
 
 
 class OnThreads(br.surrogates.Power):
@@ -63,46 +49,6 @@ def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, 
     n_jobs = None if ranker_class is br.dask.LightGBMRanker else 3
     with pytest.raises(ValueError, match=f"there are {n_jobs or 1} threads"):
         small(ranker_class, OnThreads(), n_jobs=n_jobs).fit(*rows)
-
-
-def seed(ranker):
-    features = TrainingFeatures.of_model(1, None, {})
-    return ranker._settings().parameters(features, np.random.RandomState(0))["seed"]
-
-
-def test_native_objectives_of_xgboost_train_the_model_of_its_own_dask(client, place, data, aligned_sizes):
-    # The same partitions on the same workers: the models must not differ at all.
-    X, y, qid = place(data, aligned_sizes(data[2], 2))
-    ours = small(br.dask.XGBoostRanker, "rank:ndcg").fit(X, y, qid)
-    theirs = dxgb.train(
-        client,
-        {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 6, "seed": seed(ours), "base_score": 0.0, "nthread": 1},
-        dxgb.DaskQuantileDMatrix(client, X, y, qid=qid),
-        ours.n_estimators,
-    )
-    scores = dxgb.predict(client, theirs["booster"], X).compute()
-    np.testing.assert_array_equal(ours.predict(X).compute(), scores)
-
-
-def test_native_objectives_of_lightgbm_train_the_model_of_its_own_dask(client, place, data, aligned_sizes):
-    sizes = aligned_sizes(data[2], 2)
-    X, y, qid = place(data, sizes)
-    n_queries = [len(np.unique(part)) for part in np.split(data[2], np.cumsum(sizes)[:-1])]
-    (groups,) = place([Queries.from_qid(data[2]).sizes], n_queries)
-    ours = small(br.dask.LightGBMRanker, "lambdarank").fit(X, y, qid)
-    theirs = lgb.DaskLGBMRanker(
-        client=client,
-        metric="None",
-        n_estimators=ours.n_estimators,
-        seed=seed(ours),
-        deterministic=True,
-        force_col_wise=True,
-        verbosity=-1,
-        **{name: ours.get_params()[name] for name in ("min_child_samples", "min_child_weight", "min_data_in_bin")},
-    )
-    with pytest.warns(UserWarning, match="n_jobs will be ignored"):
-        theirs.fit(X, y.astype(int), group=groups)
-    np.testing.assert_array_equal(ours.predict(X).compute(), theirs.predict(X).compute())
 
 
 def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows):
@@ -148,7 +94,7 @@ def test_categories_are_those_of_the_local_ranker(data):
     assert_close(ranker.predict(features).compute(), local.predict(frame.drop(columns="y")))
 
 
-def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, data, even_sizes):
+def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, data):
     convert = csr_matrix if ranker_class is br.dask.LightGBMRanker else coo_array
     X, y, qid = data
     X = np.where(np.abs(X) > 0.5, X, 0.0)
@@ -162,26 +108,17 @@ def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, dat
     assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(local.score(X, y, qid), rel=1e-6)
 
 
-def test_a_model_without_splits_warns(place, data, even_sizes):
+def test_a_model_without_splits_warns(place, data):
     rows = place((np.ones((len(data[1]), 2)), *data[1:]), even_sizes(len(data[1]), 2))
     with pytest.warns(UserWarning, match="no tree has a split"):
         small(br.dask.XGBoostRanker).fit(*rows)
-
-
-def test_columns_of_integers_in_several_chunks_and_labels_in_other_chunks(client, data):
-    X, y, qid = data
-    X = X.astype(np.int32)
-    features = da.from_array(X, chunks=(1000, 4))
-    labels, ids = da.from_array(y[:, None], chunks=(700, 1)), da.from_array(qid, chunks=-1)
-    ranker = small(br.dask.XGBoostRanker).fit(features, labels, ids)
-    assert_close(ranker.predict(features).compute(), small(br.XGBoostRanker).fit(X, y, qid).predict(X))
 
 
 # Weights
 
 
 @pytest.mark.parametrize("kind", ["of queries", "of documents"])
-def test_weights(ranker_class, kind, place, interleaved, even_sizes):
+def test_weights(ranker_class, kind, place, interleaved):
     X, y, qid = interleaved
     queries = Queries.from_qid(qid)
     weights = queries.ungroup(queries.repeat(np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)))
@@ -195,7 +132,7 @@ def test_weights(ranker_class, kind, place, interleaved, even_sizes):
     assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 
-def test_native_objectives_take_weights(ranker_class, place, data, aligned_sizes):
+def test_native_objectives_take_weights(ranker_class, place, data):
     native = "lambdarank" if ranker_class is br.dask.LightGBMRanker else "rank:ndcg"
     # XGBoost divides weights by their mean on each worker: that is the same here.
     X, y, qid = data
@@ -211,7 +148,7 @@ def test_native_objectives_take_weights(ranker_class, place, data, aligned_sizes
 # Validation
 
 
-def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(ranker_class, place, data, even_sizes):
+def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(ranker_class, place, data):
     X, y, qid = data
     keep, hold_out = br.split_queries(qid, 0.4, random_state=0)
     train, valid = ([part[rows] for part in (X, y, qid)] for rows in (keep, hold_out))
@@ -227,16 +164,6 @@ def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(rank
     for name, history in local.evals_result_.items():
         np.testing.assert_allclose(ranker.evals_result_[name]["ndcg@5"], history["ndcg@5"], atol=1e-9)
     assert ranker.score(*sets[1]) == pytest.approx(max(ranker.evals_result_["valid_1"]["ndcg@5"]), abs=1e-9)
-
-
-def test_another_measure_may_be_given(place, data, rows):
-    # AUC leaves queries out for which it is undefined, and one worker has no validation data at all.
-    few = [part[:200] for part in data]
-    local = small_local(br.dask.XGBoostRanker).fit(*data, eval_set=[few], eval_metric="auc")
-    ranker = small(br.dask.XGBoostRanker).fit(*rows, eval_set=[place(few, [200])], eval_metric="auc")
-    history = ranker.evals_result_["valid_0"]["auc"]
-    np.testing.assert_allclose(history, local.evals_result_["valid_0"]["auc"], atol=1e-9)
-    assert len(set(history)) > 1
 
 
 def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, data, rows):

@@ -1,6 +1,5 @@
 """Workers of a training: those of the ranker's client; workers that fail, are interrupted, are lost, or do not stop."""
 
-import contextvars
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 import cloudpickle
 import numpy as np
 import pytest
-from cluster_samples import small
+from cluster_samples import aligned_sizes, place_on, small
 from distributed import get_worker
 from xgboost import collective
 
@@ -91,16 +90,7 @@ def during_the_training(client, action):
     assert time.perf_counter() - start < LIMIT
 
 
-def test_a_ranker_uses_its_own_client_where_dask_finds_none(client, place, data, even_sizes, ranker_class):
-    rows = place(data, even_sizes(len(data[1]), 3))
-
-    def score():
-        return small(ranker_class, n_estimators=2, client=client).fit(*rows).score(*rows)
-
-    assert contextvars.Context().run(score) > 0.7
-
-
-def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, aligned_sizes, ranker_class):
+def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, ranker_class):
     rows = place(data, aligned_sizes(data[2], 2))
     start = time.perf_counter()
     # The second worker has the last query.
@@ -113,7 +103,7 @@ def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, al
 
 @pytest.mark.usefixtures("_interrupts_are_exceptions")
 @pytest.mark.slow
-def test_an_interrupt_frees_the_workers(client, place, data, aligned_sizes):
+def test_an_interrupt_frees_the_workers(client, place, data):
     rows = place(data, aligned_sizes(data[2], 2))
     with (
         during_the_training(client, lambda: os.kill(os.getpid(), signal.SIGINT)),
@@ -135,9 +125,7 @@ def processes(client):
 
 # LightGBM's is the lost worker of the next test.
 @pytest.mark.slow
-def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
-    own_client, place_on, data, aligned_sizes, monkeypatch
-):
+def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(own_client, data, monkeypatch):
     monkeypatch.setattr("boostrank.clusters.dask.trainings.POLL_SECONDS", 0.2)
     (worker, process), _ = processes(own_client).items()
     rows = place_on(own_client, data, aligned_sizes(data[2], 2))
@@ -151,7 +139,7 @@ def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
 
 
 @pytest.mark.slow
-def test_a_worker_that_does_not_stop_is_restarted(own_client, place_on, data, aligned_sizes, monkeypatch):
+def test_a_worker_that_does_not_stop_is_restarted(own_client, data, monkeypatch):
     monkeypatch.setattr("boostrank.clusters.dask.trainings.ERROR_SECONDS", 1.0)
     monkeypatch.setattr("boostrank.clusters.dask.trainings.POLL_SECONDS", 0.2)
     before = processes(own_client)
