@@ -55,10 +55,6 @@ class RankerParams(Params):
         for name, value in {**self._local_class(*arguments, **parameters).get_params(), **columns}.items():
             self._paramMap[self.getParam(name)] = value
 
-    def hasParam(self, paramName: str) -> bool:  # noqa: N802
-        """Whether the constructor takes this name: parameters of the boosting library are not listed."""
-        return True
-
     def getParam(self, paramName: str) -> Param[Any]:  # noqa: N802
         """The parameter of this name, also one of the boosting library that was not given a value yet."""
         if not hasattr(self, paramName):
@@ -104,7 +100,10 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
         train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache)
         driver.fit_ranker(ranker, settings, features, random_state, train, rows, rows.drop("is_validation"))
-        model = self._copyValues(self._model_class())
+        model = self._model_class()
+        for param in self.params:
+            model.getParam(param.name)
+        self._copyValues(model)
         # CrossValidator gives the parameters of the estimator to the model only if both have one id.
         model._resetUid(self.uid)
         model._keep(ranker)

@@ -187,7 +187,7 @@ def test_sizes_of_queries_are_query_ids(whole, data):
         np.testing.assert_array_equal(ranker.predict(data[0]), expected.predict(data[0]))
         assert ranker.evals_result_ == expected.evals_result_
     named = small(br.dask.LightGBMRanker, n_estimators=1).fit(
-        X, y, group=sizes, eval_set=[(X + 0, y), (X, y)], eval_qid=[qid, qid], eval_names=["own", None], eval_at=[3]
+        X, y, group=sizes, eval_set=[(X + 0, y), (X, y)], eval_qid=[qid, None], eval_names=["own", None], eval_at=[3]
     )
     assert {name: list(scores) for name, scores in named.best_score_.items()} == {
         "own": ["ndcg@3"],

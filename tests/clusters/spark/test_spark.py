@@ -1,5 +1,6 @@
 """Training on Spark in this machine gives the model of one process, in a Pipeline and a CrossValidator too."""
 
+import gc
 import os
 import shutil
 import signal
@@ -59,6 +60,8 @@ def spark():
         cloudpickle.register_pickle_by_value(sys.modules[__name__])
         yield session
         session.stop()
+        # The pool of CrossValidator, which is no error here.
+        gc.collect()
 
 
 @pytest.fixture(scope="module")
