@@ -239,13 +239,12 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     n_lines, n_colons = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
     labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
     columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
-    # Where the id of consecutive rows of one query starts and ends in the block, and the number of these rows; where
-    # the comment of each row starts and ends, which nothing reads.
-    runs, comments = np.empty((n_lines, 3), np.int64), np.empty(2 * n_lines, np.int64)
+    # Where the id of consecutive rows of one query starts and ends in the block, and the number of these rows.
+    runs = np.empty((n_lines, 3), np.int64)
     # Numbers that are valid, but were not computed: the position in `values`, or -1 minus the row of a label, and where
     # the number starts and ends.
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
-    results = labels, sizes, columns, values, runs.ravel(), comments, slow.ravel(), counts
+    results = labels, sizes, columns, values, runs.ravel(), slow.ravel(), counts
     limits = options.first_index, options.max_index
     if call("letor_lines", block, len(block), *limits, powers_of_five(), *results) != 0:
         return None

@@ -26,7 +26,7 @@ from boostrank.inputs.warnings import warn
 from boostrank.queries.segments import Segments
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 4
+INTERFACE = 5
 
 
 _FLOATS, _FLOAT32S, _INTS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)
@@ -50,7 +50,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     ],
     "letor_lines": [
         *(ctypes.c_char_p, _COUNT, _COUNT, _COUNT, _UINT64),
-        *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS, _INTS),
+        *(_FLOATS, _INTS, _INT32, _FLOATS, _INTS, _INTS, _INTS),
     ],
 }
 

@@ -23,12 +23,12 @@ static inline const char *skip_blanks(const char *text, const char *end)
    what comes before its comment.
 
    The arrays have space for a row for each line end, and for a value for each colon. Consecutive rows of one query id
-   are a run: `runs` has the first and the last byte of the id, and the number of rows. `comments` has the first and the
-   last byte of the comment of each row. `slow` has the place in `values`, or -1 minus the row of a label, and the first
-   and the last byte of each number whose value was not computed. */
+   are a run: `runs` has the first and the last byte of the id, and the number of rows. `slow` has the place in
+   `values`, or -1 minus the row of a label, and the first and the last byte of each number whose value was not
+   computed. */
 EXPORT int64_t letor_lines(const char *text, int64_t size, int64_t first_index, int64_t max_index,
                            const uint64_t *powers, double *labels, int64_t *sizes, int32_t *columns, double *values,
-                           int64_t *runs, int64_t *comments, int64_t *slow, int64_t *counts)
+                           int64_t *runs, int64_t *slow, int64_t *counts)
 {
     int64_t row = 0, n = 0, n_runs = 0, n_slow = 0, has_qid = -1, increasing = 1, width = -1;
     const char *id = text, *at, *line_end, *first;
@@ -39,8 +39,6 @@ EXPORT int64_t letor_lines(const char *text, int64_t size, int64_t first_index, 
         if (memchr(line, '\r', end - line) != NULL)
             return REFUSED; /* A line that ends in \r alone would be joined to the next line or to a comment. */
         const char *hash = memchr(line, '#', end - line);
-        comments[2 * row] = (hash == NULL ? end : hash + 1) - text;
-        comments[2 * row + 1] = end - text;
         end = hash == NULL ? end : hash;
         at = skip_blanks(line, end);
         if (at == end)
