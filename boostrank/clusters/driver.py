@@ -133,7 +133,7 @@ def select_queries(
     kept = settings.kept_queries(len(everything), random_state)
     if kept is not None:
         return (data.select(kept), {HELD_OUT: data.select(~kept)}), all_rows
-    sets = {name: part.select(np.ones(part.colocation.n_queries, dtype=bool)) for name, part in validation.items()}
+    sets = {name: rows.select(np.ones(rows.colocation.n_queries, dtype=bool)) for name, rows in validation.items()}
     return (all_rows[0], sets), all_rows
 
 

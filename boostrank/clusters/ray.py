@@ -84,10 +84,10 @@ class RayWorker:
         self, work: driver.Work, training: NamedSelection, validation: Mapping[str, NamedSelection], tracker: Any
     ) -> Trained | None:
         """Train together with the other workers, and validate, on selected queries."""
-        rows = self._select(*training), {name: self._select(*selection) for name, selection in validation.items()}
+        selected = self._select(*training), {name: self._select(*queries) for name, queries in validation.items()}
         n_threads = max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
         host = ray.util.get_node_ip_address()
-        return work(lambda: rows, tracker, rank=self._rank, host=host, n_threads=n_threads)
+        return work(lambda: selected, tracker, rank=self._rank, host=host, n_threads=n_threads)
 
     def _select(self, name: str, is_selected: Bools) -> list[Selection]:
         return [(self._rows[name], is_selected)] if is_selected.any() else []
@@ -185,22 +185,22 @@ def train(
     sets = {} if validation is None else validation if isinstance(validation, Mapping) else {"valid_0": validation}
     settings = driver.checked_settings(local, dict(sets), name="validation")
     features, random_state = TrainingFeatures(), settings.random_state()
-    datasets = {f"validation set {name!r}": (part, [label, qid, None]) for name, part in sets.items()}
+    datasets = {f"validation set {name!r}": (watched, [label, qid, None]) for name, watched in sets.items()}
     datasets = {TRAINING_DATA: (dataset, [label, qid, weight]), **datasets}
-    for name, (part, _) in datasets.items():
-        if not isinstance(part, Dataset):
-            raise TypeError(f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got {type(part)}")
+    for name, (table, _) in datasets.items():
+        if not isinstance(table, Dataset):
+            raise TypeError(f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got {type(table)}")
     names = [name for name in dataset.columns() or () if name not in (label, qid, weight)]
     features.learn(pd.DataFrame(columns=names, dtype=np.float64))
-    blocks = {name: _blocks(name, *part, features, num_workers) for name, part in datasets.items()}
+    blocks = {name: _blocks(name, *columns, features, num_workers) for name, columns in datasets.items()}
     resources = dict(resources_per_worker or {})
     options = {"num_cpus": resources.pop("CPU", 1), "num_gpus": resources.pop("GPU", 0), "resources": resources}
     actor = ray.remote(scheduling_strategy="SPREAD", **options)(RayWorker)
     workers = [actor.remote(rank) for rank in range(num_workers)]
     try:
-        data, *others = [_load(workers, name, features, *part) for name, part in blocks.items()]
-        rows = driver.select_queries(settings, random_state, data, dict(zip(sets, others, strict=True)))
-        driver.fit_ranker(local, settings, features, random_state, partial(_train, workers), *rows)
+        data, *others = [_load(workers, name, features, *tables) for name, tables in blocks.items()]
+        selected = driver.select_queries(settings, random_state, data, dict(zip(sets, others, strict=True)))
+        driver.fit_ranker(local, settings, features, random_state, partial(_train, workers), *selected)
     finally:
         for worker in workers:
             ray.kill(worker)

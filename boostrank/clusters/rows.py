@@ -196,8 +196,8 @@ class Colocation:
         if not types:
             raise ValueError("X has no rows")
         if len(types) > 1:
-            found = " and ".join(f"{kind} in partition {number}" for kind, number in types.items())
-            raise ValueError(f"qid has values of several types, {found}: convert all ids to one type")
+            listed = " and ".join(f"{kind} in partition {number}" for kind, number in types.items())
+            raise ValueError(f"qid has values of several types, {listed}: convert all ids to one type")
         source = np.repeat(np.arange(len(summaries)), [len(summary.sizes) for summary in summaries])
         query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
         partitions = choose_partitions(query, source, sizes, len(summaries))

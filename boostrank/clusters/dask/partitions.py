@@ -107,17 +107,17 @@ def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str) -> 
     return X, require_qid(qid, receiver)
 
 
-def check_columns(known: Any, X: Any, reset: bool = False) -> None:
-    """Check number and names of the features of a collection against those of `known`, or learn them."""
+def check_columns(features: Any, X: Any, reset: bool = False) -> None:
+    """Check number and names of the features of a collection against `features`, or learn them."""
     if not isinstance(X, dd.DataFrame):
-        check_features(known, np.zeros((1, *X.shape[1:])), reset=reset)
+        check_features(features, np.zeros((1, *X.shape[1:])), reset=reset)
         return
     unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
     if unknown:
         raise ValueError(
             f"the categories of {unknown} are not known to Dask, and may differ between partitions: use X.categorize()"
         )
-    check_features(known, X._meta, reset=reset)
+    check_features(features, X._meta, reset=reset)
 
 
 def colocate_queries(
@@ -152,7 +152,7 @@ def colocate_queries(
         # This waits for the future. Only `result` raises the error of the task, and it would also fetch the rows.
         if future.exception() is not None:
             future.result()
-    rows: list[Any] = [list(part) for part in zip_longest(*computed)]
+    rows: list[Any] = [list(futures) for futures in zip_longest(*computed)]
     workers = _holders(client, computed[0])
     summaries = [submit(client, worker, summarize, rows[i], i) for i, worker in enumerate(workers)]
     colocation = Colocation.of(client.gather(summaries))

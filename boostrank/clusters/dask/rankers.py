@@ -149,12 +149,12 @@ class DaskRanker(BoostedRanker):
         client = self.client or get_client()
         data = partitions.colocate_queries(client, X, y, qid, sample_weight, init_score)
         validation = {}
-        for i, part in enumerate(sets):
+        for i, watched in enumerate(sets):
             with named_part(f"eval_set[{i}]"):
-                X, qid = partitions.columns_to_colocate(part.X, part.y, part.qid, part.group, "eval_set")
+                X, qid = partitions.columns_to_colocate(watched.X, watched.y, watched.qid, watched.group, "eval_set")
                 partitions.check_columns(features, X)
-                colocated = partitions.colocate_queries(client, X, part.y, qid, init_score=part.init_score)
-                validation[part.name] = colocated
+                colocated = partitions.colocate_queries(client, X, watched.y, qid, init_score=watched.init_score)
+                validation[watched.name] = colocated
         options = {"eval_metric": eval_metric, "eval_at": eval_at, "callbacks": callbacks}
         options["early_stopping_metric"] = early_stopping_metric
         rows = driver.select_queries(settings, random_state, data, validation)

@@ -39,7 +39,8 @@ def train_on_workers(
         The error of the worker that failed first.
     """
     workers = sorted({worker for worker, _ in rows[0]})
-    training, sets = _by_worker(rows[0], workers), {name: _by_worker(part, workers) for name, part in rows[1].items()}
+    training = _by_worker(rows[0], workers)
+    sets = {name: _by_worker(selections, workers) for name, selections in rows[1].items()}
     # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
     with MultiLock(names=workers, client=client):
         host = str(urlparse(workers[0]).hostname)
@@ -47,7 +48,7 @@ def train_on_workers(
         address = _submit(client, workers[0], getattr, tracker, "address")
         arguments = {}
         for rank, worker in enumerate(workers):
-            selected = training[worker], {name: part[worker] for name, part in sets.items()}
+            selected = training[worker], {name: by_worker[worker] for name, by_worker in sets.items()}
             arguments[worker] = work, selected, address, rank, str(urlparse(worker).hostname)
         trained = _run(client, _work, arguments)
         first: Trained = trained[workers[0]].result()

@@ -102,13 +102,13 @@ def rows_to_train(
     return dataset.select(*columns)
 
 
-def feature_matrix(arrays: Any, known: Any) -> Any:
+def feature_matrix(arrays: Any, trained: Any) -> Any:
     """The features in an Arrow array of arrays, with the names that a ranker or its training features have, if any."""
-    n_features = known.n_features_in_
+    n_features = trained.n_features_in_
     if not pc.all(pc.equal(pc.fill_null(pc.list_value_length(arrays), -1), n_features)).as_py():
         raise ValueError(f"each row of features_col must have {n_features} numbers as in the training, and not be null")
     X = pc.list_flatten(arrays).to_numpy(zero_copy_only=False).reshape(-1, n_features)
-    names = getattr(known, "feature_names_in_", None)
+    names = getattr(trained, "feature_names_in_", None)
     return X if names is None else pd.DataFrame(X, columns=names)
 
 
