@@ -175,6 +175,8 @@ class BaggedRanker(TrainedModel):
         # Folds of the queries of a member, or those that it holds out, may decide on its rounds in their place.
         has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
         stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not has_others
+        if eval_metric is not None and not (stops_on_out_of_bag or has_others):
+            raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         common = ranker, data, stops_on_out_of_bag, options
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_member)(*common, number, mask, seed) for number, (_, mask, seed) in enumerate(draws)

@@ -242,6 +242,11 @@ def test_wrong_parameters_are_errors(ranker_class, parameters, message, data):
         model.fit(X, y, qid)
 
 
+def test_a_metric_that_would_have_no_effect_is_an_error(ranker_class, data):
+    with pytest.raises(ValueError, match="eval_metric is for queries of early stopping"):
+        bagged(ranker_class).fit(*data, eval_metric="map")
+
+
 @pytest.mark.slow
 def test_parameters_of_the_ranker_are_searched(ranker_class, data):
     X, y, qid = data
