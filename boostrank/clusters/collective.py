@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -135,6 +135,12 @@ def compute_on_all_workers(compute: Callable[[], T]) -> T:
         return result
     text = collective.broadcast("" if error is None else f"{type(error).__name__}: {error}", failed)
     raise StoppedError(f"worker {failed} stopped with {text}") if error is None else error
+
+
+def raise_cause(errors: Sequence[BaseException]) -> None:
+    """Raise the first error of a worker that does not follow from that of another one, or else the first, if any."""
+    if errors:
+        raise min(errors, key=lambda error: type(error).__name__ in CONSEQUENCES)
 
 
 class GlobalMeasure(BoundMeasure):

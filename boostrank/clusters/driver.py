@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from boostrank.backends.base import Trained, TrainingSpecification
 from boostrank.backends.models import warn_without_splits
+from boostrank.clusters.rows import ColocatedData
 from boostrank.clusters.worker import train_worker
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
@@ -89,24 +90,18 @@ def specify(
     """
     specification = settings.specification(features, random_state, **options)
     for metric in specification.metrics:
-        problem = ""
-        if not isinstance(metric, Measure):
-            problem = (
-                "a function as eval_metric is not possible on a cluster, because each worker knows only its own "
-                "queries: give names or measures"
+        needs_max_grade = isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None
+        if needs_max_grade or not isinstance(metric, Measure):
+            wanted = f"get_measure({str(metric)!r}, max_grade=...)" if needs_max_grade else "names or measures"
+            raise ValueError(
+                f"eval_metric {str(metric)!r} is not possible on a cluster, where each worker knows only its own "
+                f"queries: give {wanted}"
             )
-        elif isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None:
-            problem = (
-                f"eval_metric {str(metric)!r} needs max_grade on a cluster, because each worker knows the labels of "
-                f"its own queries only: get_measure({str(metric)!r}, max_grade=...)"
-            )
-        if problem:
-            raise ValueError(problem)
     return specification
 
 
 def select_queries(
-    settings: Settings, random_state: np.random.RandomState, data: Any, validation: Mapping[str, Any]
+    settings: Settings, random_state: np.random.RandomState, data: ColocatedData, validation: dict[str, ColocatedData]
 ) -> tuple[Any, Any]:
     """The queries to train and to validate on, as the engine gives them to its workers.
 
@@ -115,11 +110,9 @@ def select_queries(
     settings : Settings
     random_state : RandomState
         Draws the queries of `data` that are held out, if the settings say so.
-    data : object
-        Each engine has a class of its own. The attribute `colocation` is the :class:`Colocation` of its queries, and
-        its method `select` gives those of a mask, shape (n_queries,), as workers get them.
-    validation : mapping of str to object
-        Validation sets by name, of the same class.
+    data : ColocatedData
+    validation : dict of str to ColocatedData
+        Validation sets by name.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,11 @@ from sklearn.base import clone
 
 from boostrank.backends.base import Trained
 from boostrank.clusters import driver, required, rows
-from boostrank.clusters.collective import CONSEQUENCES, ERROR_SECONDS, Tracker
-from boostrank.clusters.rows import Colocation
+from boostrank.clusters.collective import ERROR_SECONDS, Tracker, raise_cause
+from boostrank.clusters.rows import ColocatedData, Colocation
 from boostrank.clusters.worker import Selection
 from boostrank.inputs.arrays import Bools, Ints
-from boostrank.inputs.checks import check_count, named_part
+from boostrank.inputs.checks import check_choice, check_count, named_part
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures, check_features
 
@@ -91,25 +91,6 @@ class RayWorker:
 
     def _select(self, name: str, is_selected: Bools) -> list[Selection]:
         return [(self._rows[name], is_selected)] if is_selected.any() else []
-
-
-class LoadedData(NamedTuple):
-    """A data set on the workers, each of which has the rows of whole queries.
-
-    Attributes
-    ----------
-    name : str
-    colocation : Colocation
-    n_workers : int
-    """
-
-    name: str
-    colocation: Colocation
-    n_workers: int
-
-    def select(self, is_selected: Bools) -> list[NamedSelection]:
-        """The queries of a mask, shape (n_queries,), on each worker."""
-        return [(self.name, is_selected[self.colocation.queries_of(rank)]) for rank in range(self.n_workers)]
 
 
 def train(
@@ -210,8 +191,8 @@ def train(
 def _blocks(name: str, dataset: Any, columns: list[str | None], features: TrainingFeatures, n_workers: int) -> Any:
     """Columns besides features, and references to the Arrow tables of each worker."""
     for column in (*features.feature_names_in_, *columns):
-        if column is not None and column not in dataset.columns():
-            raise ValueError(f"{name} has no column {column!r}; its columns are {dataset.columns()}")
+        if column is not None:
+            check_choice(f"the name of a column of {name}", column, dataset.columns())
     dataset = dataset.materialize()
     if dataset.num_blocks() < n_workers:
         dataset = dataset.repartition(n_workers).materialize()
@@ -223,7 +204,7 @@ def _blocks(name: str, dataset: Any, columns: list[str | None], features: Traini
 
 def _load(
     workers: list[Any], name: str, features: TrainingFeatures, columns: list[str | None], tables: list[Any]
-) -> LoadedData:
+) -> ColocatedData:
     """Load a data set, and bring the rows of each query to one worker; `tables` are references for each worker."""
     n_workers = len(workers)
     loads = [worker.load.remote(name, features, columns, *refs) for worker, refs in zip(workers, tables, strict=True)]
@@ -236,7 +217,7 @@ def _load(
         pieces = [splits[rank].remote(name, targets[rank], n_workers) for rank in range(n_workers)]
         moved = zip(workers, zip(*pieces, strict=True), strict=True)
         _results([worker.receive.remote(name, *incoming) for worker, incoming in moved])
-    return LoadedData(name, colocation, n_workers)
+    return ColocatedData([name] * n_workers, colocation)
 
 
 def _train(workers: list[Any], work: driver.Work, rows: tuple[Any, Mapping[str, Any]]) -> Trained:
@@ -268,7 +249,5 @@ def _results(tasks: list[Any]) -> list[Any]:
         except RayActorError as error:
             text = f"worker {rank} was lost while it trained, so the others were stopped (often memory): {error}"
             errors[rank] = RuntimeError(text)
-    if errors:
-        # The others may have failed because of the first cause.
-        raise min(errors.values(), key=lambda error: type(error).__name__ in CONSEQUENCES)
+    raise_cause(list(errors.values()))
     return list(ray.get(tasks))

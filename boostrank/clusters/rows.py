@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import GroupedData
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
-from boostrank.inputs.checks import named_part
+from boostrank.inputs.checks import named_part, refuse_first
 from boostrank.inputs.frames import is_pandas
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
@@ -92,9 +92,8 @@ def plain_ids(qid: Any) -> NDArray[Any]:
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
     if ids.dtype.kind == "f":
         # NaN is not whole either.
-        not_whole = ids[ids % 1 != 0]
-        if len(not_whole):
-            raise ValueError(f"qid holds numbers that are not whole, such as {not_whole[0]}; is it a feature?")
+        message = "qid holds numbers that are not whole, such as {}; is it a feature?"
+        refuse_first(ids % 1 != 0, lambda row: message.format(ids[row]))
         ids = ids.astype(np.int64)
     return ids.astype(np.int64) if ids.dtype.kind in "biu" else ids
 
@@ -193,11 +192,10 @@ class Colocation:
         """
         sizes = np.concatenate([summary.sizes for summary in summaries])
         types = {summary.type_of_ids: number for number, summary in enumerate(summaries) if len(summary.sizes)}
-        if not types:
-            raise ValueError("X has no rows")
-        if len(types) > 1:
+        if len(types) != 1:
             listed = " and ".join(f"{kind} in partition {number}" for kind, number in types.items())
-            raise ValueError(f"qid has values of several types, {listed}: convert all ids to one type")
+            problem = f"qid has values of several types, {listed}: convert all ids to one type"
+            raise ValueError(problem if types else "X has no rows")
         source = np.repeat(np.arange(len(summaries)), [len(summary.sizes) for summary in summaries])
         query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
         partitions = choose_partitions(query, source, sizes, len(summaries))
@@ -215,6 +213,24 @@ class Colocation:
         The pieces of a partition are to be concatenated in the sequence of the partitions that they come from.
         """
         return pd.unique(self.query[self.target == partition])
+
+
+class ColocatedData(NamedTuple):
+    """A data set none of whose queries has rows in two partitions.
+
+    Attributes
+    ----------
+    rows : list
+        For each partition, what the engine knows its rows by.
+    colocation : Colocation
+    """
+
+    rows: list[Any]
+    colocation: Colocation
+
+    def select(self, is_selected: Bools) -> list[tuple[Any, Bools]]:
+        """The rows of each partition and a mask of its queries, from a mask of all queries, shape (n_queries,)."""
+        return [(rows, is_selected[self.colocation.queries_of(i)]) for i, rows in enumerate(self.rows)]
 
 
 def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int) -> Ints:

@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.base import (
-    Backend,
-    BoostingFunction,
-    GroupedData,
-    Trained,
-    TrainingSpecification,
-    ValidationSet,
-)
+from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.clusters import collective
 from boostrank.clusters.rows import as_rows, group_rows, stack
 from boostrank.inputs.arrays import Bools
@@ -56,7 +49,7 @@ class WorkerObjective:
         self._objective, self._is_cancelled = objective, is_cancelled
         self.queries = objective.queries
 
-    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+    def boosting_function(self, has_one_model: bool) -> Callable[[NDArray[Any]], tuple[Any, Any]]:
         """The function that gives gradient and Hessian of the next round."""
         boost = self._objective.boosting_function(has_one_model)
 

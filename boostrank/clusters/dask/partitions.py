@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 import time
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from itertools import chain, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import dask.array as da
@@ -14,9 +16,9 @@ import dask.dataframe as dd
 import numpy as np
 from distributed import Client, Future
 
-from boostrank.clusters.dask.trainings import PlacedSelection
-from boostrank.clusters.rows import Colocation, concatenate, split_rows, summarize
-from boostrank.inputs.arrays import Bools, Ints
+from boostrank.clusters.dask.trainings import submit
+from boostrank.clusters.rows import ColocatedData, Colocation, concatenate, split_rows, summarize
+from boostrank.inputs.arrays import Ints
 from boostrank.inputs.frames import QID, require_qid
 from boostrank.queries.labels import Labels
 from boostrank.training.data import as_sizes
@@ -24,30 +26,6 @@ from boostrank.training.features import check_features
 
 #: How long to wait for Dask to compute a lost block again, before its workers are asked for it once more.
 SECONDS_TO_LOOK_AGAIN = 0.05
-
-
-class Partitions(NamedTuple):
-    """The partitions of a data set, none of whose queries has rows in two of them.
-
-    Attributes
-    ----------
-    rows : list
-        For each partition, the future of a :class:`~boostrank.clusters.rows.Rows`, or the futures of what
-        :func:`~boostrank.clusters.rows.as_rows` makes it from.
-    workers : list of str
-        The address of the worker that holds it.
-    colocation : Colocation
-    """
-
-    rows: list[Any]
-    workers: list[str]
-    colocation: Colocation
-
-    def select(self, is_selected: Bools) -> list[PlacedSelection]:
-        """The queries of a mask, shape (n_queries,), of each partition that has any."""
-        masks = [is_selected[self.colocation.queries_of(i)] for i in range(len(self.rows))]
-        placed = zip(self.workers, self.rows, masks, strict=True)
-        return [(worker, [rows, mask]) for worker, rows, mask in placed if mask.any()]
 
 
 def is_collection(values: Any) -> bool:
@@ -122,8 +100,12 @@ def check_columns(features: Any, X: Any, reset: bool = False) -> None:
 
 def colocate_queries(
     client: Client, X: Any, y: Any, qid: Any, weights: Any = None, init_score: Any = None
-) -> Partitions:
+) -> ColocatedData:
     """Compute the collections on the cluster, and move the rows of each query into one partition.
+
+    The rows of each partition are given as the address of the worker that holds them, and the future of a
+    :class:`~boostrank.clusters.rows.Rows`, or the futures of what :func:`~boostrank.clusters.rows.as_rows` makes it
+    from.
 
     Parameters
     ----------
@@ -154,11 +136,12 @@ def colocate_queries(
             future.result()
     rows: list[Any] = [list(futures) for futures in zip_longest(*computed)]
     workers = _holders(client, computed[0])
-    summaries = [submit(client, worker, summarize, rows[i], i) for i, worker in enumerate(workers)]
+    run = partial(submit, client, may_move=True)
+    summaries = [run(worker, summarize, rows[i], i) for i, worker in enumerate(workers)]
     colocation = Colocation.of(client.gather(summaries))
     if colocation.moves.any():
-        _move(client, rows, workers, colocation)
-    return Partitions(rows, workers, colocation)
+        _move(run, rows, workers, colocation)
+    return ColocatedData(list(zip(workers, rows, strict=True)), colocation)
 
 
 def _blocks(name: str, values: Any, X: Any) -> list[Any]:
@@ -172,11 +155,6 @@ def _blocks(name: str, values: Any, X: Any) -> list[Any]:
     if isinstance(X, da.Array) and values.shape[0] == X.shape[0]:
         values = values.rechunk({0: X.chunks[0]})
     return list(values.to_delayed().ravel())
-
-
-def submit(client: Client, worker: str, task: Any, *arguments: Any) -> Future:
-    """Run a task on a worker, or on another one if that is lost."""
-    return client.submit(task, *arguments, workers=[worker], allow_other_workers=True, pure=False)
 
 
 def _holders(client: Client, futures: list[Future]) -> list[str]:
@@ -194,15 +172,18 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
         time.sleep(SECONDS_TO_LOOK_AGAIN)
 
 
-def _move(client: Client, rows: list[Any], workers: list[str], colocation: Colocation) -> None:
-    """Replace the rows of the partitions that gain or lose rows by futures of what they are to have."""
+def _move(run: Callable[..., Future], rows: list[Any], workers: list[str], colocation: Colocation) -> None:
+    """Replace the rows of the partitions that gain or lose rows by futures of what they are to have.
+
+    `run` runs a task on a worker.
+    """
     source, target = colocation.source, colocation.target
     sources = np.unique(source[colocation.moves]).tolist()
-    split = {i: submit(client, workers[i], split_rows, rows[i], target[source == i]) for i in sources}
+    split = {i: run(workers[i], split_rows, rows[i], target[source == i]) for i in sources}
     pieces: dict[int, list[Any]] = defaultdict(list)
     for i, j in np.unique(np.stack([source, target]), axis=1).T.tolist():
         # Selected on the source's worker, so that only this piece is sent.
-        pieces[j].append(submit(client, workers[i], operator.getitem, split[i], j) if i in split else rows[i])
+        pieces[j].append(run(workers[i], operator.getitem, split[i], j) if i in split else rows[i])
     changed = {*target[colocation.moves].tolist(), *split} & pieces.keys()
     for i in sorted(changed):
-        rows[i] = submit(client, workers[i], concatenate, pieces[i])
+        rows[i] = run(workers[i], concatenate, pieces[i])

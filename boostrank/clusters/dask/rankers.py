@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank import rankers
 from boostrank.clusters import driver
 from boostrank.clusters.dask import partitions
-from boostrank.clusters.dask.trainings import train_on_workers
+from boostrank.clusters.dask.trainings import submit, train_on_workers
 from boostrank.clusters.rows import as_rows
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID
@@ -153,8 +153,8 @@ class DaskRanker(BoostedRanker):
             with named_part(f"eval_set[{i}]"):
                 X, qid = partitions.columns_to_colocate(watched.X, watched.y, watched.qid, watched.group, "eval_set")
                 partitions.check_columns(features, X)
-                colocated = partitions.colocate_queries(client, X, watched.y, qid, init_score=watched.init_score)
-                validation[watched.name] = colocated
+                columns = X, watched.y, qid, None, watched.init_score
+                validation[watched.name] = partitions.colocate_queries(client, *columns)
         options = {"eval_metric": eval_metric, "eval_at": eval_at, "callbacks": callbacks}
         options["early_stopping_metric"] = early_stopping_metric
         rows = driver.select_queries(settings, random_state, data, validation)
@@ -216,7 +216,8 @@ class DaskRanker(BoostedRanker):
         client, measure = self.client or get_client(), NDCG(k=self.k, gain=self.gain, discount=self.discount)
         data = partitions.colocate_queries(client, self.predict(X), y, qid)
         selected = data.select(np.ones(data.colocation.n_queries, dtype=bool))
-        sums = [partitions.submit(client, worker, _sum_of_measure, rows, measure) for worker, (rows, _) in selected]
+        present = [placed for placed, is_selected in selected if is_selected.any()]
+        sums = [submit(client, worker, _sum_of_measure, rows, measure, may_move=True) for worker, rows in present]
         return float(sum(client.gather(sums)) / data.colocation.n_queries)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import cycle
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlparse
 
 from distributed import Client, Future, MultiLock, get_worker, wait
 
 from boostrank.backends.base import Trained
-from boostrank.clusters.collective import CONSEQUENCES, ERROR_SECONDS, Tracker
+from boostrank.clusters.collective import ERROR_SECONDS, Tracker, raise_cause
 from boostrank.clusters.driver import Work
+from boostrank.inputs.arrays import Bools
 
 #: Seconds between two checks for lost workers.
 POLL_SECONDS = 2.0
-#: The address of the worker that holds a partition, and futures of a :data:`~boostrank.clusters.worker.Selection` of
-#: its rows. Dask replaces futures in the arguments of a task by their results.
-PlacedSelection = tuple[str, list[Any]]
+#: The address of the worker that holds a partition and futures of its rows; and a mask of its queries. Dask replaces
+#: futures in the arguments of a task by their results.
+PlacedSelection = tuple[tuple[str, Any], Bools]
 
 
 def train_on_workers(
@@ -38,14 +39,14 @@ def train_on_workers(
     Exception
         The error of the worker that failed first.
     """
-    workers = sorted({worker for worker, _ in rows[0]})
+    workers = sorted({worker for (worker, _), is_selected in rows[0] if is_selected.any()})
     training = _by_worker(rows[0], workers)
     sets = {name: _by_worker(selections, workers) for name, selections in rows[1].items()}
     # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
     with MultiLock(names=workers, client=client):
         host = str(urlparse(workers[0]).hostname)
         tracker = _run(client, Tracker, {workers[0]: (host, len(workers))})[workers[0]]
-        address = _submit(client, workers[0], getattr, tracker, "address")
+        address = submit(client, workers[0], getattr, tracker, "address")
         arguments = {}
         for rank, worker in enumerate(workers):
             selected = training[worker], {name: by_worker[worker] for name, by_worker in sets.items()}
@@ -72,18 +73,20 @@ def _by_worker(selections: list[PlacedSelection], workers: list[str]) -> dict[st
     """Selections of each worker. Those on workers that do not train go to the other workers in turn."""
     by_worker: dict[str, list[Any]] = {worker: [] for worker in workers}
     others = cycle(workers)
-    for worker, selection in selections:
-        by_worker[worker if worker in by_worker else next(others)].append(selection)
+    for (worker, columns), is_selected in selections:
+        if is_selected.any():
+            by_worker[worker if worker in by_worker else next(others)].append([columns, is_selected])
     return by_worker
 
 
-def _submit(client: Client, worker: str, task: Callable[..., Any], *arguments: Any) -> Future:
-    return client.submit(task, *arguments, workers=[worker], allow_other_workers=False, pure=False)
+def submit(client: Client, worker: str, task: Any, *arguments: Any, may_move: bool = False) -> Future:
+    """Run a task on a worker; if it may move, on another one where that is lost."""
+    return client.submit(task, *arguments, workers=[worker], allow_other_workers=may_move, pure=False)
 
 
 def _run(client: Client, task: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Future]:
     """Finished futures of one task on each worker. A lost worker counts as failed: its task would never finish."""
-    futures = {worker: _submit(client, worker, task, *arguments[worker]) for worker in arguments}
+    futures = {worker: submit(client, worker, task, *arguments[worker]) for worker in arguments}
     try:
         while not all(future.status == "finished" for future in futures.values()):
             if any(future.status not in ("pending", "finished") for future in futures.values()):
@@ -111,7 +114,7 @@ def _lost(client: Client, workers: Iterable[str]) -> set[str]:
     return set(workers) - set(client.nthreads())
 
 
-def _raise_cause(client: Client, futures: Mapping[str, Future]) -> NoReturn:
+def _raise_cause(client: Client, futures: Mapping[str, Future]) -> None:
     """Raise the error that was the cause of the others, after all other workers have stopped too."""
     lost = _lost(client, futures)
     _wait(client, [future for worker, future in futures.items() if worker not in lost], ERROR_SECONDS)
@@ -124,12 +127,11 @@ def _raise_cause(client: Client, futures: Mapping[str, Future]) -> NoReturn:
         # Only a worker that has a nanny process can be restarted.
         with suppress(ValueError):
             client.restart_workers(stuck, raise_for_error=False)
-    causes = [error for error in errors if type(error).__name__ not in CONSEQUENCES]
-    text = "Dask cancelled the training. It does so when scattered data are lost: scatter them again"
     if lost:
         text = (
             f"worker {', '.join(sorted(lost))} was lost while it trained, so the others were stopped. Its log may tell "
             "why (often memory). Fit again: Dask computes the data that it held again"
         )
-        errors = causes
-    raise next(iter(causes or errors), RuntimeError(text))
+        errors.append(RuntimeError(text))
+    text = "Dask cancelled the training. It does so when scattered data are lost: scatter them again"
+    raise_cause(errors or [RuntimeError(text)])

@@ -27,7 +27,7 @@ from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType,
 from sklearn.utils import _safe_indexing
 
 from boostrank.backends.base import Backend, Trained
-from boostrank.clusters.collective import CONSEQUENCES, StoppedError, Tracker
+from boostrank.clusters.collective import CONSEQUENCES, StoppedError, Tracker, raise_cause
 from boostrank.clusters.driver import HELD_OUT, Work
 from boostrank.clusters.rows import stack
 from boostrank.clusters.worker import Selection
@@ -140,9 +140,7 @@ def train_on_workers(
         lines = _LAST_LINE.findall(str(error))
         reason = f"stopped with {lines[-1]}" if lines else "was lost while it trained (often memory)"
         raise RuntimeError(f"worker {failed[1]} {reason}; the others were stopped") from error
-    errors = [result for result in results if isinstance(result, Exception)]
-    if errors:
-        raise min(errors, key=lambda error: isinstance(error, StoppedError))
+    raise_cause([result for result in results if isinstance(result, Exception)])
     return next(result for result in results if result is not None)
 
 

@@ -150,7 +150,7 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data):
     for triple, error, message in cases:
         with pytest.raises(error, match=message):
             ranker.fit(X, y, qid, eval_set=[rows, triple])
-    with pytest.raises(ValueError, match=r"eval_metric 'err@3' needs max_grade .*get_measure\('err@3', max_grade"):
+    with pytest.raises(ValueError, match=r"eval_metric 'err@3' is not possible .*get_measure\('err@3', max_grade"):
         ranker.fit(X, y, qid, eval_set=[rows], eval_metric="err@3")
     with pytest.raises(ValueError, match="needs validation queries"):
         small(br.dask.LightGBMRanker, early_stopping_rounds=3).fit(X, y, qid)

@@ -25,7 +25,8 @@ def contents(client, partitions):
     return client.gather(
         [
             client.submit(look, rows, workers=[worker], allow_other_workers=False, pure=False)
-            for worker, (rows, _) in selected
+            for (worker, rows), is_selected in selected
+            if is_selected.any()
         ]
     )
 
@@ -58,11 +59,11 @@ def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
     before = client.who_has(X)
     partitions = colocate_queries(client, X, y, qid)
     keys = [key for (key,) in X.__dask_keys__()]
-    assert [rows[0].key for rows in partitions.rows] == keys
+    assert [rows[0].key for _, rows in partitions.rows] == keys
     small(br.dask.XGBoostRanker, n_estimators=1).fit(X, y, qid)
     # Dask may remove a copy of a partition, but there is no copy on another worker.
     assert all(set(workers) <= set(before[key]) for key, workers in client.who_has(X).items())
-    assert all(worker in before[key] for worker, key in zip(partitions.workers, keys, strict=True))
+    assert all(worker in before[key] for (worker, _), key in zip(partitions.rows, keys, strict=True))
 
 
 def test_only_rows_of_queries_that_are_cut_move(client, place):
@@ -72,7 +73,7 @@ def test_only_rows_of_queries_that_are_cut_move(client, place):
     partitions = colocate_queries(client, X, y, qid, weights)
     # Of query 1 three rows go to the left; of query 2 three to the right, which leaves nothing in the middle.
     assert [part[3].tolist() for part in contents(client, partitions)] == [list(range(20)), list(range(20, 40))]
-    moved = client.gather([partitions.rows[0], partitions.rows[2]])
+    moved = client.gather([partitions.rows[0][1], partitions.rows[2][1]])
     assert [part.weights.tolist() for part in moved] == [list(range(20)), list(range(20, 40))]
 
 

@@ -121,8 +121,12 @@ def test_arguments_that_are_wrong_are_errors_before_the_training(frame):
             "needs validation queries: give validation",
         ),
         ({"dataset": ray.data.from_items([])}, ValueError, "X must have columns that are features"),
-        ({"qid": "qid"}, ValueError, "dataset has no column 'qid'; its columns are"),
-        ({"validation": dataset.drop_columns(["x1"])}, ValueError, r"validation set 'valid_0' has no column 'x1'"),
+        ({"qid": "qid"}, ValueError, "the name of a column of dataset must be one of .*; got 'qid'"),
+        (
+            {"validation": dataset.drop_columns(["x1"])},
+            ValueError,
+            r"a column of validation set 'valid_0' must be one of .*; got 'x1'",
+        ),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
     ]:
         with pytest.raises(error, match=message):
