@@ -92,10 +92,11 @@ def specify(
     for metric in specification.metrics:
         needs_max_grade = isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None
         if needs_max_grade or not isinstance(metric, Measure):
-            wanted = f"get_measure({str(metric)!r}, max_grade=...)" if needs_max_grade else "names or measures"
+            fault, advice = "a function as eval_metric", "names or measures"
+            if needs_max_grade:
+                fault, advice = f"eval_metric {str(metric)!r}", f"get_measure({str(metric)!r}, max_grade=...)"
             raise ValueError(
-                f"eval_metric {str(metric)!r} is not possible on a cluster, where each worker knows only its own "
-                f"queries: give {wanted}"
+                f"{fault} is not possible on a cluster, where each worker knows only its own queries: give {advice}"
             )
     return specification
 
