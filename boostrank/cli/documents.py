@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part
+from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
 from boostrank.inputs.files import open_decompressed
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
@@ -289,9 +289,8 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
 
 def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     """Query ids: int64 if all of them are such numbers, else texts."""
-    missing = column.isna() | (column.astype(str) == "")
-    if missing.any():
-        raise ValueError(f"{path}: the query id (column {column.name!r}) is missing in row {int(missing.argmax()) + 1}")
+    missing = (column.isna() | (column.astype(str) == "")).to_numpy(dtype=bool)
+    refuse_first(missing, lambda row: f"{path}: the query id (column {column.name!r}) is missing in row {row + 1}")
     codes, ids = pd.factorize(column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(str))
     is_integer = all(_INTEGER.fullmatch(str(value).removesuffix(".0")) for value in ids)
     return np.array(ids, dtype=np.int64 if is_integer else object)[codes]
@@ -335,9 +334,8 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     """
     if not is_table(path):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        for number, line in enumerate(lines, 1):
-            if line.strip() and not is_finite_text(line):
-                raise ValueError(f"{path}, line {number}: {line[:40]!r} is not a finite score")
+        bad = np.array([bool(line.strip()) and not is_finite_text(line) for line in lines], dtype=bool)
+        refuse_first(bad, lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score")
         return check_scores([float(line) for line in lines if line.strip()])
     names = column_names(path)
     score = names[0] if len(names) == 1 else SCORE
@@ -348,10 +346,11 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
         scores = check_scores(frame[score], "the score")
     if has_ids and len(scores) == len(qid):
         differ = _query_ids(path, frame[QID]).astype(str) != qid.astype(str)
-        if differ.any():
-            row = int(np.argmax(differ))
-            raise ValueError(
+        refuse_first(
+            differ,
+            lambda row: (
                 f"{path}: row {row + 1} has the query id {str(frame[QID].iloc[row])!r}, and this document "
                 f"{str(qid[row])!r}: the scores must have the sequence of the documents"
-            )
+            ),
+        )
     return scores

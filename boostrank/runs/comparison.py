@@ -107,8 +107,7 @@ def compare_runs(
     if not isinstance(runs, Mapping) or not runs or not all(isinstance(name, str) for name in runs):
         raise TypeError(f"runs must be a dict of one or more runs by name; got {runs!r:.100}")
     baseline = next(iter(runs)) if baseline is None else baseline
-    if baseline not in runs:
-        raise ValueError(f"baseline must be one of the runs {', '.join(runs)}; got {baseline!r}")
+    check_choice("baseline", baseline, runs)
     measures = measures_of_runs(measures)
     geometric = [name for name, measure in measures.items() if getattr(measure, "summary", "") == "geometric mean"]
     if geometric:

@@ -200,7 +200,6 @@ _RANX = partial(_RANX, unstable_above=15, level="-l{level}")
 _IR_MEASURES = partial(_BY_NAME, library="ir_measures", level="(rel={level})", queries="judged")
 _GDEVAL = partial(_IR_MEASURES, scores="float64", max_label=4, decimals=5)
 _MS_MARCO = partial(_IR_MEASURES, ties="names ascending", scores="float64", labels="given")
-_NOT_OF_EMPTY = "not of empty queries"
 # Of labels above 1000, the sum of 2^y - 1 over a query may be infinite.
 _EXP2: dict[str, Any] = {"gain": "exp2", "max_label": 1000}
 

@@ -37,7 +37,6 @@ from boostrank.runs.trec_tables import (
     check_unique,
     number_documents,
     number_queries,
-    refuse_several_judgments,
 )
 
 TREC_EVAL = "trec_eval"
@@ -202,23 +201,22 @@ def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
     """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     check_choice("unjudged", unjudged, UNJUDGED)
-    if isinstance(measure, ProvidedMeasure):
-        if ties != TREC_EVAL or unjudged != "zero":
-            raise ValueError(
-                f"{name} is computed by ir_measures: ties must be {TREC_EVAL!r} and unjudged 'zero'; got {ties!r} and "
-                f"{unjudged!r}"
-            )
-        return measure
-    if not isinstance(measure, QueryMeasure):
-        raise ValueError(f"{name} is not defined for runs: it is a function of labels and scores")
     k: Any = getattr(measure, "k", None)
-    if isinstance(k, float) or (k is None and measure.needs_cutoff):
-        raise ValueError(
-            f"{name} is not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+    if isinstance(measure, ProvidedMeasure):
+        if ties == TREC_EVAL and unjudged == "zero":
+            return measure
+        fault = (
+            f"computed by ir_measures: ties must be {TREC_EVAL!r} and unjudged 'zero'; got {ties!r} and {unjudged!r}"
         )
-    has_ties = "ties" in {field.name for field in fields(measure)}
-    rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
-    return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
+    elif not isinstance(measure, QueryMeasure):
+        fault = "not defined for runs: it is a function of labels and scores"
+    elif isinstance(k, float) or (k is None and measure.needs_cutoff):
+        fault = f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+    else:
+        has_ties = "ties" in {field.name for field in fields(measure)}
+        rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
+        return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
+    raise ValueError(f"{name} is {fault}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -373,10 +371,8 @@ def join(
     is_evaluated, query, n_queries = _are_evaluated(numbered, queries), numbered.numbers, len(numbered.ids)
     # A pair is a document of a query.
     texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
-    check_unique(judgments, "qrels", pairs[:n_judgments])
+    check_unique(judgments, "qrels", pairs[:n_judgments], subtopics=subtopics)
     check_unique(retrieved, "run", pairs[n_judgments:])
-    if not subtopics:
-        refuse_several_judgments(judgments, pairs[:n_judgments])
     relevance = np.full(len(first_rows), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
     n_rows, n_found = (np.bincount(numbers, minlength=n_queries) for numbers in (query, query[n_judgments:]))

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
-from boostrank.inputs.checks import check_choice, check_count, check_number
+from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
 from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.queries import Queries
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
@@ -158,7 +158,7 @@ def fusion_weights(
     check_choice("method", method, ("rrf", "combsum"))
     surrogate = get_surrogate(loss) if isinstance(loss, str) else loss
     if not surrogate.convex:
-        raise ValueError(f"loss must be a convex surrogate, such as 'softmax'; got {loss!r}")
+        refuse("loss", loss, "a convex surrogate, such as 'softmax'")
     scores = _scores_of_runs(runs, qid)
     queries = Queries.from_qid(scores.index.get_level_values(QUERY).astype(object) if qid is None else qid)
     if qid is None:
@@ -235,5 +235,5 @@ def _checked_weights(weights: Any, names: Sequence[str]) -> Floats:
         weights = [weights[name] for name in names]
     values = finite_numbers(weights, "weights", runs=len(names))
     if (values < 0.0).any() or not values.any():
-        raise ValueError(f"weights must be at least 0, and not all 0; got {values.tolist()}")
+        refuse("weights", values.tolist(), "at least 0, and not all 0")
     return values

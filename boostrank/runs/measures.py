@@ -176,20 +176,14 @@ class NumberOfRetrieved(Count):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         counted = np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            return ranked.part.sum(counted[ranked.rows])
-
-        return PreparedRanks(_never(queries), queries.sizes, per_block, stable=False)
+        undefined = _never(queries)
+        return PreparedRanks(undefined, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), False)
 
 
 def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
     """A value of each query that does not depend on the run."""
-
-    def per_block(ranked: RankedBlock) -> Floats:
-        return values[ranked.segments]
-
-    return PreparedRanks(_never(queries), queries.sizes, per_block, stable=False, not_retrieved=values)
+    undefined = _never(queries)
+    return PreparedRanks(undefined, queries.sizes, lambda ranked: values[ranked.segments], False, not_retrieved=values)
 
 
 def _never(queries: Segments) -> Bools:

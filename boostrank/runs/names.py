@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from boostrank.inputs.checks import check_choice, check_number, is_count
+from boostrank.inputs.checks import check_choice, check_number, is_count, refuse
 from boostrank.metrics import names as names_of_measures
 from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_arguments, split_name
 
@@ -113,7 +113,7 @@ def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | No
     parts, number = split_name(text), _CUTOFF if kind.at == "k" else _LEVEL
     if parts is None or not (parts[2] is None or number.fullmatch(parts[2])):
         example = "'nDCG@10' or 'P(rel=2)@5'" if kind.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
-        raise ValueError(f"the name of a measure must be like {example}; got {text!r}")
+        refuse("the name of a measure", text, f"like {example}")
     _, brackets, cutoff = parts
     settings = dict(_SETTINGS.get(theirs, {}))
     for parameter, value in (parse_arguments(brackets, text) if brackets else {}).items():
@@ -165,7 +165,7 @@ def _gain_of_dcg(dcg: Any) -> str:
 def _gain_table(gains: Any) -> tuple[float, ...]:
     """A table of gains by label; labels that are not among the keys are their own gains."""
     if not isinstance(gains, dict) or not gains or not all(is_count(key) and key >= 0 for key in gains):
-        raise ValueError(f"gains must be gains by label, such as {{0: 0, 1: 1, 2: 5}}; got {gains!r}")
+        refuse("gains", gains, "gains by label, such as {0: 0, 1: 1, 2: 5}")
     return tuple(gains.get(label, label) for label in range(max(gains) + 1))
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, check_lengths
-from boostrank.inputs.checks import check_count
+from boostrank.inputs.checks import check_count, refuse, refuse_first
 from boostrank.metrics.base import Measure, QueryMeasure, fill_undefined, mean_of_queries
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
@@ -25,15 +25,7 @@ from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
 from boostrank.runs.conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
-from boostrank.runs.evaluation import (
-    TREC_EVAL,
-    JudgedRun,
-    for_runs,
-    join,
-    measures_of_runs,
-    ranking_of,
-    values_of_ranking,
-)
+from boostrank.runs.evaluation import JudgedRun, for_runs, join, measures_of_runs, ranking_of, values_of_ranking
 from boostrank.runs.trec_tables import as_qrels, as_run
 from boostrank.tables import html_table, text_lines
 
@@ -217,7 +209,7 @@ def reconcile_run(
     run: Any,
     measure: str | Measure = "nDCG@10",
     *,
-    ties: str = TREC_EVAL,
+    ties: str = "trec_eval",
     unjudged: str = "zero",
     queries: str | None = None,
     **settings: Any,
@@ -271,7 +263,7 @@ def reconcile_run(
     data = ReconciledValues(name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged)
     documents = "judged" if our_measure.judged_only else "all"
     of_run: dict[str, Any] = {"queries": queries or "judged", "documents": documents}
-    if ties == TREC_EVAL:
+    if ties == "trec_eval":
         of_run |= {"ties": "names", "scores": "float32"}
     return _reconciliation(data, replace(_settings_of(our_measure), **of_run), None)
 
@@ -280,7 +272,7 @@ def _known_name(our_measure: Measure, argument: object) -> str:
     """The name of a measure; raise ValueError if other libraries do not have it, or if its cutoff is a fraction."""
     name: str = getattr(our_measure, "name", "")
     if name not in STEPS or type(our_measure) is not MEASURES[name]:
-        raise ValueError(f"measure must be one of {', '.join(STEPS)}, such as 'ndcg@10' or 'map'; got {argument!r}")
+        refuse("measure", argument, f"one of {', '.join(STEPS)}, such as 'ndcg@10' or 'map'")
     check_count("k", getattr(our_measure, "k", None), optional=True)  # Other libraries have no other cutoffs.
     return name
 
@@ -444,12 +436,13 @@ def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     check_lengths(y_true=queries.n_documents, documents=names.size)
     texts, query = names.ravel().astype(str), queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     invalid = pd.isna(names) | pd.DataFrame({"query": query, "name": texts}).duplicated().to_numpy()
-    if invalid.any():
-        row = int(np.argmax(invalid))
-        raise ValueError(
+    refuse_first(
+        invalid,
+        lambda row: (
             f"documents must not be missing, and must be different within a query; documents[{row}] is "
             f"{names.tolist()[row]!r}, in the query {str(queries.ids[query[row]])!r}"
-        )
+        ),
+    )
     return np.unique(queries.group(texts), return_inverse=True)[1].astype(np.float64)
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Ints
-from boostrank.inputs.checks import is_finite_text
+from boostrank.inputs.checks import is_finite_text, refuse
 from boostrank.inputs.files import open_decompressed, write_lines
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.lines import Role, trec_lines
@@ -148,16 +148,13 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     301 Q0 doc-1 2 7.25 mine
     """
     if not isinstance(tag, str):
-        raise ValueError(f"tag must be a text; got {tag!r}")
+        refuse("tag", tag, "a text")
     table = as_run(run)
     check_unique(table, "run")
-    for name, texts in (("tag", pd.Series([tag], dtype=str)), (QUERY, table[QUERY]), (DOCUMENT, table[DOCUMENT])):
-        blank = texts.str.contains(r"\s", regex=True) | (texts == "")
-        if blank.any():
-            raise ValueError(
-                f"a field of a TREC file must not be empty and must not have blanks; got the {name} "
-                f"{texts[blank].iloc[0]!r}"
-            )
+    for name, texts in {"tag": pd.Series([tag], dtype=str), QUERY: table[QUERY], DOCUMENT: table[DOCUMENT]}.items():
+        wrong = texts[texts.str.contains(r"\s", regex=True) | (texts == "")].tolist()
+        if wrong:
+            refuse(f"{name}, a field of a TREC file,", wrong[0], "a text that is not empty and has no blanks")
     ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), pd.factorize(table[QUERY])[0]))]
     ranks = ranked.groupby(QUERY, sort=False).cumcount() + 1
     rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Ints
+from boostrank.inputs.checks import refuse_first
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.lines import TextNumbers, text_numbers
 
@@ -84,14 +85,14 @@ def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.Da
         source = getattr(source, _ITERATORS[number])()  # ir_datasets
     if hasattr(source, "to_dict") and hasattr(source, "keys") and not hasattr(source, "columns"):
         source = source.to_dict()  # ranx
-    if isinstance(source, Mapping):
-        table = _from_dicts(source, name, number)
+    if isinstance(source, Mapping) and all(isinstance(documents, Mapping) for documents in source.values()):
+        table = _from_dicts(source, number)
     elif hasattr(source, "to_pandas"):
         table = source.to_pandas()  # polars
     elif isinstance(source, pd.DataFrame):
         table = source
     else:
-        table = _from_tuples(source, name)
+        table = _from_tuples(source, name, number)
     for column in (QUERY, DOCUMENT, number):
         other = next((other_name for other_name in _OTHER_NAMES.get(column, ()) if other_name in table), None)
         table = table if column in table or other is None else table.rename(columns={other: column})
@@ -105,24 +106,19 @@ def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.Da
     return pd.DataFrame({**{column: _texts(table, column, name) for column in columns}, number: numbers})
 
 
-def _from_tuples(source: Any, name: str) -> pd.DataFrame:
+def _from_tuples(source: Any, name: str, number: str) -> pd.DataFrame:
     is_path = isinstance(source, (str, os.PathLike))
     rows = [source] if is_path or not isinstance(source, Iterable) else list(source)
     if rows and not hasattr(rows[0], "_fields"):
         advice = f". Read a file with boostrank.read_{name}" if is_path else ""
         raise TypeError(
-            f"{name} must be a DataFrame, a dict of dicts, or named tuples; got {type(source).__name__}{advice}"
+            f"{name} must be a DataFrame, a dict of dicts, {number} by document by query, or named tuples; got "
+            f"{type(source).__name__}{advice}"
         )
     return pd.DataFrame(rows)
 
 
-def _from_dicts(source: Mapping[Any, Any], name: str, number: str) -> pd.DataFrame:
-    for query, documents in source.items():
-        if not isinstance(documents, Mapping):
-            raise TypeError(
-                f"{name} must be a dict of dicts, {number} by document by query; the value of the query {query!r} is a "
-                f"{type(documents).__name__}"
-            )
+def _from_dicts(source: Mapping[Any, Any], number: str) -> pd.DataFrame:
     rows = [(query, document, value) for query, documents in source.items() for document, value in documents.items()]
     return pd.DataFrame(rows, columns=[QUERY, DOCUMENT, number], dtype=object)
 
@@ -137,9 +133,9 @@ def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
             return ids.array
     values = ids.to_numpy(dtype=object)
     if pd.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
-        for row, value in enumerate(values):
-            if not isinstance(value, (str, int, np.integer)) or isinstance(value, bool):
-                raise ValueError(f"{name} must have ids, each str or int; {column} of row {row} is {value!r}")
+        bad = [not isinstance(value, (str, int, np.integer)) or isinstance(value, bool) for value in values]
+        rule = f"{name} must have ids, each str or int; {column} of"
+        refuse_first(np.array(bad), lambda row: f"{rule} row {row} is {values[row]!r}")
     return pd.Series([str(value) for value in values.tolist()], dtype=str).array
 
 
@@ -149,13 +145,8 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
         numbers = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{column} of {name} must be numbers: {error}") from None
-    if not np.isfinite(numbers).all():
-        row = int(np.argmin(np.isfinite(numbers)))
-        query, document = (str(table[column_of_id].iloc[row]) for column_of_id in (QUERY, DOCUMENT))
-        raise ValueError(
-            f"{column} of {name} must be finite; it is {numbers[row]} for the document {document!r} of the query "
-            f"{query!r}"
-        )
+    rule = f"{column} of {name} must be finite; it is"
+    refuse_first(~np.isfinite(numbers), lambda row: f"{rule} {numbers[row]} for {_document(table, row)}")
     return numbers
 
 
@@ -211,29 +202,36 @@ def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
     return TextNumbers(rows, numbers, firsts, np.bincount(query[firsts], minlength=n_queries))
 
 
-def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None) -> None:
-    """Raise ValueError if a query of judgments or of a run has a document twice, judgments for the same iteration.
+def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None, *, subtopics: bool = True) -> None:
+    """Raise ValueError if a query of judgments or of a run has a document twice.
 
-    `documents` are the numbers of the documents, if they are known; see :func:`number_documents`.
+    Parameters
+    ----------
+    table : DataFrame
+    name : str
+        The name of the table in messages.
+    documents : ndarray of int64, shape (n_rows,), optional
+        The numbers of the documents, if they are known; see :func:`number_documents`.
+    subtopics : bool, default True
+        Whether a document may have several judgments, which differ in their iteration.
     """
     if documents is None:
         documents = number_documents(number_queries(table), table)[1].numbers
-    if np.bincount(documents).max() == 1:
-        return
-    keys = {DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})}
-    repeated = pd.DataFrame(keys).duplicated().to_numpy()
-    if repeated.any():
-        row = table[repeated].iloc[0]
-        raise ValueError(f"{name} has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} twice")
-
-
-def refuse_several_judgments(judgments: pd.DataFrame, pairs: Ints) -> None:
-    """Raise ValueError if a document has several judgments; `pairs` are the numbers of the documents of queries."""
-    if np.bincount(pairs).max() > 1:
-        row = judgments[pd.Series(pairs).duplicated().to_numpy()].iloc[0]
-        raise ValueError(
-            f"qrels has the document {row[DOCUMENT]!r} of the query {row[QUERY]!r} for several iterations (subtopics), "
-            f"such as {row[ITERATION]!r}, but a measure needs one judgment for each document; take the largest by "
-            "qrels.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max(), or evaluate only "
-            "measures of subtopics, such as alpha_nDCG@10"
+    if np.bincount(documents).max() > 1:
+        keys = pd.DataFrame({DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})})
+        refuse_first(keys.duplicated().to_numpy(), lambda row: f"{name} has {_document(table, row)} twice")
+        refuse_first(
+            keys.duplicated(DOCUMENT).to_numpy() & (not subtopics),
+            lambda row: (
+                f"{name} has {_document(table, row)} for several iterations (subtopics), such as "
+                f"{table[ITERATION].iloc[row]!r}, but a measure needs one judgment for each document; take the largest "
+                f"by {name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max(), or "
+                "evaluate only measures of subtopics, such as alpha_nDCG@10"
+            ),
         )
+
+
+def _document(table: pd.DataFrame, row: int) -> str:
+    """The document of a row, as text for a message."""
+    query, document = (str(table[column].iloc[row]) for column in (QUERY, DOCUMENT))
+    return f"the document {document!r} of the query {query!r}"

@@ -16,12 +16,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_number, did_you_mean
+from boostrank.inputs.checks import check_choice, check_number, did_you_mean, refuse
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.warnings import warn
 from boostrank.serving.evaluators import FORMATS, evaluate
-from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, Split
+from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, Split, Tree
 
 #: What Solr adds to each threshold when it reads a model, in float32.
 SOLR_SLACK = np.float32(1e-6)
@@ -159,7 +159,7 @@ def _check_texts(engine: str, name: str | None, store: str | None) -> None:
     for argument, text, is_taken in (("name", name, engine != "vespa"), ("store", store, engine == "solr")):
         if text is not None and (not is_taken or not isinstance(text, str) or not text or "/" in text):
             rule = "a text without '/', which separates parts of URLs" if is_taken else f"left out: {engine} takes none"
-            raise ValueError(f"{argument} must be {rule}; got {text!r}")
+            refuse(argument, text, rule)
 
 
 def _names_in_engine(features: Any, of_model: list[Any], n_features: int) -> list[str]:
@@ -239,17 +239,16 @@ def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | 
         norm = {"class": f"{_SOLR}.norm.StandardNormalizer", "params": {"avg": "0.0", "std": str(2.0**-power)}}
         inputs.append({"name": features[i]} | ({"norm": norm} if power else {}))
     has_directions = not forest.treats_missing_as_zero
-    trees = []
-    for tree in forest.trees:
-        nodes: list[dict[str, Any]] = [{} for _ in tree]
-        for node, fields in zip(tree, nodes, strict=True):
-            if isinstance(node, Split):
-                fields.update(feature=features[node.feature], threshold=texts[node.feature, node.threshold])
-                fields.update({"missing": "left" if node.default_left else "right"} if has_directions else {})
-                fields.update(left=nodes[node.left], right=nodes[node.right])
-            else:
-                fields["value"] = str(float(np.float32(node)))
-        trees.append({"weight": "1", "root": nodes[0]})
+
+    def nested(tree: Tree, i: int) -> dict[str, Any]:
+        node = tree[i]
+        if not isinstance(node, Split):
+            return {"value": str(float(np.float32(node)))}
+        split: dict[str, Any] = {"feature": features[node.feature], "threshold": texts[node.feature, node.threshold]}
+        split |= {"missing": "left" if node.default_left else "right"} if has_directions else {}
+        return {**split, "left": nested(tree, node.left), "right": nested(tree, node.right)}
+
+    trees = [{"weight": "1", "root": nested(tree, 0)} for tree in forest.trees]
     document = {"class": f"{_SOLR}.model.MultipleAdditiveTreesModel", "name": name}
     document |= {} if store is None else {"store": store}
     params = {"isNullSameAsZero": False, "trees": trees} if has_directions else {"trees": trees}
@@ -262,19 +261,17 @@ WRITERS = {"elasticsearch": write_plugin, "opensearch": write_plugin, "solr": wr
 
 def _xgboost_trees(forest: Forest, features: Sequence[str], as_number: Callable[[float], float]) -> list[Any]:
     """The trees as nested nodes; numbers of float32 have the digits of float64, so that all parsers read the same."""
-    trees = []
-    for tree in forest.trees:
-        nodes: list[dict[str, Any]] = [{"nodeid": i, "depth": 0} for i in range(len(tree))]
-        for node, fields in zip(tree, nodes, strict=True):
-            if isinstance(node, Split):
-                yes, no = node.left, node.right
-                nodes[yes]["depth"] = nodes[no]["depth"] = fields["depth"] + 1
-                fields.update(split=features[node.feature], split_condition=node.threshold, yes=yes, no=no)
-                fields.update(missing=yes if node.default_left else no, children=[nodes[yes], nodes[no]])
-            else:
-                fields["leaf"] = as_number(node)
-        trees.append(nodes[0])
-    return trees
+
+    def nested(tree: Tree, i: int, depth: int) -> dict[str, Any]:
+        node, fields = tree[i], {"nodeid": i, "depth": depth}
+        if not isinstance(node, Split):
+            return fields | {"leaf": as_number(node)}
+        yes, no = node.left, node.right
+        split = {"split": features[node.feature], "split_condition": node.threshold, "yes": yes, "no": no}
+        children = [nested(tree, child, depth + 1) for child in (yes, no)]
+        return fields | split | {"missing": yes if node.default_left else no, "children": children}
+
+    return [nested(tree, 0, 0) for tree in forest.trees]
 
 
 def _solr_numbers(thresholds: Floats, feature: str) -> tuple[int, list[str]]:

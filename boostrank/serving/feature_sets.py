@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from boostrank.inputs.checks import check_choice, did_you_mean
+from boostrank.inputs.checks import check_choice, did_you_mean, refuse
 from boostrank.serving.evaluators import FORMATS, is_vespa_name
 
 # Parameters of a request, in Mustache's templates.
@@ -97,14 +97,14 @@ def feature_set(
     is_valid = is_vespa_name if format == "vespa" else bool
     faults = [feature for i, feature in enumerate(names) if feature in names[:i] or not is_valid(feature)]
     if faults or not names:
-        raise ValueError(f"names must be different names of features, as {format} takes them; got {faults or names}")
+        refuse("names", faults or names, f"different names of features, as {format} takes them")
     # What has arguments or an output is a rank feature of Vespa, and no function of the profile.
     requested = [feature for feature in names if format != "vespa" or feature.isidentifier()]
     if unknown := [feature for feature in queries if feature not in requested]:
         kind = "a function of the rank profile" if unknown[0] in names else "in names"
         raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")
     if absent not in (None, "missing") or (absent and format != "solr"):
-        raise ValueError(f"absent must be None, or 'missing' for Solr; got {absent!r} for {format}")
+        refuse("absent", absent, "None, or 'missing' for Solr", f" for {format}")
     if format == "vespa":
         return _rank_profile(names, name or "features", {key: f"attribute({key})" for key in requested} | queries)
     if format == "solr":

@@ -174,7 +174,7 @@ def test_every_special_character_is_escaped():
     [
         ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name; got {}"),
         ({"runs": {1: {"q": {"d": 1.0}}}}, TypeError, "runs must be a dict of one or more runs by name"),
-        ({"baseline": "x"}, ValueError, "baseline must be one of the runs bm25_base, dense, other 5%; got 'x'"),
+        ({"baseline": "x"}, ValueError, "baseline must be one of bm25_base, dense, other 5%; got 'x'"),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
         ({"by": {"301": "a"}}, ValueError, "by must have a value for each query"),
@@ -188,6 +188,6 @@ def test_bad_arguments_are_named(tables, changed, error, message):
 
 def test_errors_name_the_run(tables):
     qrels, runs = tables
-    with pytest.raises(TypeError, match="run must be a dict of dicts") as caught:
+    with pytest.raises(TypeError, match="a dict of dicts, score by document by query") as caught:
         br.compare_runs(qrels, {**runs, "broken": {"301": [1.0]}})
     assert caught.value.__notes__ == ["while the run broken was evaluated"]

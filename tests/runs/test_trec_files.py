@@ -161,9 +161,9 @@ def test_written_run_is_read_again(tmp_path, name):
 @for_each(
     ("run", "tag", "fault"),
     [
-        ({"q": {"a b": 1.0}}, "t", "doc_id 'a b'"),
-        ({"": {"a": 1.0}}, "t", "query_id ''"),
-        ({"q": {"a": 1.0}}, "two words", "tag 'two words'"),
+        ({"q": {"a b": 1.0}}, "t", "doc_id, .*no blanks; got 'a b'"),
+        ({"": {"a": 1.0}}, "t", "query_id, .* got ''"),
+        ({"q": {"a": 1.0}}, "two words", "tag, .* got 'two words'"),
         ({"q": {"a": 1.0}}, None, "tag must be a text; got None"),
         ({"q": {"a": np.inf}}, "t", "score of run must be finite"),
     ],
@@ -219,7 +219,7 @@ def test_objects_of_ranx_are_taken():
         (FRAME.assign(score=["1", "x", "2"]), ValueError, "score of run must be numbers"),
         (FRAME.assign(score=[1, np.nan, 2]), ValueError, "it is nan for the document 'b' of the query '301'"),
         (pd.concat([FRAME, FRAME]), ValueError, "the document 'a' of the query '301' twice"),
-        ({"q": [1, 2]}, TypeError, "the value of the query 'q' is a list"),
+        ({"q": [1, 2]}, TypeError, "a dict of dicts, score by document by query, .* got dict"),
         ([], ValueError, "it has no documents"),
         ("run.txt", TypeError, "got str. Read a file with boostrank.read_run"),
         (FRAME.astype({"doc_id": "category"}).iloc[[0, 1, 0]], ValueError, "the document 'a' of the query '301' twice"),
