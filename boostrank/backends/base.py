@@ -303,9 +303,7 @@ class KnownParameters:
 
     def _find(self, name: str, value: Any, values: Mapping[str, Any]) -> str:
         """The canonical name of a parameter; ValueError if it is unknown, or refused with this value."""
-        canonical = self.canonical.get(name)
-        if canonical is None and name in self.refused:
-            canonical = name
+        canonical = self.canonical.get(name, name if name in self.refused else None)
         if canonical is None:
             usable = {alias: target for alias, target in self.canonical.items() if target not in self.refused}
             names = {alias: self.explicit.get(target, target) for alias, target in usable.items()}

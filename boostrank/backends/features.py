@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import is_count, is_number
+from boostrank.inputs.checks import is_count, is_number, refuse
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureStream
 
@@ -92,35 +92,19 @@ class Features:
             of a DataFrame may be integers, which are names.
         """
         if isinstance(feature, str):
-            return self._index_of_name(parameter, feature)
-        if not is_count(feature):
-            raise ValueError(
-                f"{parameter} must give features by name (a string) or by index (an integer); got {feature!r}"
-            )
-        if not 0 <= feature < self.number:
-            raise ValueError(
-                f"{parameter} has the index {feature}, but the {self.number} features have the indices 0 to "
-                f"{self.number - 1}; a column 'qid' is no feature and does not count"
-            )
+            if self.names is not None and feature in self.names:
+                return self.names.index(feature)
+            known = "have no names, so give indices" if self.names is None else f"are {_shortened(self.names)}"
+            raise ValueError(f"{parameter} has the name {feature!r}, which is no feature: the features {known}")
+        if not is_count(feature) or not 0 <= feature < self.number:
+            indices = f"0 to {self.number - 1} (a column 'qid' is no feature and does not count)"
+            refuse(f"each feature of {parameter}", feature, f"a name, a string, or an index from {indices}")
         if self.names is not None and str(feature) in self.names and self.names[feature] != str(feature):
             raise ValueError(
                 f"{parameter} has the feature {feature}, which may be the column {str(feature)!r} or the column with "
                 f"this index, {self.names[feature]!r}: give the name as a string"
             )
         return int(feature)
-
-    def _index_of_name(self, parameter: str, name: str) -> int:
-        if self.names is None:
-            raise ValueError(
-                f"{parameter} has the name {name!r}, but the features have no names: give indices from 0 to "
-                f"{self.number - 1}, or X as a DataFrame"
-            )
-        try:
-            return self.names.index(name)
-        except ValueError:
-            raise ValueError(
-                f"{parameter} has the name {name!r}, which is no feature; the features are {_shortened(self.names)}"
-            ) from None
 
 
 #: A parameter whose values depend on the features: a function of its name, which is for messages, of the value that the
@@ -165,18 +149,16 @@ class ValuePerFeature:
             for feature, entry in value.items():
                 all_entries[features.index(name, feature)] = self._checked(name, entry)
             return self.as_type(all_entries)
-        expected = "a sequence with one value per feature, or a dict by name or index"
+        number = f"{features.number}; a column 'qid' is no feature"
+        expected = f"a sequence with one value per feature ({number}), or a dict by name or index"
         entries = [self._checked(name, entry) for entry in _elements(name, value, expected)]
         if len(entries) != features.number:
-            raise ValueError(
-                f"{name} must have one value per feature ({features.number}; a column 'qid' is no feature), or be a "
-                f"dict by name or index; got {len(entries)}"
-            )
+            refuse(name, value, expected, got=f"{len(entries)} values")
         return self.as_type(entries)
 
     def _checked(self, name: str, entry: Any) -> Any:
         if not self.accepts(entry):
-            raise ValueError(f"each value of {name} must be {self.description}; got {entry!r}")
+            refuse(f"each value of {name}", entry, self.description)
         return self.convert(entry)
 
 
@@ -212,7 +194,7 @@ def number_that_is_missing(name: str, value: Any, features: Features, others: Ma
     if isinstance(value, (float, np.floating)) and math.isnan(value):
         return None
     if not is_number(value) and not (isinstance(value, (float, np.floating)) and math.isinf(value)):
-        raise ValueError(f"{name} must be a number or NaN; got {value!r}. Replace other values by NaN")
+        refuse(name, value, "a number or NaN", ". Replace other values by NaN")
     if features.categorical:
         # XGBoost would compare the number with the codes of categories too.
         raise ValueError(f"{name}={value!r} is not for columns with categories: replace {value!r} by NaN")
@@ -301,11 +283,9 @@ def check_codes(
         wrong = ((values % 1 != 0) | (values < smallest)) & ~np.isnan(values) & (values != missing)
         if wrong.any():
             feature = repr(X.columns[i]) if is_pandas(X) else i
+            subject = f"{parameter} says that the feature {feature} is categorical, so its values"
             codes = f"integers of at least {smallest:g}" if math.isfinite(smallest) else "integers"
-            raise ValueError(
-                f"{parameter} says that the feature {feature} is categorical, so its values must be "
-                f"{codes}; got {values[wrong][0]:g}"
-            )
+            refuse(subject, values[wrong][0], codes, got=f"{values[wrong][0]:g}")
 
 
 def _column(X: Any, index: int) -> Floats:
@@ -325,7 +305,7 @@ def _elements(name: str, value: Any, expected: str) -> list[Any]:
     """The elements of a sequence, a set or an array of one dimension."""
     elements = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(elements, (Sequence, Set)) or isinstance(elements, (str, bytes)):
-        raise ValueError(f"{name} must be {expected}; got {value!r}")
+        refuse(name, value, expected)
     return sorted(elements, key=str) if isinstance(elements, Set) else list(elements)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.interrupts import interruptible
-from boostrank.inputs.checks import did_you_mean
+from boostrank.inputs.checks import did_you_mean, refuse
 
 if TYPE_CHECKING:
     from boostrank.backends.base import TrainingSpecification, ValidationSet
@@ -63,10 +63,8 @@ class History:
             if self._metric is None:
                 self._metric = results[0][0]
             if self._metric not in better:
-                raise ValueError(
-                    f"early_stopping_metric must be one of {', '.join(better)}, the metrics of eval_metric; got "
-                    f"{self._metric!r}{did_you_mean(self._metric, better)}"
-                )
+                expected = f"one of {', '.join(better)}, the metrics of eval_metric"
+                refuse("early_stopping_metric", self._metric, expected, did_you_mean(self._metric, better))
             self._sign = 1.0 if better[self._metric] else -1.0
         return results
 
@@ -101,11 +99,6 @@ class History:
         """Values of the deciding metric by round, with the other sign if lower is better."""
         assert self._metric is not None
         return self._sign * np.asarray(self._values[self._deciding_set][self._metric])
-
-
-def training_bar(specification: TrainingSpecification, history: History | None) -> ProgressBar:
-    """The progress bar of a training, with the metric that decides on early stopping."""
-    return ProgressBar(specification.n_rounds, True, str if history is None else history.last_value)
 
 
 class ProgressBar:

@@ -7,8 +7,6 @@ depend only on labels, weights and query sizes are computed in the first round a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -80,8 +78,7 @@ class NativeObjective(DatasetFunction):
         if weights is not None:
             weights = document_weights(weights, queries, may_differ=True)
         bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
-        function: BoostingFunction = bound.boosting_function()
-        return function
+        return bound.boosting_function()
 
 
 class NativeMetric(DatasetFunction):
@@ -118,9 +115,8 @@ class LightGBMObjective(NativeObjective):
                 "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
                 "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
             )
-        with _use_threads(parameters):
-            gradient_hessian: tuple[Float32s, Float32s] = self._bound(*fields)(scores)
-            return gradient_hessian
+        with use_threads(int(parameters.get("num_threads") or 0)):
+            return self._bound(*fields)(scores)
 
 
 class LightGBMMetric(NativeMetric):
@@ -131,7 +127,7 @@ class LightGBMMetric(NativeMetric):
     ) -> tuple[str, float, bool]:
         """Name, value, and that higher is better."""
         scores, fields, parameters = _scores_and_fields(first, second, weight, group)
-        with _use_threads(parameters):
+        with use_threads(int(parameters.get("num_threads") or 0)):
             return str(self.measure), self._bound(*fields).mean(scores), True
 
 
@@ -237,10 +233,6 @@ def _scores_and_fields(
     return first, (second.get_label(), second.get_weight(), second.get_group(), second), parameters
 
 
-def _use_threads(parameters: Mapping[str, Any]) -> AbstractContextManager[None]:
-    return use_threads(int(parameters.get("num_threads") or 0))
-
-
 class XGBoostObjective(NativeObjective):
     """A loss as a custom objective of XGBoost; made by :func:`xgboost_objective`."""
 
@@ -252,8 +244,7 @@ class XGBoostObjective(NativeObjective):
                 "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from 0: "
                 "set base_score=0 in the parameters"
             )
-        gradient_hessian: tuple[Float32s, Float32s] = boost(preds)
-        return gradient_hessian
+        return boost(preds)
 
 
 class XGBoostMetric(NativeMetric):

@@ -75,10 +75,8 @@ def cross_fitted_logs(
         if len(loss) - best > PREDICTION_PATIENCE or n_rounds == PREDICTION_ROUNDS[-1]:
             break
     for mask, (booster, offset, _) in zip(held_out, runs, strict=True):
-        n_trained = backend.n_rounds(booster)
-        tested = rows.take(mask).X
-        used = None if best + 1 >= n_trained else range(best + 1)
-        logs[data.queries.repeat(mask)] = offset + backend.predict(booster, tested, used)
+        used = range(best + 1) if best + 1 < backend.n_rounds(booster) else None
+        logs[data.queries.repeat(mask)] = offset + backend.predict(booster, rows.take(mask).X, used)
     return logs
 
 

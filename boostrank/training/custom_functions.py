@@ -108,14 +108,26 @@ class CustomFunction:
     _weights: Floats | None
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self._n_arguments = function, _n_arguments(function, self.argument, self.returns)
-        self._name = _name(function)
+        self.function, self._name = function, getattr(function, "__name__", type(function).__name__)
+        self._n_arguments = self._count_arguments()
 
     def bind(self, labels: Labels, queries: Queries, weights: Floats | None = None) -> Self:
         """Bind the function to grouped labels; `weights` has the shape (n_documents,)."""
         bound = copy(self)
         bound._labels, bound.queries, bound._weights = labels.values, queries, weights
         return bound
+
+    def _count_arguments(self) -> int:
+        """Number of arguments to pass to the function: all that it takes, up to :data:`MAX_ARGUMENTS`."""
+        for n in range(MAX_ARGUMENTS, MIN_ARGUMENTS - 1, -1):
+            # Functions that are not written in Python may have no signature, which is a ValueError.
+            with suppress(TypeError, ValueError):
+                inspect.signature(self.function).bind(*range(n))
+                return n
+        raise ValueError(
+            f"{self.argument}={self._name} must be a function (y, scores), (y, scores, weight) or (y, scores, weight, "
+            f"group) -> {self.returns}, without other arguments"
+        )
 
     def _call(self, scores: NDArray[Any]) -> Any:
         arguments = (self._labels, scores.astype(np.float64), self._weights, self.queries.sizes)[: self._n_arguments]
@@ -144,13 +156,13 @@ class CustomMetric(CustomFunction):
         return [self._checked(triple) for triple in (result if isinstance(result, list) else [result])]
 
     def _checked(self, result: Any) -> tuple[str, float, bool]:
-        if not (isinstance(result, tuple) and len(result) == 3 and isinstance(result[0], str)):
+        is_triple = isinstance(result, tuple) and len(result) == 3 and isinstance(result[0], str)
+        if not (is_triple and is_number(result[1])):
             raise ValueError(
                 f"the metric {self._name} returned {result!r}; it gets all queries at once, and not one after another "
-                f"as in XGBRanker, and must return {self.returns}, such as ('{self._name}', 0.5, True)"
+                f"as in XGBRanker, and must return {self.returns} with a finite value, such as ('{self._name}', 0.5, "
+                "True)"
             )
-        if not is_number(result[1]):
-            raise ValueError(f"the metric {self._name} returned the value {result[1]!r}; it must be a finite number")
         return result[0], float(result[1]), bool(result[2])
 
 
@@ -202,20 +214,3 @@ class CustomObjective(CustomFunction):
         if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             raise FloatingPointError(f"the objective {self._name} returned values that are not finite")
         return gradient, hessian
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _n_arguments(function: Callable[..., Any], argument: str, returns: str) -> int:
-    """Number of arguments to pass to a function: all that it takes, up to :data:`MAX_ARGUMENTS`."""
-    for n in range(MAX_ARGUMENTS, MIN_ARGUMENTS - 1, -1):
-        # Functions that are not written in Python may have no signature, which is a ValueError.
-        with suppress(TypeError, ValueError):
-            inspect.signature(function).bind(*range(n))
-            return n
-    raise ValueError(
-        f"{argument}={_name(function)} must be a function (y, scores), (y, scores, weight) or (y, scores, weight, "
-        f"group) -> {returns}, without other arguments"
-    )

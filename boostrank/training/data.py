@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.base import GroupedData
 from boostrank.inputs.arrays import as_array, check_lengths, finite_numbers
+from boostrank.inputs.checks import refuse
 from boostrank.inputs.frames import ESTIMATOR_ADVICE, find_qid, require_qid
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.labels import Labels, as_labels
@@ -89,18 +90,21 @@ def features_and_qid(
     if group is None:
         X, qid = find_qid(X, qid, y)
         qid = require_qid(qid, receiver, advice)
-        _refuse_sizes(qid, _num_samples(X))
+        ids, n_documents = as_array(qid, "qid"), _num_samples(X)
+        if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
+            raise ValueError(
+                f"qid has {len(ids)} values, whose sum is the number of rows, {n_documents}: these are the sizes of "
+                "the queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
+            )
         return X, qid
     if qid is not None:
         raise ValueError(f"{receiver} got both qid and group; give only one of them")
     X, _ = find_qid(X, None)
     sizes, n_documents = as_sizes(group), _num_samples(X)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
-        raise ValueError(
-            f"group must have the number of documents of each query: integers of at least 1 whose sum is the number of "
-            f"rows, {n_documents}, and the rows must be sorted by query; got {np.array2string(sizes, threshold=9)}. If "
-            "the rows are not sorted, give qid"
-        )
+        expected = f"the sizes of the queries, integers of at least 1 whose sum is the number of rows, {n_documents}"
+        advice = ". The rows must be sorted by query; if they are not, give qid"
+        refuse("group", sizes, expected, advice, got=np.array2string(sizes, threshold=9))
     return X, np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -138,10 +142,9 @@ def group_data(
     """
     queries = Queries.from_qid(qid)
     check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
-    weights = (
-        None if sample_weight is None else document_weights(sample_weight, queries, may_differ=True, grouped=False)
-    )
-    positions, scores = None, None
+    weights = positions = scores = None
+    if sample_weight is not None:
+        weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
     if position is not None:
         values = finite_numbers(position, "position", X=queries.n_documents)
         # LightGBM takes their numbers, counted from 0 for the smallest position.
@@ -158,13 +161,3 @@ def group_data(
     data = GroupedData(X, labels.group(queries), queries, weights, scores, positions)
     kept = data.labels.kept
     return data if kept is None else data.take_documents(kept)
-
-
-def _refuse_sizes(qid: Any, n_documents: int) -> None:
-    """Raise ValueError if `qid` contains sizes of queries instead of query ids."""
-    ids = as_array(qid, "qid")
-    if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
-        raise ValueError(
-            f"qid has {len(ids)} values, whose sum is the number of rows, {n_documents}: these are the sizes of the "
-            "queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
-        )

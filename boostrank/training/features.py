@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from boostrank.inputs.checks import refuse_first
 from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
 from boostrank.inputs.streams import FeatureStream
 
@@ -232,9 +233,10 @@ def _refuse_infinity(X: Any, numbers: list[int]) -> None:
         block = X.iloc[start : start + _ROWS_PER_BLOCK]
         columns = block if len(numbers) == X.shape[1] else block.iloc[:, numbers]
         infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
-        if infinite.any():
-            name = X.columns[numbers[int(np.argmax(infinite))]]
-            raise ValueError(f"the column {name!r} of X contains infinity; use NaN for a missing value")
+        refuse_first(
+            infinite,
+            lambda i: f"the column {X.columns[numbers[i]]!r} of X contains infinity; use NaN for a missing value",
+        )
 
 
 def _with_text_names(estimator: Any, X: Any, reset: bool) -> Any:

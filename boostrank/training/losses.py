@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean
+from boostrank.inputs.checks import did_you_mean, refuse
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
@@ -90,8 +90,7 @@ def find_loss(loss: Any) -> Loss | None:
         return SURROGATES[loss]
     for point in entry_points(group=ENTRY_POINTS, name=loss):
         # It is a mapping that has its own name.
-        of_extension: Loss = point.load()[loss]
-        return of_extension
+        return point.load()[loss]
     return None
 
 
@@ -146,16 +145,14 @@ class LossEnsemble(BindableLoss):
 
     def __post_init__(self) -> None:
         if not isinstance(self.losses, (tuple, list)) or len(self.losses) < 2:
-            raise ValueError(f"losses must be a tuple of at least two losses or names of losses; got {self.losses!r}")
+            refuse("losses", self.losses, "a tuple of at least two losses or names of losses")
         object.__setattr__(self, "losses", tuple(get_single_loss(loss) for loss in self.losses))
 
     def bind(
         self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
     ) -> EnsembleObjective:
         """Bind each loss to the labels and weights."""
-        members: list[Any] = []
-        for loss in self.losses:
-            members.append(bind(loss, labels, queries, dcg, normalize, weights))
+        members = [bind(loss, labels, queries, dcg, normalize, weights) for loss in self.losses]
         return EnsembleObjective(queries, members)
 
 

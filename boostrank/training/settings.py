@@ -38,7 +38,7 @@ def one_of(*names: str) -> Rule:
 
 def _check_rounds(name: str, value: Any) -> None:
     if value != AUTO and not (checks.is_count(value) and value >= 1):
-        raise ValueError(f"{name} must be an integer of at least 1, or 'auto'; got {value!r}")
+        checks.refuse(name, value, "an integer of at least 1, or 'auto'")
 
 
 NOT_NEGATIVE: Rule = partial(checks.check_number, smallest=0)
@@ -182,32 +182,31 @@ class Settings:
         `name` is that of the argument that has the validation sets.
         """
         if not isinstance(eval_set, (Mapping, list, tuple, NoneType)):
-            raise ValueError(f"eval_set must be a list or dict of (X, y, qid); got {type(eval_set).__name__}")
-        values, has_eval_set = self.values, bool(eval_set)
-        fraction, patience = values["validation_fraction"], values["early_stopping_rounds"]
-        if values["cv"] is not None and not self.chooses_rounds:
-            raise ValueError(
-                f"cv={values['cv']} would have no effect: it is the number of folds for n_estimators='auto'"
-            )
-        if self.chooses_rounds and fraction is not None:
-            raise ValueError(
-                "give either n_estimators='auto' or validation_fraction, not both: with n_estimators='auto' each "
-                "training query is held out by one of the folds"
-            )
-        if has_eval_set and fraction is not None:
-            raise ValueError(f"give either {name} or validation_fraction, not both")
-        if patience is not None and not (has_eval_set or fraction is not None or self.chooses_rounds):
-            raise ValueError(
-                f"early_stopping_rounds needs validation queries: give {name} or validation_fraction, or, on one "
-                "machine, set n_estimators='auto', with which folds of the training queries decide"
-            )
-        if early_stopping_metric is not None and patience is None and not self.chooses_rounds:
-            raise ValueError("early_stopping_metric needs early_stopping_rounds")
-        if values["refit"] and (fraction is None or patience is None):
-            raise ValueError(
-                "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the "
-                "number of rounds that was found on held-out queries"
-            )
+            checks.refuse("eval_set", eval_set, "a list or dict of (X, y, qid)", got=type(eval_set).__name__)
+        chooses_rounds, has_eval_set = self.chooses_rounds, bool(eval_set)
+        holds_out = self.values["validation_fraction"] is not None
+        stops_early = self.values["early_stopping_rounds"] is not None
+        # Whether each of these messages is true.
+        faults = {
+            f"cv={self.values['cv']} would have no effect: it is the number of folds for n_estimators='auto'": (
+                self.values["cv"] is not None and not chooses_rounds
+            ),
+            "give either n_estimators='auto' or validation_fraction, not both: with n_estimators='auto' each training "
+            "query is held out by one of the folds": chooses_rounds and holds_out,
+            f"give either {name} or validation_fraction, not both": has_eval_set and holds_out,
+            f"early_stopping_rounds needs validation queries: give {name} or validation_fraction, or, on one machine, "
+            "set n_estimators='auto', with which folds of the training queries decide": (
+                stops_early and not (has_eval_set or holds_out or chooses_rounds)
+            ),
+            "early_stopping_metric needs early_stopping_rounds": (
+                early_stopping_metric is not None and not (stops_early or chooses_rounds)
+            ),
+            "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the number "
+            "of rounds that was found on held-out queries": self.values["refit"] and not (holds_out and stops_early),
+        }
+        for message, is_fault in faults.items():
+            if is_fault:
+                raise ValueError(message)
 
     def random_state(self) -> np.random.RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""
@@ -238,7 +237,7 @@ class Settings:
         """
         is_flag = isinstance(verbose, (bool, np.bool_))
         if verbose != BAR and not is_flag and not (checks.is_count(verbose) and int(verbose) >= 0):
-            raise ValueError(f"verbose must be True, False, a number of rounds or {BAR!r}; got {verbose!r}")
+            checks.refuse("verbose", verbose, f"True, False, a number of rounds or {BAR!r}")
         values, backend, parameters = self.values, self.backend, self.parameters(features, random_state)
         dcg = DCG(values["k"], values["gain"], values["discount"])
         share = values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0)
@@ -302,11 +301,12 @@ def _resolve_objective(backend: Backend, objective: Any, normalize: str) -> Any:
         return loss
     if not (is_native or is_function(objective)):
         names = [*loss_names(), *backend.NATIVE_OBJECTIVES]
-        raise ValueError(
-            "objective must be a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "
+        expected = (
+            "a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "
             f"{', '.join((*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS))}, or a name in boostrank.surrogates.SURROGATES or "
-            f"boostrank.preferences.EDGE_LOSSES; got {objective!r}{checks.did_you_mean(objective, names)}"
+            "boostrank.preferences.EDGE_LOSSES"
         )
+        checks.refuse("objective", objective, expected, checks.did_you_mean(objective, names))
     if normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")
     if is_native:

@@ -10,7 +10,7 @@ import numpy as np
 
 from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import named_part
+from boostrank.inputs.checks import named_part, refuse
 from boostrank.inputs.frames import QID, without_column
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import default_measure
@@ -110,9 +110,8 @@ def eval_sets(
     training_queries = qid if group is None else group
     for i, (element, name, ids, sizes, weight, init_score) in enumerate(zip(sets, set_names, *lists, strict=True)):
         if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
-            raise ValueError(
-                f"eval_set must be a list or dict of (X, y, qid); got an element of type {type(element).__name__}"
-            )
+            given = f"an element of type {type(element).__name__}"
+            refuse("eval_set", element, "a list or dict of (X, y, qid)", got=given)
         if len(element) == 3 and element[2] is not None:
             if ids is not None:
                 raise ValueError(f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them")

@@ -86,7 +86,7 @@ def test_a_column_keeps_its_kind(ranker_class, queries, fitted):
     [
         (np.arange(200) / 4, "'colour' of X has categories of the kind 'floating'"),
         (np.arange(200) > 5, "'colour' of X has categories of the kind 'boolean'"),
-        ([None] * 200, "all values of the column 'colour' of X are missing"),
+        ([None] * 200, "'colour' of X has only missing values"),
     ],
 )
 def test_xgboost_takes_integers_and_strings_as_categories(queries, values, message):

@@ -190,7 +190,7 @@ def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
     [
         (br.LightGBMRanker, "lambdarank", 0.5, "integer labels up to 10000; got the label 0.5"),
         (br.LightGBMRanker, "lambdarank", 20_000, "integer labels up to 10000; got the label 20000"),
-        (br.LightGBMRanker, "rank_xendcg", 32, "labels up to 31.*got labels up to 32"),
+        (br.LightGBMRanker, "rank_xendcg", 32, "integer labels up to 31; got the label 32"),
         (br.XGBoostRanker, "rank:ndcg", 40, "integer labels up to 31; got the label 40"),
         (br.XGBoostRanker, "rank:ndcg", 0.5, "integer labels up to 31; got the label 0.5"),
         (br.XGBoostRanker, "rank:map", 2, "labels 0 and 1 only; got labels up to"),

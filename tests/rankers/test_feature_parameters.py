@@ -180,16 +180,16 @@ def test_negative_codes_are_missing_values_of_lightgbm_and_an_error_of_xgboost()
 
 NUMBERED = pd.DataFrame(X, columns=range(1, N_FEATURES + 1))
 WRONG = [
-    (RANKERS, X, {"monotone_constraints": [1]}, r"one value per feature \(10.*got 1$"),
+    (RANKERS, X, {"monotone_constraints": [1]}, r"one value per feature \(10.*got 1 values$"),
     (RANKERS, FRAME, {"monotone_constraints": [0] * (N_FEATURES + 1)}, r"one value per feature \(10; .*'qid'.*got 11"),
-    (RANKERS, FRAME, {"monotone_constraints": {"colour": 1}}, "'colour', which is no feature; .* 'price .EUR.'"),
-    (RANKERS, X, {"monotone_constraints": {"clicks": 1}}, "'clicks', but the features have no names"),
-    (RANKERS, X, {"monotone_constraints": {10: 1}}, "index 10.* 0 to 9"),
-    (RANKERS, X, {"monotone_constraints": {1.5: 1}}, "by name .* or by index .*got 1.5"),
+    (RANKERS, FRAME, {"monotone_constraints": {"colour": 1}}, "'colour', which is no feature: .* 'price .EUR.'"),
+    (RANKERS, X, {"monotone_constraints": {"clicks": 1}}, "'clicks', .* the features have no names"),
+    (RANKERS, X, {"monotone_constraints": {10: 1}}, "an index from 0 to 9 .*got 10$"),
+    (RANKERS, X, {"monotone_constraints": {1.5: 1}}, "a name, a string, or an index .*got 1.5"),
     (RANKERS, X, {"monotone_constraints": [2] * N_FEATURES}, "each value of monotone_constraints must be 1 .*got 2"),
     (RANKERS, X, {"monotone_constraints": 1}, "sequence .*got 1$"),
     (RANKERS, NUMBERED, {"monotone_constraints": {1: 1}}, "column '1' or the column with this index, '2'"),
-    (RANKERS, X, {"interaction_constraints": [[0, 1], [2, 33]]}, "index 33"),
+    (RANKERS, X, {"interaction_constraints": [[0, 1], [2, 33]]}, "an index from 0 to 9 .*got 33$"),
     (RANKERS, X, {"interaction_constraints": [0, 1]}, r"list of lists .*got 0"),
     (RANKERS[:1], X, {"feature_contri": [float("nan")] * N_FEATURES}, "finite number"),
     (RANKERS[:1], X, {"max_bin_by_feature": [1] * N_FEATURES}, "an integer of at least 2; got 1"),

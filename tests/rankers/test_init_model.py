@@ -120,7 +120,7 @@ def test_other_models_are_errors(ranker_class, data, frame, fitted):
             small(ranker_class).fit(features, y, qid, init_model=model)
     if ranker_class is br.LightGBMRanker:
         for scores in ({"init_score": y}, {"eval_set": [data], "eval_init_score": [y]}):
-            with pytest.raises(ValueError, match="no init_score beside init_model"):
+            with pytest.raises(ValueError, match="no init_model beside init_score"):
                 small(ranker_class).fit(X, y, qid, init_model=fitted(ranker_class), **scores)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import is_number
+from boostrank.inputs.checks import is_number, refuse_first
 from boostrank.queries.dcg import DCG
 
 LIBRARY = "LightGBM"
@@ -185,14 +185,11 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     :data:`MAX_XENDCG_LABEL`.
     """
     highest = int(relevance.max())
-    wrong = relevance[(relevance != np.floor(relevance)) | (relevance > MAX_NATIVE_LABEL)]
-    if len(wrong):
-        raise ValueError(f"{objective} takes integer labels up to {MAX_NATIVE_LABEL}; got the label {wrong[0]:g}")
-    if objective == "rank_xendcg" and highest > MAX_XENDCG_LABEL:
-        raise ValueError(
-            f"rank_xendcg takes labels up to {MAX_XENDCG_LABEL}, because its gain is 2^y - 1; got labels up to "
-            f"{highest}. Use a surrogate with gain='linear'"
-        )
+    limit = MAX_XENDCG_LABEL if objective == "rank_xendcg" else MAX_NATIVE_LABEL
+    refuse_first(
+        (relevance != np.floor(relevance)) | (relevance > limit),
+        lambda i: f"{objective} takes integer labels up to {limit}; got the label {relevance[i]:g}. Use a surrogate",
+    )
     if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}

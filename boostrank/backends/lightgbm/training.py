@@ -23,7 +23,7 @@ from boostrank.backends.interrupts import interruptible
 from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earlier_rounds
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import BAR, History, training_bar
+from boostrank.backends.progress import BAR, History, ProgressBar
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureStream
@@ -78,8 +78,9 @@ def train(
         callbacks.append(lgb.log_evaluation(int(specification.verbose)))
     if is_dart and objective is not None:
         callbacks.append(FirstRound())
-    bar = training_bar(specification, history) if specification.verbose == BAR else None
-    after_round = None
+    bar, after_round = None, None
+    if specification.verbose == BAR:
+        bar = ProgressBar(specification.n_rounds, True, str if history is None else history.last_value)
     if bar is not None or history is not None:
         after_round = AfterRound(specification, history, bar)
         callbacks.append(after_round)
@@ -117,7 +118,7 @@ def train(
         # A callback of the user stopped the training.
         best_round = booster.best_iteration - n_earlier_rounds(specification)
     best = rounds_kept[best_round - 1]
-    text = after_round.best_model if after_round is not None and after_round.best_model else ""
+    text = "" if after_round is None else after_round.best_model
     model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
     has_splits = bool(model.feature_importance().any())
     return Trained(model, best, {} if history is None else history.as_dict(), best_round, has_splits)
@@ -134,17 +135,13 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
     if specification.init_model is not None:
-        data_sets = [data, *(validation_set.data for validation_set in validation)]
-        if any(data_set.init_score is not None for data_set in data_sets):
-            raise ValueError(
-                "LightGBM takes no init_score beside init_model: give init_score + init_model.predict(X) as "
-                "init_score, without init_model; the new model then has only the new rounds"
-            )
-        if any(isinstance(data_set.X, FeatureStream) for data_set in data_sets):
-            raise ValueError(
-                "LightGBM takes no init_model with features in FeatureFiles: give init_score=init_model.predict(X) in "
-                "its place; the new model then has only the new rounds"
-            )
+        for data_set in [data, *(validation_set.data for validation_set in validation)]:
+            if data_set.init_score is not None or isinstance(data_set.X, FeatureStream):
+                raise ValueError(
+                    "LightGBM takes no init_model beside init_score or with features in FeatureFiles: give "
+                    "init_model.predict(X), plus the init_score if there is one, as init_score without init_model; "
+                    "the new model then has only the new rounds"
+                )
         require_same_categories(specification.init_model.pandas_categorical or [], data.X)
 
 

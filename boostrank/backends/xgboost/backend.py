@@ -263,8 +263,7 @@ def _average_trees(learners: list[Object]) -> Object:
 def _forest(learner: Object) -> Object:
     """The object that contains the trees."""
     booster = learner["gradient_booster"]
-    model: Object = (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
-    return model
+    return (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
 
 
 def _scale(tree: Object, factor: float) -> Object:

@@ -86,7 +86,7 @@ def make_matrix(
     columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
     X = with_ascii_categories(NAMES.encode_columns(data.X)) if is_pandas(data.X) else data.X
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
-    if takes_bins(parameters) and not exact:
+    if parameters.get("tree_method", "auto") in ("auto", "hist") and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
     elif isinstance(X, FeatureStream):
@@ -131,11 +131,6 @@ def _bins(
     if is_stream and X.cache is not None:
         return _cached(make_iterator, X.cache, settings)
     return _matrix_of_blocks(xgb.QuantileDMatrix, make_iterator(), settings)
-
-
-def takes_bins(parameters: Mapping[str, Any]) -> bool:
-    """Whether a training with these parameters needs only the bins of the features."""
-    return parameters.get("tree_method", "auto") in ("auto", "hist")
 
 
 def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
@@ -326,21 +321,13 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
 
     XGBoost takes columns of a DataFrame whose categories are integers or strings.
     """
-    if is_pandas(X):
-        _check_types_of_categories(X)
+    for name, dtype in X.dtypes.items() if is_pandas(X) else ():
+        categories = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else None
+        if categories is not None and not (len(categories) and categories.inferred_type in ("integer", "string")):
+            kind = f"categories of the kind {categories.inferred_type!r}" if len(categories) else "only missing values"
+            raise ValueError(f"the column {name!r} of X has {kind}: XGBoost takes integers or strings as categories")
     categorical = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
     check_codes("feature_types", X, categorical, smallest=0, missing=missing_number(parameters))
-
-
-def _check_types_of_categories(X: Any) -> None:
-    for name, dtype in X.dtypes.items():
-        kind = dtype.categories.inferred_type if isinstance(dtype, pd.CategoricalDtype) else None
-        if kind is not None and not len(dtype.categories):
-            raise ValueError(f"all values of the column {name!r} of X are missing, and it has no categories")
-        if kind not in (None, "integer", "string"):
-            raise ValueError(
-                f"the column {name!r} of X has categories of the kind {kind!r}: XGBoost takes integers or strings"
-            )
 
 
 def missing_number(parameters: Mapping[str, Any]) -> float:
@@ -353,15 +340,6 @@ def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:
     if "missing" in parameters:
         booster.set_attr(**{MISSING_ATTRIBUTE: repr(missing_number(parameters))})
     return booster
-
-
-def check_same_missing(model: Any, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError if another number means a missing value in a model whose training is to go on."""
-    before, now = missing_number_of(model), missing_number(parameters)
-    if before != now and not (math.isnan(before) and math.isnan(now)):
-        raise ValueError(
-            f"init_model was trained with missing={before!r}, and this ranker has missing={now!r}: they must be equal"
-        )
 
 
 def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:

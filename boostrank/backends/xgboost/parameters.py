@@ -13,7 +13,7 @@ from boostrank.backends import features
 from boostrank.backends.base import KnownParameters, import_backend
 from boostrank.backends.interrupts import defer_interrupts
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import is_number
+from boostrank.inputs.checks import is_number, refuse, refuse_first
 from boostrank.queries.dcg import DCG
 
 LIBRARY = "XGBoost"
@@ -137,18 +137,15 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
         return {}
     if not isinstance(dcg.gain, str):
         raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
-    wrong = relevance[(relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)] if dcg.gain == "exp2" else []
-    if len(wrong):
-        raise ValueError(
-            f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label {wrong[0]:g}. Use "
-            "gain='linear', or a surrogate"
+    if dcg.gain == "exp2":
+        refuse_first(
+            (relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL),
+            lambda i: (
+                f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label "
+                f"{relevance[i]:g}. Use gain='linear', or a surrogate"
+            ),
         )
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
-
-
-def training_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the training function, which are those that no matrix takes."""
-    return {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS}
 
 
 def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
@@ -178,14 +175,13 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
     """
     booster = parameters.get("booster") or "gbtree"
     if booster not in ("gbtree", "dart"):
-        raise ValueError(f"booster must be 'gbtree' or 'dart'; got {booster!r}")
+        refuse("booster", booster, "'gbtree' or 'dart'")
     refused = dict(_REFUSED)
     if booster != "dart":
         refused.update(dict.fromkeys(_OF_DART, f"XGBoost has it only with booster='dart'; here booster={booster!r}"))
     if objective is None:
-        refused.update(
-            dict.fromkeys(_OF_OBJECTIVES, "XGBoost has it only with its own objectives, such as 'rank:ndcg'")
-        )
+        reason = "XGBoost has it only with its own objectives, such as 'rank:ndcg'"
+        refused.update(dict.fromkeys(_OF_OBJECTIVES, reason))
     if parameters.get("tree_method") == "exact":
         refused.update(dict.fromkeys(_NOT_OF_EXACT, "XGBoost does not use it with tree_method='exact'"))
     return refused

@@ -87,8 +87,7 @@ def device_of(booster: Any) -> str:
 
 
 def _learner(booster: Any) -> dict[str, Any]:
-    learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
-    return learner
+    return json.loads(booster.save_config())["learner"]
 
 
 def _contributions(booster: Any, matrix: Any, first: int, end: int) -> NDArray[np.float64]:
@@ -111,8 +110,7 @@ def _bounds(rounds: range | None) -> tuple[int, int]:
 
 
 def _matrix(booster: Any, X: Any) -> Any:
-    missing = missing_number_of(booster)
-    return import_backend("xgboost").DMatrix(X, missing=missing)
+    return import_backend("xgboost").DMatrix(X, missing=missing_number_of(booster))
 
 
 def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:
@@ -122,8 +120,7 @@ def _predict(booster: Any, matrix: Any, **settings: Any) -> NDArray[np.float32]:
 
 def to_document(booster: Any) -> dict[str, Any]:
     """Return the model as the object that XGBoost writes to a JSON file."""
-    document: dict[str, Any] = json.loads(booster.save_raw("json"))
-    return document
+    return json.loads(booster.save_raw("json"))
 
 
 def from_document(document: dict[str, Any]) -> Any:

@@ -27,10 +27,10 @@ from boostrank.backends.base import (
     multiply,
 )
 from boostrank.backends.models import require_same_categories
-from boostrank.backends.progress import BAR, History, training_bar
+from boostrank.backends.progress import BAR, History, ProgressBar
 from boostrank.backends.xgboost import callbacks
-from boostrank.backends.xgboost.features import check_same_missing, make_matrix, remember_missing
-from boostrank.backends.xgboost.parameters import native_parameters, training_parameters
+from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
+from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.streams import FeatureStream
@@ -66,7 +66,7 @@ def train(
         matrices.append(dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact))
     history = History(validation, specification)
     stops_early = bool(validation) and specification.early_stopping_rounds is not None
-    bar = training_bar(specification, history) if specification.verbose == BAR else None
+    bar = ProgressBar(specification.n_rounds, True, history.last_value) if specification.verbose == BAR else None
 
     def evaluate(scores: NDArray[Any], scored: Any) -> list[tuple[str, float]]:
         results = history.record(next(i for i, matrix in enumerate(matrices) if matrix is scored), scores)
@@ -77,7 +77,7 @@ def train(
     with bar or nullcontext(), callbacks.fresh_early_stopping(specification.callbacks, history) as given_callbacks:
         after_round = callbacks.make_after_round(history if stops_early else None, bar, keeps_best=is_dart)
         booster = xgb.train(
-            training_parameters(parameters),
+            {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
             num_boost_round=specification.n_rounds,
             obj=None if boost is None else lambda scores, _: boost(scores),
@@ -127,13 +127,19 @@ def _check(
         )
     for validation_set in validation:
         _check_name("eval_names and keys of eval_set", validation_set.name, ":-")
-    if specification.init_model is not None:
-        before, now = booster_name(specification.init_model), parameters.get("booster", "gbtree")
-        if before != now:
-            raise ValueError(f"init_model was trained with booster={before!r}, and this ranker has booster={now!r}")
-        check_same_missing(specification.init_model, parameters)
+    model = specification.init_model
+    if model is not None:
+        before = {"booster": booster_name(model), "missing": missing_number_of(model)}
+        now = {"booster": parameters.get("booster", "gbtree"), "missing": missing_number(parameters)}
+        for name in before:
+            # As texts, two NaN are equal.
+            if str(before[name]) != str(now[name]):
+                raise ValueError(
+                    f"init_model was trained with {name}={before[name]!r}, and this ranker has {name}={now[name]!r}: "
+                    "they must be equal"
+                )
         # XGBoost gives an earlier model the numbers of the new categories.
-        by_feature = categories(specification.init_model)
+        by_feature = categories(model)
         if None not in by_feature.values():
             require_same_categories([values for values in by_feature.values() if values is not None], data.X)
     if is_dart and callbacks.stopping_callbacks(specification.callbacks):
