@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from boostrank.inputs.arrays import Ints, as_floats
+from boostrank.inputs.checks import refuse
 from boostrank.queries.dcg import Discount
 from boostrank.queries.discounts import (
     Cutoff,
@@ -122,10 +123,8 @@ def decay_power(discount: Discount) -> float:
     """
     checked_discount(discount)
     if callable(discount):
-        raise ValueError(
-            f"discount must be 'log2', 'zipf', ('power', beta) or ('exponential', base), whose decay is known; got the "
-            f"function {discount!r}"
-        )
+        expected = "'log2', 'zipf', ('power', beta) or ('exponential', base), whose decay is known"
+        refuse("discount", discount, expected, got=f"the function {discount!r}")
     if isinstance(discount, str):
         return 0.0 if discount == "log2" else 1.0
     return float(discount[1]) if discount[0] == "power" else np.inf
@@ -135,7 +134,7 @@ def lengths_of_lists(n: ArrayLike) -> Ints:
     """Lengths of lists as an array of its shape; raise ValueError if they are not whole numbers of at least 1."""
     lengths = as_floats(n, "n", keep_shape=True)
     if lengths.size == 0 or not ((lengths >= 1) & (lengths < 2.0**63) & (lengths % 1 == 0)).all():
-        raise ValueError(f"n must be lengths of lists, whole numbers of at least 1 and below 2^63; got {n!r}")
+        refuse("n", n, "lengths of lists, whole numbers of at least 1 and below 2^63")
     return lengths.astype(np.int64)
 
 

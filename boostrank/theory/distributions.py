@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import as_generator
+from boostrank.inputs.checks import as_generator, refuse
 from boostrank.queries.dcg import DCG, Normalize, check_relevance, make_targets
 from boostrank.queries.segments import Segments
 from boostrank.theory.expected_losses import Distributions
@@ -61,14 +60,12 @@ class LabelDistribution:
         labels = as_floats(self.labels, "labels", keep_shape=True)
         probabilities = as_floats(self.probabilities, "probabilities")
         if labels.ndim != 2:
-            raise ValueError(f"labels must have shape (n_outcomes, n_documents); got shape {labels.shape}")
+            refuse("labels", labels, "of shape (n_outcomes, n_documents)", got=f"shape {labels.shape}")
         check_relevance(labels.ravel(), "labels")
         valid = probabilities.shape == labels.shape[:1] and (probabilities >= 0).all()
         if not valid or abs(probabilities.sum() - 1.0) > PROBABILITY_TOLERANCE:
-            raise ValueError(
-                f"probabilities must be one per outcome ({len(labels)}), not negative, and sum to 1; got "
-                f"{probabilities.tolist()}"
-            )
+            expected = f"one per outcome ({len(labels)}), not negative, and sum to 1"
+            refuse("probabilities", probabilities.tolist(), expected)
         for name, values in (("labels", labels.copy()), ("probabilities", probabilities.copy())):
             values.setflags(write=False)
             object.__setattr__(self, name, values)
@@ -173,12 +170,6 @@ class DistributionBatch(Distributions):
         probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
         return cls(labels, probabilities, Segments.from_sizes([len(item.labels) for item in distributions]))
 
-    @cached_property
-    def queries(self) -> Segments:
-        """The rows of a flattened array of shape (n_distributions, n_documents): one query for each distribution."""
-        n_distributions, n_documents = self.shape
-        return Segments.from_sizes(np.full(n_distributions, n_documents))
-
     def __getitem__(self, index: int) -> LabelDistribution:
         """One of the distributions."""
         rows = slice(self.outcomes.starts[index], self.outcomes.ends[index])
@@ -197,7 +188,8 @@ class DistributionBatch(Distributions):
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_documents)."""
         bayes = self.bayes_scores(dcg)
-        return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), self.queries)
+        queries = Segments.from_sizes(np.full(len(bayes), self.shape[1]))
+        return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), queries)
 
     def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
         """The largest expected NDCG minus the expected NDCG of the scores, shape (n_distributions,)."""
@@ -210,9 +202,7 @@ def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool =
     values = as_floats(scores, "scores")
     if values.shape != (n_documents,) or np.isnan(values).any() or (finite and np.isinf(values).any()):
         advice = "finite: use large numbers in place of infinite ones" if finite else "not NaN"
-        raise ValueError(
-            f"scores must be {n_documents} numbers, one per document of the distribution, and {advice}; got {scores!r}"
-        )
+        refuse("scores", scores, f"{n_documents} numbers, one per document of the distribution, and {advice}")
     return values
 
 

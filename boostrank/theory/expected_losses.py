@@ -55,9 +55,8 @@ class Distributions:
     def concatenate(cls, batches: Sequence[Self]) -> Self:
         """The distributions of several batches, one batch after the other."""
         sizes = np.concatenate([batch.outcomes.sizes for batch in batches])
-        values, probabilities = (
-            np.concatenate([getattr(batch, name) for batch in batches]) for name in ("values", "probabilities")
-        )
+        values = np.concatenate([batch.values for batch in batches])
+        probabilities = np.concatenate([batch.probabilities for batch in batches])
         return cls(values, probabilities, Segments.from_sizes(sizes))
 
     @property
@@ -110,9 +109,8 @@ class ExpectedLoss:
 
     def residuals(self, scores: Floats) -> Floats:
         """Residuals of scores as :class:`Solution` defines them, shape (n_distributions,)."""
-        return (
-            np.linalg.norm(self.gradient(scores), axis=1) * np.maximum(1.0, np.linalg.norm(scores, axis=1)) / self.unit
-        )
+        lengths = np.maximum(1.0, np.linalg.norm(scores, axis=1))
+        return np.linalg.norm(self.gradient(scores), axis=1) * lengths / self.unit
 
     @cached_property
     def unit(self) -> Floats:
@@ -136,9 +134,7 @@ class ExpectedLoss:
 
     def at(self, scores: Floats) -> ExpectedLoss:
         """The expected loss with the weights that belong to these scores, or itself if it is not reweighted."""
-        if not self.surrogate.reweighted:
-            return self
-        return replace(self, weights_at=scores)
+        return replace(self, weights_at=scores) if self.surrogate.reweighted else self
 
     def take(self, selection: NDArray[Any]) -> ExpectedLoss:
         """The expected loss of some of the distributions, given by a mask."""
@@ -219,7 +215,7 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
     return Solution(scores, losses, residuals)
 
 
-def minimize_from(loss: ExpectedLoss, starts: list[Floats], tolerance: float = SEARCH_TOLERANCE) -> Solution:
+def minimize_from(loss: ExpectedLoss, starts: Sequence[Floats], tolerance: float = SEARCH_TOLERANCE) -> Solution:
     """The best of the solutions from several starts, for each distribution; solutions that are not solved come last."""
     best = minimize(loss, starts[0], tolerance)
     for start in starts[1:]:
@@ -258,8 +254,7 @@ def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats
 
 def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
     """Newton steps with the absolute values of the eigenvalues; 0 where a derivative is not finite."""
-    finite: Any = np.isfinite(gradient).all(axis=1) & np.isfinite(hessian).all(axis=(1, 2))
-    broken = ~finite
+    broken: Any = ~(np.isfinite(gradient).all(axis=1) & np.isfinite(hessian).all(axis=(1, 2)))
     gradient = np.where(broken[:, None], 0.0, gradient)
     hessian = np.where(broken[:, None, None], np.eye(gradient.shape[1]), hessian)
     values, vectors = np.linalg.eigh(hessian)

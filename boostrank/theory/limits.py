@@ -170,9 +170,9 @@ def _source(power: float, share: float, graded: bool) -> str:
         return "Theorem 9" if share == 1 and not graded else "Theorem 9, extended"
     if power == 0:
         return "Theorem 4" if share == 1 else "Theorem 16" if graded else "Theorem 12"
-    return {(True, False): "Theorem 7", (True, True): "Theorem 14", (False, False): "Theorem 13"}.get(
-        (share == 1, graded), "Theorem 17"
-    )
+    if share == 1:
+        return "Theorem 14" if graded else "Theorem 7"
+    return "Theorem 17" if graded else "Theorem 13"
 
 
 def _by_sum(curve: ScoreCurve, n: int, k: Cutoff, gain: Gain, discount: Discount) -> float:

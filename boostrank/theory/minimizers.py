@@ -186,7 +186,7 @@ def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
     """Minimizers of a loss whose weights are fixed; the parameter is that of :func:`minimize_numerically`."""
     tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
     shape, random = loss.targets.shape, np.random.default_rng(0)
-    starts: list[Floats] = [np.zeros(shape)]
-    if not loss.surrogate.convex:
-        starts = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
+    if loss.surrogate.convex:
+        return minimize_from(loss, [np.zeros(shape)], tolerance)
+    starts = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
     return minimize_from(loss, starts, tolerance)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_count, check_number
+from boostrank.inputs.checks import check_count, check_number, refuse
 from boostrank.queries.dcg import DCG
 from boostrank.queries.segments import Segments
 from boostrank.surrogates import Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
@@ -85,14 +85,27 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     surrogate = get_surrogate(surrogate)
     # A profiled surrogate has the constant of its potential.
     base = surrogate.potential if isinstance(surrogate, Profiled) else surrogate
-    result = _known_convexity(base, n_documents, DCG() if dcg is None else dcg)
-    if result is None:
-        raise ValueError(
-            f"no strong convexity constant is known for {surrogate!r}. Constants are known for Squared, Logistic, "
-            "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
-            "with one of these as potential. With a constant C of your own, it is discount_constant() sqrt(excess / C)"
-        )
-    return result
+    # The table of the page theory/regret_bounds of the guide. Subclasses may have another loss, and are not looked up.
+    kind: Any = type(base)
+    dcg = DCG() if dcg is None else dcg
+    if kind is Squared:
+        return StrongConvexity(0.5, 2.0)
+    if kind is Logistic:
+        return StrongConvexity(2.0, 2.0)
+    if kind is Poisson:
+        return StrongConvexity(1.0 / (2.0 * max_target_norm(n_documents, dcg, 1.0)), 1.0)
+    if isinstance(base, Power) and kind is Power and -0.5 <= base.exponent <= 0:
+        norm = 1.0 / (1.0 + base.exponent)
+        return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
+    if isinstance(base, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
+        q = float(base.exponents(n_documents))
+        constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
+        return StrongConvexity(constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm)
+    raise ValueError(
+        f"no strong convexity constant is known for {surrogate!r}. Constants are known for Squared, Logistic, "
+        "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
+        "with one of these as potential. With a constant C of your own, it is discount_constant() sqrt(excess / C)"
+    )
 
 
 def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float = 2.0, sharp: bool = False) -> float:
@@ -127,7 +140,7 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
     """
     check_count("n_documents", n_documents)
     if not norm >= 1:
-        raise ValueError(f"norm must be the p of a p-norm, a number of at least 1 or infinity; got {norm!r}")
+        refuse("norm", norm, "the p of a p-norm, a number of at least 1 or infinity")
     discounts = discounts_by_rank(n_documents, DCG() if dcg is None else dcg)
     vector = discounts - discounts[::-1] if sharp else 2.0 * discounts
     return float(np.linalg.norm(vector, ord=conjugate(norm)))
@@ -183,7 +196,7 @@ def regret_bound(
     constant, norm = strong_convexity(surrogate, n_documents, dcg)
     values = np.asarray(excess, dtype=np.float64)
     if not (values >= 0).all():
-        raise ValueError(f"excess must be 0 or more: the expected loss minus the least one; got {excess!r}")
+        refuse("excess", excess, "0 or more: the expected loss minus the least one")
     bound = discount_constant(n_documents, dcg, norm=norm, sharp=sharp) * np.sqrt(values / constant)
     return float(bound) if bound.ndim == 0 else bound
 
@@ -267,7 +280,7 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     """
     values = np.asarray(margins, dtype=np.float64)
     if not (values > 0).all():
-        raise ValueError(f"margins must be positive numbers, one per query; got {margins!r}")
+        refuse("margins", margins, "positive numbers, one per query")
     check_number("alpha", alpha, smallest=0)
     powers = np.ones_like(values) if alpha == 0 else values**-alpha
     return float(np.average(powers, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
@@ -307,26 +320,6 @@ def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
     for name, value in {"bound": bound, "moment": moment, "alpha": alpha}.items():
         check_number(name, value, smallest=0)
     return float(bound ** (2.0 * (alpha + 1.0) / (alpha + 2.0)) * moment ** (1.0 / (alpha + 2.0)))
-
-
-def _known_convexity(surrogate: Surrogate, n_documents: int, dcg: DCG) -> StrongConvexity | None:
-    """The row of the table of the page theory/regret_bounds of the guide, or None."""
-    # Subclasses of the classes in the table are not looked up, since they may have another loss.
-    kind: Any = type(surrogate)
-    if kind is Squared:
-        return StrongConvexity(0.5, 2.0)
-    if kind is Logistic:
-        return StrongConvexity(2.0, 2.0)
-    if kind is Poisson:
-        return StrongConvexity(1.0 / (2.0 * max_target_norm(n_documents, dcg, 1.0)), 1.0)
-    if isinstance(surrogate, Power) and kind is Power and -0.5 <= surrogate.exponent <= 0:
-        norm = 1.0 / (1.0 + surrogate.exponent)
-        return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
-    if isinstance(surrogate, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
-        q = float(surrogate.exponents(n_documents))
-        constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
-        return StrongConvexity(constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm)
-    return None
 
 
 def max_target_norm(n_documents: int, dcg: DCG, norm: float) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad_vec
 
 from boostrank.inputs.arrays import Floats, check_lengths
-from boostrank.inputs.checks import check_count
+from boostrank.inputs.checks import check_count, refuse, refuse_first
 from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries.dcg import DCG, Gain, check_relevance
@@ -72,7 +72,7 @@ class ScoreCurve:
     def __post_init__(self) -> None:
         labels = check_relevance(self.labels)
         if len(labels) < 2 or (np.diff(labels) <= 0).any():
-            raise ValueError(f"labels must be two or more, strictly increasing; got {self.labels!r}")
+            refuse("labels", self.labels, "two or more, strictly increasing")
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "breaks", np.unique(np.asarray(self.breaks, dtype=np.float64)))
         self.at(np.linspace(0.0, 1.0, 101))
@@ -116,16 +116,15 @@ class ScoreCurve:
         """
         points = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
-            raise ValueError(f"s must be one-dimensional, in [0, 1]; got {s!r}")
+            refuse("s", s, "one-dimensional, in [0, 1]")
         values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(len(points), len(self.labels))
         positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
-        valid = positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE)
-        if not valid.all():
-            first = int(np.argmin(valid))
-            raise ValueError(
-                f"probabilities must be in [0, 1] and sum to 1; at s = {points[first]:g} they are "
-                f"{values[first].tolist()}"
-            )
+        refuse_first(
+            ~(positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE)),
+            lambda i: (
+                f"probabilities must be in [0, 1] and sum to 1; at s = {points[i]:g} they are {values[i].tolist()}"
+            ),
+        )
         return np.clip(values, 0.0, 1.0)
 
     def gains(self, gain: Gain = "exp2") -> Floats:
@@ -260,9 +259,8 @@ def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks
     def at_point(x: float) -> Any:
         return function(np.array([x]))
 
-    settings: dict[str, Any] = dict.fromkeys(("epsabs", "epsrel"), QUADRATURE_TOLERANCE)
-    settings |= {"norm": "max", "points": points, "limit": 2_000 + len(points)}
-    value, error = quad_vec(at_point, low, high, **settings)
+    limits: dict[str, Any] = {"limit": 2_000 + len(points)} | dict.fromkeys(("epsabs", "epsrel"), QUADRATURE_TOLERANCE)
+    value, error = quad_vec(at_point, low, high, norm="max", points=points, **limits)
     if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
         raise ValueError(
             f"an integral of the curve has the error {error:.1e}: pass the points where the curve is not continuous as "

@@ -235,10 +235,8 @@ def _candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Gene
         # The remainder goes to the first kind with every number of documents, then to the second kind, and so on.
         places = np.arange(4) * len(SIZES) + i
         counts = n_distributions // n_cells + (places < n_distributions % n_cells)
-        grades, binary = (
-            random.integers(0, highest + 1, size=(count, 3, m))
-            for count, highest in zip(counts[:2], (top, min(top, 1)), strict=True)
-        )
+        grades = random.integers(0, top + 1, size=(counts[0], 3, m))
+        binary = random.integers(0, min(top, 1) + 1, size=(counts[1], 3, m))
         drawn = [labels for labels in (grades, binary) if len(labels)]
         batches = [_batch(labels, random.dirichlet(np.ones(3), size=len(labels))) for labels in drawn]
         batches += [_rare_gains(counts[2], m, top, random)] if counts[2] else []
