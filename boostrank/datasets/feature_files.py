@@ -257,14 +257,9 @@ class ParquetFeatures(FeatureFile):
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Read rows."""
         self.check_unchanged()
-        first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        blocks = []
-        for group in range(first, len(self._starts) - 1):
-            offset = int(self._starts[group])
-            if offset >= stop:
-                break
-            blocks.append(self._group(group)[max(start - offset, 0) : stop - offset])
-        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
+        first, last = np.searchsorted(self._starts, start, side="right") - 1, np.searchsorted(self._starts, stop)
+        groups = [(self._group(group), int(self._starts[group])) for group in range(first, last)]
+        return np.concatenate([rows[max(start - offset, 0) : stop - offset] for rows, offset in groups])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}

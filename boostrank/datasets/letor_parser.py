@@ -133,8 +133,7 @@ class ParsedFile:
 
     def __init__(self, name: str, dtype: npt.DTypeLike) -> None:
         self.name = name
-        self.n_rows = 0
-        self.width = 0
+        self.n_rows = self.width = 0
         self.has_qid: bool | None = None
         self.labels: list[Array] = []
         self.qid_runs: list[tuple[bytes, int]] = []
@@ -193,11 +192,10 @@ def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
 def _blocks(name: str) -> Iterator[bytes]:
     """Yield complete lines, about `BLOCK_BYTES` at a time."""
     with open_decompressed(name) as stream:
-        first = True
+        byte_order_mark = b"\xef\xbb\xbf"
         while block := stream.read(BLOCK_BYTES):
-            block += stream.readline()
-            block = block.removeprefix(b"\xef\xbb\xbf") if first else block  # a byte order mark
-            first = False
+            block = (block + stream.readline()).removeprefix(byte_order_mark)
+            byte_order_mark = b""
             yield block if block.endswith(b"\n") else block + b"\n"
 
 
@@ -304,22 +302,21 @@ def parse_lines(
             raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
         documents.append(document)
         has_qid = document.qid is not None
-    labels, sizes = np.array([row.label for row in documents]), np.array([len(row.columns) for row in documents], int)
-    indices = np.array([column for row in documents for column in row.columns], np.int32)
-    data = np.array([value for row in documents for value in row.values], np.float64).astype(options.dtype)
-    width = next((len(row.columns) for row in documents), 0)
-    n_regular = width if documents and all(row.columns == list(range(width)) for row in documents) else None
+    labels, sizes = np.array([row.label for row in documents]), np.array([len(row.features) for row in documents], int)
+    indices = np.array([column for row in documents for column in row.features], np.int32)
+    data = np.array([value for row in documents for value in row.features.values()], np.float64).astype(options.dtype)
+    width = next((len(row.features) for row in documents), 0)
+    n_regular = width if documents and all(list(row.features) == list(range(width)) for row in documents) else None
     runs = [(text, len(list(run))) for text, run in itertools.groupby(row.qid for row in documents) if text is not None]
     return ParsedBlock(labels, sizes, indices, data, n_regular, bool(has_qid), runs, len(lines))
 
 
 class Document(NamedTuple):
-    """A line without its comment; columns are sorted."""
+    """A line without its comment; features are the values of columns, sorted by these."""
 
     label: float
     qid: bytes | None
-    columns: list[int]
-    values: list[float]
+    features: dict[int, float]
 
 
 def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Document | str:
@@ -352,10 +349,8 @@ def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Docu
         if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
             return f"{quote(value, 40)} is too large for {options.dtype}"
         values[column] = number
-    columns, qid = sorted(values), features[0][4:] if starts_with_qid else None
-    return Document(
-        float(label), qid, [column - first_index for column in columns], [values[column] for column in columns]
-    )
+    qid = features[0][4:] if starts_with_qid else None
+    return Document(float(label), qid, {column - first_index: values[column] for column in sorted(values)})
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -106,9 +107,7 @@ def read_letor(
     (array([2., 0., 1.]), array([7, 7, 9]))
     """
     options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
-    parsed = parse_file(path, options)
-    apply_sizes(parsed)
-    return make_datasets([parsed], options)[0]
+    return _read_files([path], options)[0]
 
 
 def read_letor_folds(
@@ -165,10 +164,7 @@ def read_letor_folds(
     """
     options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
     folders = _find_folds(Path(directory))
-    parsed_files = [parse_file(path, options) for _, paths in folders for path in paths if path]
-    for parsed in parsed_files:
-        apply_sizes(parsed)
-    datasets = iter(make_datasets(parsed_files, options))
+    datasets = iter(_read_files([path for _, paths in folders for path in paths if path], options))
     folds = []
     for folder, paths in folders:
         train, validation, test = (next(datasets) if path else None for path in paths)
@@ -207,8 +203,11 @@ def _read_sizes(name: str) -> list[int]:
     return [int(line) for line in lines if line.strip()]
 
 
-def make_datasets(files: list[ParsedFile], options: ReadOptions) -> list[Dataset]:
-    """Make a data set of each file, all with the same columns, the same type of X and the same type of qid."""
+def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset]:
+    """Read a data set from each file, all with the same columns, the same type of X and the same type of qid."""
+    files = [parse_file(path, options) for path in paths]
+    for parsed in files:
+        apply_sizes(parsed)
     width = options.n_features or max(parsed.width for parsed in files)
     n_cells = sum(parsed.n_rows for parsed in files) * width
     n_stored = sum(parsed.data.size for parsed in files)
