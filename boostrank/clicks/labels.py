@@ -22,7 +22,7 @@ from boostrank.clicks.targets import (
     targets_of_relevance,
 )
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
-from boostrank.inputs.checks import check_choice
+from boostrank.inputs.checks import check_choice, refuse
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
@@ -116,7 +116,7 @@ class ClickLabels(Labels):
     model: Any
     normalize: ClickNormalize = "independent"
     clip: float = 0.0
-    not_shown: estimation.NotShownOrDrop | Literal["predict"] = "error"
+    not_shown: Literal["error", "drop", "irrelevant", "predict"] = "error"
     average: Unit = "sessions"
     shrink: Any = None
 
@@ -125,13 +125,18 @@ class ClickLabels(Labels):
     def __post_init__(self) -> None:
         check_log(self.log)
         check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
-        check_choice("not_shown", self.not_shown, (*estimation.NOT_SHOWN_OR_DROP, "predict"))
+        check_choice("not_shown", self.not_shown, ("error", "drop", "irrelevant", "predict"))
         check_choice("average", self.average, ("sessions", "queries"))
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions":
             require_absolute(self.model)
         if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
-            object.__setattr__(self, "shrink", self._checked_prior())
+            prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
+            if self.normalize == "sessions" or not ((prior > 0.0) & (prior < 1.0)).all():
+                expected = "predicted probabilities of relevance in (0, 1), for normalize='independent' or 'none'"
+                got = f"numbers from {prior.min():g} to {prior.max():g} and normalize={self.normalize!r}"
+                refuse("shrink", prior, expected, got=got)
+            object.__setattr__(self, "shrink", prior)
         if self.not_shown == "predict" and self.normalize == "sessions":
             raise ValueError("not_shown='predict' needs normalize='independent' or 'none'; got normalize='sessions'")
         if self.not_shown == "predict" and self.shrink is None:
@@ -278,9 +283,8 @@ class ClickLabels(Labels):
     @property
     def kept(self) -> Bools | None:
         """Whether each row is used, and not left out, shape (n_documents,); None if all rows are used."""
-        if self.not_shown != "drop" or self.log.shown.all():
-            return None
-        return self.log.shown
+        shown = self.log.shown
+        return None if self.not_shown != "drop" or shown.all() else shown
 
     @property
     def lacks_support(self) -> Bools:
@@ -380,15 +384,6 @@ class ClickLabels(Labels):
     def _evidence(self, prior: Floats) -> Floats:
         """The evidence of each row for some prior."""
         return estimation.evidence(self.log, self.entry_weights(), prior)
-
-    def _checked_prior(self) -> Floats:
-        prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
-        if self.normalize == "sessions" or not ((prior > 0.0) & (prior < 1.0)).all():
-            raise ValueError(
-                "shrink must be predicted probabilities of relevance in (0, 1), for normalize='independent' or 'none'; "
-                f"got numbers from {prior.min():g} to {prior.max():g} and normalize={self.normalize!r}"
-            )
-        return prior
 
     def check_qid(self, qid: ArrayLike) -> None:
         """Raise ValueError if `qid` are not the query ids of the log."""

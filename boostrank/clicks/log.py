@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -160,7 +160,7 @@ class ClickLog:
         columns = [column[sorting] for column in columns]
         contexts = None if contexts is None else contexts[columns[4][sessions.starts]]
         self._set(queries, ids, columns[:4], sessions, names[by_session.ids], contexts)
-        self._check_sessions(*columns[4:])
+        self._check_sessions(sessions, *columns[4:])
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
@@ -191,8 +191,7 @@ class ClickLog:
             check_log(log, f"logs[{i}]")
             documents = log.documents if documents is None else documents
             for name, ids, others in (("query", log.qid, first.qid), ("document", log.documents, documents)):
-                same = ids is None or others is None or np.array_equal(ids.astype(object), others.astype(object))
-                if not same:
+                if not (ids is None or others is None or np.array_equal(ids.astype(object), others.astype(object))):
                     raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its {name} ids are different")
             if (log.sessions is None) != (first.sessions is None):
                 raise ValueError(f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()")
@@ -243,8 +242,7 @@ class ClickLog:
     @cached_property
     def query(self) -> Ints:
         """Number of the query of each entry, an index of ``queries.ids``, shape (n_entries,)."""
-        of_row: Ints = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
-        return of_row[self.row]
+        return self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))[self.row]
 
     @property
     def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -375,6 +373,11 @@ class ClickLog:
         document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
         return f"row {row}{document} of query {str(self.qid[row])!r}"
 
+    def name_of_session(self, session: int) -> str:
+        """A session as messages name it, by its id."""
+        assert self.session_ids is not None
+        return f"session {str(self.session_ids[session])!r}"
+
     def _part(self, entries: Any, queries: Queries, row: Ints, documents: NDArray[Any] | None) -> ClickLog:
         """The log of some entries, with new numbers of rows and their ids, and with the sessions of these entries."""
         columns = [column[entries] for column in (row, *self.columns[1:])]
@@ -401,24 +404,27 @@ class ClickLog:
         log._set(*values)
         return log
 
-    def _check_sessions(self, contexts: Ints | None = None) -> None:
-        sessions, ids = self.sessions, self.session_ids
-        assert sessions is not None
-        assert ids is not None
+    def _check_sessions(self, sessions: Segments, contexts: Ints | None = None) -> None:
         number = sessions.repeat(np.arange(sessions.n_segments))
-        faults = [(self.query, "has documents of several queries"), (contexts, "has several contexts")]
-        checks = [(x != sessions.repeat(x[sessions.starts]), fault) for x, fault in faults if x is not None]
-        for column, fault in ((self.position, "has the position {position} twice"), (self.row, "shows {row} twice")):
+
+        def check(bad: Bools, fault: Callable[[int], str]) -> None:
+            refuse_first(
+                bad,
+                lambda entry: (
+                    f"{self.name_of_session(number[entry])} {fault(entry)}: a session is one display of the result "
+                    "list of one query. Leave out repeated lines, and give every display an id of its own"
+                ),
+            )
+
+        def is_repeated(column: Ints) -> Bools:
             # One number for each session and value: a session that has a value twice has two equal numbers.
-            checks.append((pd.Index(number * (int(column.max()) + 1) + column).duplicated(), fault))
-        for bad, fault in checks:
-            if bad.any():
-                entry = int(np.argmax(bad))
-                text = fault.format(position=self.position[entry], row=self.name_of_row(int(self.row[entry])))
-                raise ValueError(
-                    f"session {str(ids[number[entry]])!r} {text}: a session is one display of the result list of one "
-                    "query. Leave out repeated lines, and give every display an id of its own"
-                )
+            return pd.Index(number * (int(column.max()) + 1) + column).duplicated()
+
+        check(self.query != sessions.repeat(self.query[sessions.starts]), lambda _: "has documents of several queries")
+        if contexts is not None:
+            check(contexts != sessions.repeat(contexts[sessions.starts]), lambda _: "has several contexts")
+        check(is_repeated(self.position), lambda entry: f"has the position {self.position[entry]} twice")
+        check(is_repeated(self.row), lambda entry: f"shows {self.name_of_row(self.row[entry])} twice")
 
 
 def check_log(log: object, name: str = "log") -> None:
@@ -479,9 +485,12 @@ def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, im
         (clicks > impressions, "clicks", clicks, ", more than impressions: count clicks of one impression once"),
         (position > MAX_POSITION, "position", position, f", more than {MAX_POSITION}: positions are ranks, not ids"),
     ):
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise ValueError(f"{name}[{i}] is {column[i]}{fault}")
+        _check_entries(bad, name, column, fault)
+
+
+def _check_entries(bad: Bools, name: str, column: Ints, fault: str) -> None:
+    """Raise ValueError that names the first entry that is bad, and the number that it has in a column, if one is."""
+    refuse_first(bad, lambda entry: f"{name}[{entry}] is {column[entry]}{fault}")
 
 
 def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArray[Any]]:

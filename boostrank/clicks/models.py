@@ -67,8 +67,7 @@ class ClickModel:
         random : Generator
         """
         a, b = (numbers[sessions.positions] for numbers in self.affine(int(sessions.sizes.max())))
-        clicks: Bools = random.random(len(relevance)) < a * relevance + b
-        return clicks
+        return random.random(len(relevance)) < a * relevance + b
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``, for the positions 1 to `n_positions`.
@@ -188,13 +187,13 @@ class TrustBias(ClickModel):
     click_irrelevant: Any = ("power", 1.0, 0.65)
 
     def __post_init__(self) -> None:
-        for name in ("propensities", "click_relevant", "click_irrelevant"):
+        for name in self.__dataclass_fields__:
             numbers = _checked_numbers(getattr(self, name), name, zero=name == "click_irrelevant")
             object.__setattr__(self, name, numbers)
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see :meth:`ClickModel.affine`."""
-        names = ("propensities", "click_relevant", "click_irrelevant")
+        names = self.__dataclass_fields__
         p, relevant, irrelevant = (_by_position(getattr(self, name), n_positions, name) for name in names)
         refuse_first(
             ~(relevant > irrelevant),
@@ -249,8 +248,7 @@ class Cascade(ClickModel):
         relevant = random.random(len(relevance)) < relevance
         goes_on = np.where(relevant, self._continues_after_click, self.continuation)
         stops = random.random(len(relevance)) < 1.0 - goes_on
-        clicks: Bools = relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
-        return clicks
+        return relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
         """Probability of going on until each entry, given the clicks above it; see :meth:`ClickModel.corrections`.

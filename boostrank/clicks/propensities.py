@@ -337,8 +337,7 @@ class _PairSums:
         end = np.concatenate([self.second[self.clicks_first > 0], self.first[self.clicks_second > 0]])
         graph = coo_array((np.ones(len(start)), (start, end)), shape=(self.n_positions, self.n_positions))
         _, component = connected_components(graph.tocsr(), directed=True, connection="strong")
-        mask: Bools = component == component[0]
-        return mask
+        return np.equal(component, component[0])
 
     def at_positions(self, supported: Bools) -> _PairSums:
         """The pairs of two of some positions, a mask, which get the numbers 0, 1, ...."""
@@ -366,7 +365,9 @@ def _maximize(sums: _PairSums) -> Floats:
     theta = np.zeros(sums.n_positions)
     value, score, curvature = _likelihood(sums, theta)
     for _ in range(MAX_STEPS):
-        step = _inverse_curvature(sums, curvature) @ _by_position(sums, score)
+        # Each pair adds its score at the smaller position, and subtracts it at the larger.
+        at_first, at_second = (np.bincount(ends, score, sums.n_positions) for ends in (sums.first, sums.second))
+        step = _inverse_curvature(sums, curvature) @ (at_first.astype(np.float64) - at_second)
         if np.abs(step).max() <= TOLERANCE:
             return theta
         # Far from the maximum a full step may be too long. Rounding errors must not stop the last steps.
@@ -390,12 +391,6 @@ def _likelihood(sums: _PairSums, theta: Floats) -> tuple[float, Floats, Floats]:
     clicks = sums.clicks_first + sums.clicks_second
     value = sums.clicks_first * special.log_expit(difference) + sums.clicks_second * special.log_expit(-difference)
     return float(value.sum()), sums.clicks_first - clicks * share, clicks * share * (1.0 - share)
-
-
-def _by_position(sums: _PairSums, values: Floats) -> Floats:
-    """Sums over the pairs of each position: of `values` at the smaller position, and of ``-values`` at the larger."""
-    at_first, at_second = (np.bincount(ends, values, sums.n_positions) for ends in (sums.first, sums.second))
-    return at_first.astype(np.float64) - at_second
 
 
 def _inverse_curvature(sums: _PairSums, curvature: Floats) -> Floats:

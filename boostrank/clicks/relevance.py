@@ -27,9 +27,6 @@ from boostrank.inputs.warnings import warn
 
 NotShown = Literal["error", "irrelevant"]
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
-# The values of `not_shown` where rows may also be left out.
-NotShownOrDrop = Literal["error", "drop", "irrelevant"]
-NOT_SHOWN_OR_DROP: tuple[str, ...] = get_args(NotShownOrDrop)
 # Chance does not explain clicks above the largest expectation plus this number of standard deviations plus this number
 # of clicks, which are added because small counts are not normally distributed.
 MAX_DEVIATIONS = 4.0

@@ -178,7 +178,11 @@ def _result_lists(
     sessions = Segments.from_sizes(sizes[query_of_session])
     kind, strength = policy
     if kind == "plackett-luce":
-        return _plackett_luce(scores / strength, queries, query_of_session, sessions, random), sessions
+        lists = Segments.from_sizes(queries.sizes[query_of_session])
+        document = lists.repeat(queries.starts[query_of_session]) + lists.positions
+        # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
+        sorting = lists.sort((scores / strength)[document] + random.gumbel(size=lists.n_rows))
+        return document[sorting[lists.positions < lists.repeat(sessions.sizes)]], sessions
     shown = queries.sort(scores)[sessions.repeat(queries.starts[query_of_session]) + sessions.positions]
     if kind == "swap":
         swapped = np.flatnonzero((random.random(sessions.n_segments) < strength) & (sessions.sizes > 1))
@@ -186,14 +190,3 @@ def _result_lists(
         other = first + random.integers(1, sessions.sizes[swapped])
         shown[first], shown[other] = shown[other], shown[first]
     return shown, sessions
-
-
-def _plackett_luce(
-    scores: Floats, queries: Queries, query_of_session: Ints, sessions: Segments, random: np.random.Generator
-) -> Ints:
-    """Documents at the first positions of rankings that are drawn from the Plackett-Luce model."""
-    lists = Segments.from_sizes(queries.sizes[query_of_session])
-    document = lists.repeat(queries.starts[query_of_session]) + lists.positions
-    # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
-    sorting = lists.sort(scores[document] + random.gumbel(size=lists.n_rows))
-    return document[sorting[lists.positions < lists.repeat(sessions.sizes)]]

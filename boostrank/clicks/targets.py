@@ -16,7 +16,7 @@ from boostrank.clicks.log import ClickLog, check_log, summed
 from boostrank.clicks.models import Cascade, get_click_model, require_absolute
 from boostrank.clicks.relevance import NOT_SHOWN, NotShown, estimate_relevance
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_choice, check_number
+from boostrank.inputs.checks import check_choice, check_number, refuse_first
 from boostrank.queries.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
@@ -96,8 +96,7 @@ def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNo
         return relevance
     grouped = queries.group(relevance)
     tables = reciprocal_ideals(dcg, int(queries.sizes.max()), dcg.cutoffs(queries))
-    targets: Floats = queries.ungroup(_times_expectation(grouped, tables, queries))
-    return targets
+    return queries.ungroup(_times_expectation(grouped, tables, queries))
 
 
 def session_targets(
@@ -130,10 +129,20 @@ def session_targets(
             f"{click_model!r} shows at most one click of a session, so that the number of relevant documents of a "
             "session cannot be estimated; use normalize='none' or 'independent'"
         )
+    query = log.query[sessions.starts]
     if not_shown == "error":
-        _require_complete(log, sessions)
+        sizes = log.queries.sizes[query]
+        refuse_first(
+            sessions.sizes < sizes,
+            lambda session: (
+                f"{log.name_of_session(session)} shows {sessions.sizes[session]} of the {sizes[session]} documents of "
+                f"query {str(log.queries.ids[query[session]])!r}: the others have no support, and the ideal DCG "
+                "depends on them. Pass not_shown='irrelevant' to assume that they are not relevant, or use "
+                "normalize='none' or 'independent'"
+            ),
+        )
     a, b = click_model.corrections(log)
-    cutoffs = dcg.cutoffs(log.queries)[log.query[sessions.starts]]
+    cutoffs = dcg.cutoffs(log.queries)[query]
     tables = reciprocal_ideals(dcg, int(sessions.sizes.max()), cutoffs)
     if isinstance(click_model, Cascade):
         return _cascade_targets(log, sessions, np.maximum(a, clip), tables)
@@ -197,16 +206,14 @@ def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: 
     """
     size, largest = np.abs(values), sessions.max(np.abs(values))
     error = np.finfo(np.float64).eps * largest * np.multiply.reduceat(np.abs(1.0 - values) + size, sessions.starts)
-    bad = ~(error <= MAX_ROUNDING * np.maximum(largest, sessions.max(np.abs(targets))))
-    if bad.any():
-        assert log.session_ids is not None
-        session = int(np.argmax(bad))
-        n_clicks = int(sessions.sum(log.clicks)[session])
-        raise ValueError(
-            f"session {str(log.session_ids[session])!r} has {n_clicks} clicks, and the unbiased targets of so many "
-            "clicks at such propensities are lost in rounding errors; their variance would be huge too. Pass clip, or "
-            "use normalize='none' or 'independent'"
-        )
+    refuse_first(
+        ~(error <= MAX_ROUNDING * np.maximum(largest, sessions.max(np.abs(targets)))),
+        lambda session: (
+            f"{log.name_of_session(session)} has {sessions.sum(log.clicks)[session]} clicks, and the unbiased targets "
+            "of so many clicks at such propensities are lost in rounding errors; their variance would be huge too. "
+            "Pass clip, or use normalize='none' or 'independent'"
+        ),
+    )
 
 
 def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, tables: Floats) -> Floats:
@@ -217,21 +224,6 @@ def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, tables: Float
     change = np.where((log.clicks > 0) & (above > 0), (h - tables[session, np.maximum(above - 1, 0)]) / w, 0.0)
     below = sessions.repeat(sessions.sum(change)) - sessions.sum_before(change) - change
     return np.where(log.clicks > 0, h / w + below, 0.0)
-
-
-def _require_complete(log: ClickLog, sessions: Segments) -> None:
-    """Raise ValueError if a session does not show all rows of its query."""
-    query = log.query[sessions.starts]
-    missing = log.queries.sizes[query] - sessions.sizes
-    if missing.any():
-        session = int(np.argmax(missing > 0))
-        size, name = log.queries.sizes[query[session]], str(log.queries.ids[query[session]])
-        assert log.session_ids is not None
-        raise ValueError(
-            f"session {str(log.session_ids[session])!r} shows {sessions.sizes[session]} of the {size} documents of "
-            f"query {name!r}: the others have no support, and the ideal DCG depends on them. Pass "
-            "not_shown='irrelevant' to assume that they are not relevant, or use normalize='none' or 'independent'"
-        )
 
 
 def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floats:
