@@ -139,8 +139,8 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
             if data_set.init_score is not None or isinstance(data_set.X, FeatureStream):
                 raise ValueError(
                     "LightGBM takes no init_model beside init_score or with features in FeatureFiles: give "
-                    "init_model.predict(X), plus the init_score if there is one, as init_score without init_model; "
-                    "the new model then has only the new rounds"
+                    "init_score=init_model.predict(X), plus the init_score if there is one, without init_model; the "
+                    "new model then has only the new rounds"
                 )
         require_same_categories(specification.init_model.pandas_categorical or [], data.X)
 
