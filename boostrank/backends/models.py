@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from boostrank.inputs.checks import warn
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.warnings import warn
 
 #: Name of the field of a model file that contains its checksum.
 CHECKSUM_FIELD = "boostrank_sha256"

@@ -20,8 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import check_count, check_number
-from boostrank.inputs.warnings import warn
+from boostrank.inputs.checks import check_count, check_number, warn
 from boostrank.queries.segments import Segments
 
 MAX_STEPS = 200

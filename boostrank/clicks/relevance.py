@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import Cascade, ClickModel, get_click_model
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_choice, check_flag, check_number, refuse_first
-from boostrank.inputs.warnings import warn
+from boostrank.inputs.checks import check_choice, check_flag, check_number, refuse_first, warn
 
 NotShown = Literal["error", "irrelevant"]
 NOT_SHOWN: tuple[str, ...] = get_args(NotShown)

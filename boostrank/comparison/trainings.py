@@ -23,8 +23,8 @@ from sklearn.base import clone
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import warn
 from boostrank.inputs.files import write_atomically
-from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.model_selection.estimators import fit_with_validation, n_rounds
 from boostrank.queries.labels import Labels

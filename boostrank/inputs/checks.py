@@ -1,6 +1,6 @@
 """Checks of settings: counts, numbers in a range, names out of a list and random states; and of numbers in files.
 
-Messages have the name of the setting, or of the part of the data.
+Messages have the name of the setting, or of the part of the data. All warnings of the package are given here too.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import inspect
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from numbers import Real
@@ -230,3 +232,36 @@ def as_generator(random_state: Any) -> np.random.Generator:
         with suppress(TypeError, ValueError):
             return np.random.default_rng(random_state)
     refuse("random_state", random_state, "None, an integer of at least 0 or a numpy.random.Generator")
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Give a warning whose place is the line that called the package, through however many functions.
+
+    Functions of other libraries may lie between functions of the package, such as those of joblib between the ranker
+    and the members of a bag: the place is the caller of the outermost function of the package. In a thread that the
+    package or a library has started, this is a line of the library that runs the thread.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("the log has no click")
+    >>> str(caught[0].message)
+    'the log has no click'
+    """
+    frame = place = inspect.currentframe()
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == "boostrank":
+            place = frame.f_back or frame
+        frame = frame.f_back
+    # Python without frames is not supported.
+    assert place is not None
+    # warnings.warn would need the number of frames, and does not count those of imports.
+    warnings.warn_explicit(
+        message,
+        category,
+        place.f_code.co_filename,
+        place.f_lineno,
+        module=place.f_globals.get("__name__"),
+        registry=place.f_globals.setdefault("__warningregistry__", {}),
+    )

@@ -22,7 +22,7 @@ from boostrank.training.arguments import takes_other_names
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import OF_FIT, Rule, Settings
-from boostrank.training.train import train, train_on_kept
+from boostrank.training.train import choose_rounds, train, train_on_kept
 
 if TYPE_CHECKING:
     from boostrank.training.validation import EvalSets
@@ -330,8 +330,6 @@ class BoostedRanker(TrainedModel):
                 sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
                 validation = [validation_set.bind(specification, data, features) for validation_set in sets]
             if settings.chooses_rounds:
-                from boostrank.training.folds import choose_rounds
-
                 cv = settings.values["cv"]
                 n_rounds, curves = choose_rounds(self._backend, specification, data, cv, random_state)
                 specification = specification.for_refit(self._backend, n_rounds)

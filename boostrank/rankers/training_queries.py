@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Ints
+from boostrank.inputs.checks import warn
 from boostrank.inputs.frames import index_of
-from boostrank.inputs.warnings import warn
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import check_choice, check_flag
-from boostrank.inputs.warnings import warn
+from boostrank.inputs.checks import check_choice, check_flag, warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels

@@ -16,10 +16,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_number, did_you_mean, refuse
+from boostrank.inputs.checks import check_choice, check_number, did_you_mean, refuse, warn
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.warnings import warn
 from boostrank.serving.evaluators import FORMATS, evaluate
 from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, Split, Tree
 

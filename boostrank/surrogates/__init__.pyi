@@ -1,6 +1,5 @@
 from .base import HessianKind as HessianKind
 from .base import Surrogate as Surrogate
-from .lambdamart import LambdaMART as LambdaMART
 from .laws import check as check
 from .norms import Cosine as Cosine
 from .norms import NormalizedPNorm as NormalizedPNorm
@@ -11,6 +10,7 @@ from .pairs import PairwiseSquared as PairwiseSquared
 from .pairs import PairwiseSquaredHinge as PairwiseSquaredHinge
 from .power_family import Power as Power
 from .rank_weighted import ConsistentLambdaRank as ConsistentLambdaRank
+from .rank_weighted import LambdaMART as LambdaMART
 from .registry import SURROGATES as SURROGATES
 from .registry import get_surrogate as get_surrogate
 from .registry import is_consistent as is_consistent

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import BoostingFunction
 from boostrank.backends.lightgbm.parameters import canonical_names, samples_queries
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice
-from boostrank.inputs.warnings import warn
+from boostrank.inputs.checks import check_choice, warn
 from boostrank.metrics import BoundMeasure, Measure, get_measure
 from boostrank.queries.dcg import DCG, NORMALIZATIONS, Discount, Gain, Normalize
 from boostrank.queries.labels import as_labels

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.warnings import warn
+from boostrank.inputs.checks import warn
 from boostrank.queries.segments import Segments
 
 # Number of the version of the functions' arguments, as in module.c.
