@@ -96,11 +96,12 @@ def eval_sets(
     ------
     ValueError
         If an element of `eval_set` is no tuple (X, y) or (X, y, qid), if another list has more or fewer elements than
-        `eval_set`, or if two sets have the same name.
+        `eval_set`, if two sets have the same name, or if a dict `eval_set` and `eval_names` both give names.
     """
     if isinstance(eval_set, Mapping):
-        names = [str(name) for name in eval_set] if eval_names is None else eval_names
-        eval_set, eval_names = list(eval_set.values()), names
+        if eval_names is not None:
+            raise ValueError("give the names of validation sets as keys of eval_set or as eval_names, not both")
+        eval_set, eval_names = list(eval_set.values()), [str(name) for name in eval_set]
     elif isinstance(eval_set, tuple) and eval_set and not isinstance(eval_set[0], (tuple, list)):
         eval_set = [eval_set]
     sets = [] if eval_set is None else list(eval_set)

@@ -157,6 +157,17 @@ def test_integer_weights_repeat_queries(ranker_class, objective, data):
     assert np.ptp(weighted) > 0.1
 
 
+def test_only_the_ratios_of_weights_count(ranker_class, data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).uniform(0.5, 2, 30)
+    for objective in ("squared", "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"):
+        scores = [
+            small(ranker_class, objective, reg_lambda=5.0).fit(X, y, qid, sample_weight=factor * weights).predict(X)
+            for factor in (1.0, 1024.0)
+        ]
+        np.testing.assert_array_equal(*scores)
+
+
 def test_row_weights_need_a_term_for_each_document(ranker_class, data):
     X, y, qid = data
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))

@@ -96,6 +96,7 @@ def test_one_metric_of_the_last_held_out_set_stops_the_training(ranker_class, da
         ({"eval_set": [VALIDATION], "eval_qid": [VALIDATION[2]]}, "has query ids, and so has eval_qid"),
         ({"eval_set": [VALIDATION], "early_stopping_metric": "map"}, "needs early_stopping_rounds"),
         ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),
+        ({"eval_set": {"a": VALIDATION}, "eval_names": ["b"]}, "as keys of eval_set or as eval_names, not both"),
         ({"eval_set": [VALIDATION, VALIDATION], "eval_names": ["a", "a"]}, "must have different names"),
         ({"eval_set": {"a": VALIDATION}, "eval_sample_weight": {"a": [1.0] * 30}}, "eval_sample_weight must be a list"),
         ({"eval_set": [VALIDATION], "eval_metric": ["map", lambda y, s: ("map", 0.5, True)]}, "a name of its own"),

@@ -255,17 +255,17 @@ class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
     and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. In addition `client` takes a
-    ``distributed.Client``; by default it is the one that Dask finds. LightGBM's own `local_listen_port` fixes the port
-    of the workers; each machine can have only one worker then. Its `tree_learner` may be "data" or "voting". `fit`
-    raises an error for parameters with which LightGBM's workers crash or do not train one model:
-    `interaction_constraints`, `linear_tree`, the penalties `cegb_...`, and a `monotone_constraints_method` other than
-    "basic". LightGBM trains on at most 2^31 - 1 documents, counted over all workers.
+    None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
+    that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers; each machine can have only one
+    worker then. Its `tree_learner` may be "data" or "voting". `fit` raises an error for parameters with which
+    LightGBM's workers crash or do not train one model: `interaction_constraints`, `linear_tree`, the penalties
+    `cegb_...`, and a `monotone_constraints_method` other than "basic". LightGBM trains on at most 2^31 - 1 documents,
+    counted over all workers.
 
     Examples
     --------
     >>> import dask.array
-    >>> from distributed import Client, get_client
+    >>> from distributed import Client
     >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
     >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
@@ -295,14 +295,13 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. In addition `client` takes a
-    ``distributed.Client``; by default it is the one that Dask finds. `tree_method` cannot be "exact", with which
-    XGBoost does not train on several workers.
+    None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
+    that Dask finds. `tree_method` cannot be "exact", with which XGBoost does not train on several workers.
 
     Examples
     --------
     >>> import dask.array
-    >>> from distributed import Client, get_client
+    >>> from distributed import Client
     >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
     >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
