@@ -13,17 +13,18 @@ tuned           equally many draws of the hyperparameters for each ranker, with 
                 rounds and 100 without improvement; the draw with the best NDCG@10 on the validation queries is chosen
 
 Each job is a file in FOLDER, so that an interrupted run continues where it stopped. After a change of a method, delete
-its files.
+its files. It has the processor seconds of the fit, of one thread: for "tuned", those of all draws.
 """
 
 import argparse
 import os
 import re
 import warnings
+from functools import partial
 from pathlib import Path
 
 from jobs import run_jobs
-from quality_methods import PROTOCOLS, fit
+from quality_methods import PROTOCOLS, fit, processor_seconds
 from reporting import PACKAGES, versions
 from workloads import data_name, read_folds
 
@@ -35,13 +36,14 @@ def run(protocol, data, method_name, number, seed, n_draws):
     method, fold = PROTOCOLS[protocol][method_name], read_folds(data)[number]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranker, record = fit(method, protocol, fold, seed, n_draws)
+        train = partial(fit, method, protocol, fold, seed, n_draws)
+        (ranker, record), seconds = processor_seconds(method.library, train)
         scores = ranker.predict(fold.test.X)
     # NaN where a query has no relevant document: the report leaves these queries out.
     values = br.ndcg_score(fold.test.y, scores, fold.test.qid, k=10, empty="skip", per_query=True)
     names = {"protocol": protocol, "data": data_name(data), "method": method.name, "library": method.library}
     record.update(is_ours=method.is_ours, fold=number, seed=seed, versions=versions((*PACKAGES, "catboost")))
-    return {**names, **record, "ndcg@10": values.tolist()}
+    return {**names, **record, "fit_s": seconds, "ndcg@10": values.tolist()}
 
 
 def choose_methods(protocol, names):

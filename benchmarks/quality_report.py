@@ -1,4 +1,4 @@
-"""Tables and picture of the runs of quality.py.
+"""Tables and pictures of the runs of quality.py.
 
 python benchmarks/quality_report.py FOLDER [--output FOLDER] [--keep]
 
@@ -7,13 +7,13 @@ method is left out of a data set if the runs of some of its folds are missing. I
 bootstrap over queries (of single sets: Student's), and p-values those of paired randomization tests.
 
 quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to LightGBM's LambdaMART. For
-methods on XGBoost there is a second row, with the difference to XGBoost's. Seconds are those of a whole job
-beside other jobs: all draws of a tuned method, prediction, and in the first job of a process reading the data.
+methods on XGBoost there is a second row, with the difference to XGBoost's. "fit_s" are the mean processor seconds of a
+fit, which are those of all draws of a tuned method, and "times_lgbmranker" is their ratio to those of LightGBM's
+LambdaMART.
 
-quality.csv has a row for each method of the protocol "untuned": the mean over the real data sets of its difference to
-LightGBM's LambdaMART, with the interval of a sum of independent normal means, the sets on which it is significantly
-better and worse at 5%, the worst set, and the geometric mean of its seconds divided by those of LightGBM's
-LambdaMART, if both are runs in FOLDER.
+quality.csv has a row for each protocol and method: the mean over the real data sets of its difference to LightGBM's
+LambdaMART, with the interval of a sum of independent normal means, the sets on which it is significantly better and
+worse at 5%, the worst set, and the geometric mean of "times_lgbmranker".
 
 quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
 which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of
@@ -25,7 +25,8 @@ peer with the best mean on its test queries, which is not known in advance. Synt
 With --keep, rows for which there are no runs are those of the present tables. This is refused if a method that has both
 runs and rows has not the same mean NDCG@10 on each data set in both.
 
-The picture has the differences in the protocol "untuned".
+The pictures are of the protocol "untuned": quality.png has the differences by data set, and quality_time.png the mean
+difference of each method and the time of its fit.
 """
 
 import itertools
@@ -38,6 +39,8 @@ import numpy as np
 import pandas as pd
 import quality_kept
 from jobs import read_results
+from matplotlib import patheffects
+from matplotlib.transforms import Bbox, IdentityTransform
 from quality_methods import LAMBDARANK, PROTOCOLS, RANK_NDCG
 from reporting import FOLDER, make_parser, picture_path, publish, resampled_means
 from workloads import SYNTHETIC
@@ -55,6 +58,10 @@ PANELS = {
     LAMBDARANK: {"LightGBMRanker": "default", "BaggedRanker of LightGBMRanker": "bag of ten"},
     RANK_NDCG: {"XGBoostRanker": "default", "BaggedRanker of XGBoostRanker": "bag of ten"},
 }
+#: In the picture of times, the distance in pixels that a label may be farther away for each interval that it avoids.
+LINE_COST = 20
+#: Where a label may be of its point, the best first.
+SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)])
 
 
 def values_by_method(runs):
@@ -95,37 +102,35 @@ def compare(values, baseline):
 def table_by_set(runs, values):
     """A row for each data set, method and baseline; the baseline of all has a row without a difference."""
     about = runs.groupby("method")[["library", "is_ours"]].first()
-    seconds = runs.groupby(["data", "method"])["seconds"].mean()
+    seconds = runs.groupby(["data", "method"])["fit_s"].mean()
     rows = []
     for data, of_data in values.items():
         for method, own in of_data.items():
             row = {"data": data, "library": about["library"][method], "method": method, "queries": len(own)}
-            row.update(seconds=seconds[data, method], **{"ndcg@10": own.mean()})
+            row |= {"fit_s": seconds[data, method], "ndcg@10": own.mean()}
+            row["times_lgbmranker"] = seconds[data, method] / seconds.get((data, LAMBDARANK), np.nan)
             baselines = [LAMBDARANK, RANK_NDCG] if row["library"] == "xgboost" else [LAMBDARANK]
             baselines = [name for name in baselines if name in of_data and name != method]
             rows += [{**row, "baseline": name, **compare(own, of_data[name])} for name in baselines] or [row]
-    columns = ["data", "library", "method", "queries", "seconds", "ndcg@10", "baseline"]
+    columns = ["data", "library", "method", "queries", "fit_s", "times_lgbmranker", "ndcg@10", "baseline"]
     columns += ["difference", "low", "high", "p", "wins", "ties", "losses"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
 
 
-def summary(table, seconds):
-    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets of its protocol.
-
-    `seconds` are the means over the runs of a method on a data set, by data set and method.
-    """
-    real = table[table["data"] != SYNTHETIC]
+def summary(table):
+    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets of its protocol."""
+    real = table[(table["data"] != SYNTHETIC) & (table["baseline"] == LAMBDARANK)]
     rows = []
-    for method, of_method in real[real["baseline"] == LAMBDARANK].groupby("method", sort=False):
+    for method, of_method in real.groupby("method", sort=False):
         difference, p = of_method["difference"], of_method["p"]
         mean, half = difference.mean(), np.hypot.reduce((of_method["high"] - of_method["low"]) / 2) / len(of_method)
         row = {"method": method, "sets": len(of_method), "difference": mean, "low": mean - half, "high": mean + half}
         row |= {"won": ((difference > 0) & (p <= LEVEL)).sum(), "lost": ((difference < 0) & (p <= LEVEL)).sum()}
         worst = difference.idxmin()
         row |= {"worst_set": of_method["data"][worst], "worst_difference": difference[worst]}
-        ratios = [seconds.get((data, method), np.nan) / seconds[data, LAMBDARANK] for data in of_method["data"]]
-        rows.append({**row, "times_lgbmranker": np.exp(np.mean(np.log(ratios)))})
+        times = np.exp(np.log(of_method["times_lgbmranker"]).mean(skipna=False))
+        rows.append({**row, "times_lgbmranker": times})
     return pd.DataFrame(rows)
 
 
@@ -226,6 +231,56 @@ def draw_intervals(ax, part, heights, limit, **look):
                 ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, height), ha=side, va="bottom", fontsize="x-small")
 
 
+def plot_time(table, path):
+    """Mean difference to LightGBM's LambdaMART over the time of a fit relative to it, a point for each method."""
+    origin = {"method": LAMBDARANK, "difference": 0.0, "low": 0.0, "high": 0.0, "times_lgbmranker": 1.0}
+    points = pd.concat([pd.DataFrame([origin]), table.dropna(subset="times_lgbmranker")])
+    points = points.sort_values("difference", ascending=False)
+    is_ours = np.array([PROTOCOLS["untuned"][method].is_ours for method in points["method"]])
+    figure, ax = plt.subplots(figsize=(10, 6.5), dpi=120, layout="constrained")
+    ax.axhline(0, color=style.BLACK, linewidth=0.8)
+    for rows, title, color in ((points[is_ours], "boostrank", style.BLUE), (points[~is_ours], "others", style.ORANGE)):
+        ax.vlines(rows["times_lgbmranker"], rows["low"], rows["high"], color=color, linewidth=0.9, alpha=0.6)
+        ax.plot(rows["times_lgbmranker"], rows["difference"], "o", color=color, markersize=7, label=title)
+    ax.set_xscale("log")
+    ax.margins(x=0.12)
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in np.outer(10.0 ** np.arange(-3, 5), [1, 2, 5]).ravel() if low <= tick <= high]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel(f"processor time of a fit, relative to {LAMBDARANK}()", fontsize="large")
+    ax.set_ylabel(f"NDCG@10 minus that of {LAMBDARANK}(), mean of {table['sets'].max()} data sets", fontsize="large")
+    ax.legend(frameon=False, loc="upper left", fontsize="large")
+    style.light_grid(ax)
+    colors = np.where(is_ours, style.BLUE, style.ORANGE)
+    label_points(ax, points, colors)
+    figure.savefig(path, dpi=figure.dpi)
+    plt.close(figure)
+
+
+def label_points(ax, points, colors):
+    """Write the label of each point near to it, where it covers no point, no other label and few intervals."""
+    ax.figure.canvas.draw()
+    low, center, high = (
+        ax.transData.transform(points[["times_lgbmranker", column]]) for column in ("low", "difference", "high")
+    )
+    occupied = [*map(Bbox.from_extents, np.hstack([center - 7, center + 7])), ax.get_legend().get_window_extent()]
+    lines, frame = [*map(Bbox.from_extents, np.hstack([low - 1, high + 1]))], ax.get_window_extent()
+    halo = [patheffects.withStroke(linewidth=3, foreground="white")]
+    for point, label, color in zip(center, points["method"], colors, strict=True):
+        text = ax.text(0, 0, label, fontsize=10, color=color, va="bottom", path_effects=halo)
+        text.set_transform(IdentityTransform())
+        size, places = text.get_window_extent().size, {}
+        for distance, side in itertools.product(range(10, 200, 5), SIDES):
+            middle = point + side * (distance + size / 2)
+            box = Bbox([middle - size / 2, middle + size / 2])
+            if frame.containsx(box.x0) and frame.containsx(box.x1) and not box.count_overlaps(occupied):
+                places.setdefault(distance + LINE_COST * box.count_overlaps(lines), box)
+        box = places[min(places)]
+        text.set(x=box.x0, y=box.y0)
+        occupied.append(box)
+
+
 def of_protocol(runs, protocol):
     """The runs of the methods in the table of a protocol, in its sequence; refuses tuned runs of different budgets."""
     known = list(PROTOCOLS[protocol])
@@ -281,16 +336,14 @@ def main():
     title = "Mean differences of NDCG@10 over data sets, of our methods to each peer"
     formats = {"worst_difference": "+.4f"}
     publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)
+    title = "Mean differences of NDCG@10 over the real data sets to LightGBM's LambdaMART in the same protocol"
+    summaries = {protocol: summary(table) for protocol, table in tables.items()}
+    table = pd.concat([table.assign(protocol=protocol) for protocol, table in summaries.items()])
+    table.insert(0, "protocol", table.pop("protocol"))
+    publish(table, "quality", arguments.output, title=title, formats=formats, **about)
     if "untuned" in tables:
-        title = "Mean differences of NDCG@10 to LightGBM's LambdaMART, all with default parameters"
-        untuned = of_protocol(runs, "untuned")
-        seconds = untuned.groupby(["data", "method"])["seconds"].mean()
-        table = summary(tables["untuned"], seconds)
-        if arguments.keep:
-            kept = table["method"].map(read("quality").set_index("method")["times_lgbmranker"])
-            table["times_lgbmranker"] = table["times_lgbmranker"].fillna(kept)
-        publish(table, "quality", arguments.output, title=title, formats=formats, **about)
         plot(tables["untuned"], heads, picture_path("quality", arguments.output))
+        plot_time(summaries["untuned"], picture_path("quality_time", arguments.output))
 
 
 if __name__ == "__main__":

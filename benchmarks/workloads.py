@@ -17,6 +17,9 @@ N_FEATURES, N_DOCUMENTS = 136, 120
 SYNTHETIC_QUERIES = 600
 #: Name of the synthetic data set.
 SYNTHETIC = "synthetic"
+#: Shares of the documents whose grade is at least 1, 2, 3 and 4 in web search.
+WEB_SHARES = (0.48, 0.16, 0.03, 0.01)
+N_INTERACTIONS, N_QUERY_FEATURES = 25, 8
 
 
 def leaf_parameters(library, leaves):
@@ -42,6 +45,61 @@ def make_queries(n_documents, length=N_DOCUMENTS):
     X = random.standard_normal((n_queries * length, N_FEATURES), dtype=np.float32)
     y = np.clip(np.round(X[:, 0] + random.standard_normal(len(X), dtype=np.float32) - 0.5), 0, 4)
     return br.Dataset(X, y, np.repeat(np.arange(n_queries), length))
+
+
+def make_interactions(n_queries, noise, seed, *, n_documents=60, n_features=60):
+    """Queries with interactions of features, and grades that are as rare as in web search, as a Dataset.
+
+    The first eight features are those of the query. The quality of a document is a sum of linear terms of 60% of the
+    other features, of products with conditions on two features, and of a periodic and a piecewise linear term. Its
+    grade is that of the quality plus normal noise and a level of the query. The function is the same for each seed.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of the noise of a document, where that of the quality is 1.
+    """
+    random = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), n_documents)
+    X = random.standard_normal((len(qid), n_features), dtype=np.float32)
+    X[:, :N_QUERY_FEATURES] = random.standard_normal((n_queries, N_QUERY_FEATURES), dtype=np.float32)[qid]
+    quality = _quality_with_interactions(X)
+    seen = quality / quality.std() + noise * random.standard_normal(len(qid)) + random.standard_normal(n_queries)[qid]
+    return br.Dataset(X, grades(seen, WEB_SHARES), qid)
+
+
+def _quality_with_interactions(X):
+    function = np.random.default_rng(123)
+    weights = function.standard_normal(X.shape[1]) * (function.random(X.shape[1]) < 0.6)
+    weights[:N_QUERY_FEATURES] = 0.0
+    quality = X @ (weights / np.linalg.norm(weights))
+    for _ in range(N_INTERACTIONS):
+        first, second, third = function.integers(0, X.shape[1], 3)
+        counts = (X[:, first] > function.standard_normal()) & (X[:, second] > 0)
+        quality += 0.35 * counts * X[:, third]
+    return quality + 0.5 * np.sin(2 * X[:, 10]) + 0.5 * np.maximum(X[:, 11], X[:, 12])
+
+
+def make_offsets(n_queries, seed, *, n_documents=20):
+    """Queries whose labels are determined by one feature, up to an offset of each query, as a Dataset.
+
+    The feature is the quality of a document plus three times a normal offset of its query. The grade is that of the
+    quality alone. Five more features are noise.
+    """
+    random = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), n_documents)
+    quality = random.standard_normal(len(qid))
+    seen = quality + 3 * random.standard_normal(n_queries)[qid]
+    return br.Dataset(
+        np.column_stack([seen, random.standard_normal((len(qid), 5))]),
+        np.digitize(quality, [-0.5, 0.5, 1.2, 2.0]),
+        qid,
+    )
+
+
+def grades(values, shares):
+    """Grades 0, 1, ... by value, such that the n-th of `shares` is that of the documents with a grade of n or more."""
+    return np.digitize(values, np.quantile(values, 1.0 - np.array(shares)))
 
 
 def ragged_sizes(n_queries, mean, random):

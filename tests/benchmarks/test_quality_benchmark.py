@@ -100,7 +100,7 @@ def test_jobs_are_resumed_and_failures_do_not_stop_the_others(tmp_path, capsys):
 def run_of(method, fold, values, *, data="A", seed=0, **columns):
     library = "xgboost" if method.startswith("XGB") else "lightgbm"
     about = {"protocol": "untuned", "data": data, "method": method, "library": library, "is_ours": method == "ours"}
-    return {**about, "fold": fold, "seed": seed, "seconds": 1.0, "ndcg@10": values, **columns}
+    return {**about, "fold": fold, "seed": seed, "fit_s": 1.0, "ndcg@10": values, **columns}
 
 
 def test_values_are_means_over_seeds_of_the_queries_of_all_folds(capsys):
@@ -122,6 +122,18 @@ def test_table_by_set_compares_with_the_lambdamart_of_each_library():
     assert table["difference"].tolist()[3:] == pytest.approx([0.2 / 3, 0.1])
     assert table.loc[4, ["wins", "ties", "losses", "queries", "ndcg@10"]].tolist() == pytest.approx([1, 1, 1, 3, 0.6])
     assert table.loc[4, "low"] < 0.1 < table.loc[4, "high"]
+
+
+def test_time_is_the_geometric_mean_over_sets_of_the_ratio_of_the_seconds_of_all_fits():
+    seconds = {("A", "LGBMRanker"): [1, 3], ("A", "ours"): [4, 4], ("B", "LGBMRanker"): [2, 2], ("B", "ours"): [30, 6]}
+    runs = [
+        run_of(method, fold, [0.5, 0.4], data=data, fit_s=of_fold)
+        for (data, method), by_fold in seconds.items()
+        for fold, of_fold in enumerate(by_fold)
+    ]
+    runs = pd.DataFrame(runs)
+    table = report.summary(report.table_by_set(runs, report.values_by_method(runs)))
+    assert table.set_index("method")["times_lgbmranker"].to_dict() == {"ours": pytest.approx(6.0)}
 
 
 def test_headline_gives_all_sets_the_same_weight():
