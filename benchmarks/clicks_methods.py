@@ -191,7 +191,8 @@ def for_dcg(experiment, doubly_robust):
     labels = labels_of(experiment, "true", normalize="none", shrink="auto", not_shown="predict")
     relevance, weights, logs = np.maximum(labels.relevance, 0.0), labels.evidence, np.empty(len(labels))
     for fit_on, predict_for in br.QueryKFold(3, shuffle=True, random_state=0).split(X, groups=labels.qid):
-        trees = make(experiment, objective="poisson", normalize="none", gain="linear", reg_lambda=1.0, n_estimators=100)
+        targets = {"objective": "poisson", "normalize": "none", "gain": "linear"}
+        trees = make(experiment, **targets, reg_lambda=1.0, n_estimators=100, learning_rate=0.1)
         trees.fit(X[fit_on], relevance[fit_on], labels.qid[fit_on], sample_weight=weights[fit_on])
         logs[predict_for] = trees.predict(X[predict_for])
     shrunk = labels.with_prediction(logs)

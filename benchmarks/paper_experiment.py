@@ -70,8 +70,8 @@ def fit_linear(surrogate, normalize, k, fold):
 
 def fit_trees(surrogate, normalize, k, fold):
     """Scores of the test documents by boosted trees."""
-    settings = {"n_estimators": 500, "early_stopping_rounds": 50, "num_leaves": 15, "random_state": 0}
-    ranker = br.LightGBMRanker(surrogate, normalize=normalize, k=k, **settings)
+    settings = {"n_estimators": 500, "early_stopping_rounds": 50, "learning_rate": 0.1, "num_leaves": 15}
+    ranker = br.LightGBMRanker(surrogate, normalize=normalize, k=k, random_state=0, **settings)
     return ranker.fit(*fold.train, eval_set=[tuple(fold.validation)]).predict(fold.test.X)
 
 

@@ -155,7 +155,6 @@ def early_stopping_methods():
         ways = {
             "default rounds": {},
             "refit": {**hold_out, "refit": True},
-            "rounds auto": {"n_estimators": "auto"},
         }
         for title, parameters in ways.items():
             yield Method(f"{name} {title}", library, True, partial(make, **parameters), validates_itself=True)

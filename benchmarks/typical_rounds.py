@@ -23,7 +23,8 @@ OBJECTIVES = ("lambdarank", "rank_xendcg", *SURROGATES)
 
 def best_round(objective, fold, rounds, threads):
     """The round, from 1, with the best NDCG@10 on the validation queries."""
-    ranker = br.LightGBMRanker(objective, k=10, n_estimators=rounds, random_state=0, n_jobs=threads)
+    settings = {"k": 10, "n_estimators": rounds, "learning_rate": 0.1, "random_state": 0, "n_jobs": threads}
+    ranker = br.LightGBMRanker(objective, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ranker.fit(*fold.train, eval_set=[tuple(fold.validation)])

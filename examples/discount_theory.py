@@ -73,7 +73,8 @@ def train(random, n_queries):
     qid = np.repeat(np.arange(n_queries), 40)
     rankers = {}
     for name, used in ((BETTER, 3), (GOOD, 2)):
-        ranker = br.LightGBMRanker("softmax", n_estimators=60, num_leaves=7, random_state=0, n_jobs=1)
+        settings = {"n_estimators": 60, "learning_rate": 0.1, "num_leaves": 7, "random_state": 0, "n_jobs": 1}
+        ranker = br.LightGBMRanker("softmax", **settings)
         rankers[name] = (ranker.fit(X[:, :used], y, qid), used)
     return rankers
 

@@ -65,7 +65,7 @@ means = ", ".join(f"{name} {mean:.4f}" for name, mean in at_10.items())
 print(f"NDCG@10 on {curve.n_queries} test queries: {means}.")
 
 folds = br.query_folds(br.Dataset(X, y, qid), 3)
-plain = {"n_estimators": 30, "random_state": 0, "n_jobs": 1}
+plain = {"n_estimators": 30, "learning_rate": 0.1, "random_state": 0, "n_jobs": 1}
 losses = ["softmax", "lambdarank", "pairwise-exponential", "squared"]
 comparison = br.compare({loss: br.LightGBMRanker(loss, **plain) for loss in losses}, folds, measures=["ndcg@10"])
 save(comparison.plot(), "comparison")

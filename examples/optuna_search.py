@@ -30,7 +30,7 @@ train, held_out = br.split_queries(qid[rest], 0.25, random_state=0)
 train, held_out = rest[train], rest[held_out]
 OBJECTIVES = ["ensemble", "softmax", "cosine", "lambdarank"]
 # All trials have the same number of rounds: one chosen by the held-out queries would be chosen by chance.
-COMMON = {"n_estimators": 150, "random_state": 0, "n_jobs": 1}
+COMMON = {"n_estimators": 150, "learning_rate": 0.1, "random_state": 0, "n_jobs": 1}
 
 
 def score(trial):

@@ -35,7 +35,7 @@ if arguments.output and not find_spec("matplotlib"):
 X, y, qid = br.make_ranking(n_queries=200, random_state=0)
 features = pd.DataFrame(X.astype(np.float32), columns=[f"feature_{i}" for i in range(X.shape[1])])
 train, test = br.split_queries(qid, 0.3, random_state=0)
-ranker = br.LightGBMRanker(n_estimators=100, random_state=0, n_jobs=1)
+ranker = br.LightGBMRanker(n_estimators=100, learning_rate=0.1, random_state=0, n_jobs=1)
 ranker.fit(features.iloc[train], y[train], qid[train])
 new, y, qid = features.iloc[test], y[test], qid[test]
 scores = ranker.predict(new)

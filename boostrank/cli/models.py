@@ -22,13 +22,13 @@ from boostrank.queries.queries import Queries
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
 from boostrank.training.losses import DEFAULT_LOSS
 
-# Value of --rounds that stands for a choice by cross-validation, and rounds without gain on a file of other queries.
-AUTO, DEFAULT_PATIENCE = "auto", 150
+#: Rounds without gain on a file of other queries after which the training ends.
+DEFAULT_PATIENCE = 150
 OBJECTIVE = (
     "ensemble, a surrogate (softmax), one with other targets (softmax/softmax), or the library's own (lambdarank)."
 )
-RATE = "Learning rate; by default 0.04, more with few rounds; 0.1 for objectives of the library."
-ROUNDS = "Maximum number of rounds; auto: the best one by cross-validation. By default 375, 100 for the library's own."
+RATE = "Learning rate; by default 0.04, and 0.1 for objectives of the library."
+ROUNDS = "Maximum number of rounds. By default 375, and 100 for objectives of the library."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
 SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
 ENGINE_FEATURES = "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it."
@@ -49,7 +49,7 @@ def fit(
     backend: Literal["lightgbm", "xgboost"] = "lightgbm",
     learning_rate: Annotated[float | None, Option(help=RATE, min=1e-6)] = None,
     leaves: options.LeavesOption = None,
-    rounds: Annotated[str | None, Option(help=ROUNDS)] = None,
+    rounds: Annotated[int | None, Option(help=ROUNDS, min=1)] = None,
     validation: Annotated[Path | None, Option(help=VALIDATION)] = None,
     patience: Annotated[
         int | None, Option(help="Stop after so many rounds without gain; by default 150.", min=1)
@@ -67,16 +67,15 @@ def fit(
     keeps the names of the features.
     """
     measures = options.parse_measures("--eval-metric", eval_metric, set_options(gain=gain)) if eval_metric else {}
-    chooses_rounds = rounds == AUTO or validation is not None
-    if not chooses_rounds:
-        refuse_unused("--validation or --rounds auto", patience=patience, eval_metric=eval_metric)
+    if validation is None:
+        refuse_unused("--validation", patience=patience, eval_metric=eval_metric)
     rankers = options.make_rankers(
         objective,
         backend,
         leaves,
         **set_options(gain=gain, learning_rate=learning_rate),
-        n_estimators=int(rounds) if rounds and rounds.isdecimal() else rounds,
-        early_stopping_rounds=(patience or DEFAULT_PATIENCE) if chooses_rounds else None,
+        n_estimators=rounds,
+        early_stopping_rounds=None if validation is None else patience or DEFAULT_PATIENCE,
         k=k,
         n_jobs=threads,
         random_state=seed,
@@ -97,14 +96,13 @@ def fit(
 
 
 def _choice(ranker: Any) -> str:
-    """The number of rounds that held-out queries chose, and the metric on them."""
-    metric, n_best = next(iter(next(iter(ranker.evals_result_.values())))), ranker.best_iteration_
-    curves = [curves[metric] for curves in ranker.evals_result_.values()]
-    n_trained, mean = max(map(len, curves)), sum(curve[n_best - 1] for curve in curves) / len(curves)
-    rounds = f"{counted(n_best, 'round')}, the best of {n_trained}"
+    """The number of rounds that the validation queries chose, and the metric on them."""
+    (curves,), n_best = ranker.evals_result_.values(), ranker.best_iteration_
+    metric, curve = next(iter(curves.items()))
+    rounds = f"{counted(n_best, 'round')}, the best of {len(curve)}"
     if n_best == ranker.n_estimators:
         rounds = f"all of {counted(n_best, 'round')} (more may be better: --rounds)"
-    return f"validation: {metric} {mean:.4f} with {rounds}" + ", mean over folds" * (len(curves) > 1)
+    return f"validation: {metric} {curve[n_best - 1]:.4f} with {rounds}"
 
 
 def predict(

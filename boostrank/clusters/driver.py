@@ -60,12 +60,7 @@ def checked_settings(
     settings = ranker._settings()
     settings.check_validation(eval_set, early_stopping_metric, name)
     problem = ""
-    if settings.chooses_rounds:
-        problem = (
-            "n_estimators='auto' is not possible on a cluster: choose it on a sample of the queries with the local "
-            "ranker, or set validation_fraction and early_stopping_rounds"
-        )
-    elif is_function(settings.values["objective"]):
+    if is_function(settings.values["objective"]):
         problem = "a function as objective is not possible on a cluster, where each worker knows only its own queries"
     # XGBoost has interaction_constraints too, and its workers take them.
     native = settings.native if settings.backend.LIBRARY == "LightGBM" else {}

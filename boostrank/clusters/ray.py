@@ -116,8 +116,7 @@ def train(
     ranker : LightGBMRanker or XGBoostRanker
         Its parameters; it stays as it is. `n_jobs` is the number of threads of each worker, and None means its CPUs.
         With `validation_fraction`, queries of `dataset` are held out. Metrics are its parameter `eval_metric`. What is
-        not possible on Dask is not possible here: ``n_estimators="auto"``, functions as objective or metric, and some
-        parameters of LightGBM.
+        not possible on Dask is not possible here: functions as objective or metric, and some parameters of LightGBM.
     dataset : ray.data.Dataset
         Its columns are the features, numbers all of them, and the next three.
     label, qid : str, default "label" and "qid"

@@ -42,7 +42,6 @@ class BaggedRanker(TrainedModel):
 
     The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
     and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
-    With `n_estimators="auto"` of the ranker, folds of the queries of each member decide instead.
 
     Parameters
     ----------
@@ -172,10 +171,10 @@ class BaggedRanker(TrainedModel):
         threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
         if threads is not None:
             ranker.set_params(n_jobs=threads)
-        # Folds of the queries of a member, or those that it holds out, may decide on its rounds in their place.
-        has_others = settings.values["validation_fraction"] is not None or settings.chooses_rounds
-        stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not has_others
-        if eval_metric is not None and not (stops_on_out_of_bag or has_others):
+        # The queries that a member holds out decide on its rounds in their place.
+        holds_out = settings.values["validation_fraction"] is not None
+        stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not holds_out
+        if eval_metric is not None and not (stops_on_out_of_bag or holds_out):
             raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
         common = ranker, data, stops_on_out_of_bag, options
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(

@@ -22,7 +22,7 @@ from boostrank.training.arguments import takes_other_names
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import OF_FIT, Rule, Settings
-from boostrank.training.train import choose_rounds, train, train_on_kept
+from boostrank.training.train import train, train_on_kept
 
 if TYPE_CHECKING:
     from boostrank.training.validation import EvalSets
@@ -54,16 +54,12 @@ class BoostedRanker(TrainedModel):
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
-    n_estimators : int or "auto", optional
+    n_estimators : int, optional
         Number of boosting rounds, by default 375 for the losses of boostrank, and 100 for objectives of the library and
-        functions. "auto" takes the number at which the mean over `cv` folds of the training queries of the deciding
-        metric of `fit` is best, and trains on all queries with it. Each training on a fold ends when the metric of its
-        held-out queries has not improved for `early_stopping_rounds` rounds, 150 if that is None, and after 2000
-        rounds. A validation set is then only evaluated.
+        functions.
     learning_rate : float, optional
-        For the losses of boostrank by default 0.04, or such that rounds times rate are 15 if `n_estimators` is given,
-        at most 0.1. Where early stopping or cross-validation finds the number of rounds, it is 0.04. For objectives
-        of the library and functions it is 0.1.
+        By default 0.04 for the losses of boostrank, and 0.1 for objectives of the library and functions. With fewer
+        rounds than by default, give a larger one.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
         0.5 for the losses of boostrank, and 1 for functions. The library's own objectives have `subsample` in its
@@ -86,9 +82,6 @@ class BoostedRanker(TrainedModel):
     refit : bool, default False
         After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
         the number of rounds that was found.
-    cv : int, optional
-        Number of folds of the training queries for ``n_estimators="auto"``, by default 5. They are drawn with
-        `random_state`, and each query is held out by one fold.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -103,14 +96,11 @@ class BoostedRanker(TrainedModel):
     best_iteration_ : int
         Number of rounds that `predict` uses: those found by early stopping, or `n_estimators`; with `init_model`, also
         its rounds. Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
-    learning_rate_ : float
-        The learning rate at the start of the training, which callbacks may change; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
-        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". With `n_estimators="auto"`,
-        the held-out queries of the folds are "fold_0", "fold_1", ... Empty without validation sets
-        and after `load_model`.
+        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". Empty without validation sets and
+        after `load_model`.
     best_score_ : dict of str to dict of str to float
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
         `refit`, they are those of the model that was trained without the held-out queries.
@@ -222,8 +212,8 @@ class BoostedRanker(TrainedModel):
             each document: "squared", "logistic", "poisson", where they multiply its loss, and "softmax", "power",
             "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain; and for ensembles of
             these. Weights are relative: all of them times a constant give the same model, and they do not change the
-            meaning of `min_child_weight`. They are not weights of metrics: those of queries that are held out of the
-            training queries, by `validation_fraction` or on folds, are means in which all queries count the same.
+            meaning of `min_child_weight`. They are not weights of metrics: those of the queries that
+            `validation_fraction` holds out are means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.
@@ -254,23 +244,21 @@ class BoostedRanker(TrainedModel):
             Cutoffs of the names in `eval_metric` that have none, as in LightGBM. "ndcg" then has the ranker's `gain`
             and `discount`, and it is the only metric if there is no other one.
         early_stopping_metric : str, optional
-            Name of the metric that decides on early stopping, and in trainings on folds; the first one by default.
+            Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
             training early, the rounds after the best one are not kept either. With `refit`, they are called in both
             trainings; in the second, which has no validation sets, without those that stop early or record metrics.
-            In trainings on folds, they are called without these too.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
-            on standard error shows the number of rounds and the metric that decides on early stopping, in trainings on
-            folds too; off a terminal it is a line for every ten seconds. Trainings on folds print no metrics.
+            on standard error shows the number of rounds and the metric that decides on early stopping; off a terminal
+            it is a line for every ten seconds.
         init_model : ranker, booster, str or path, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
-            estimator of the library, or a model file. It should not know the training queries, if folds of these choose
-            the number of rounds. `n_estimators` counts the new rounds, and early stopping begins with them. With
-            the same data, settings and a given `learning_rate`, 10 rounds and then 10 more give the model of 20 rounds,
-            unless `boosting` is "dart", the objective is an ensemble, whose models all start at the scores of this one,
-            or random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
+            estimator of the library, or a model file. `n_estimators` counts the new rounds, and early stopping begins
+            with them. With the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless
+            `boosting` is "dart", the objective is an ensemble, whose models all start at the scores of this one, or
+            random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
             with a categorical type must have the categories of that training.
             XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
             besides.
@@ -319,7 +307,6 @@ class BoostedRanker(TrainedModel):
             init_model=None if init_model is None else self._model_to_continue(init_model, features),
         )
         validation: list[ValidationSet] = []
-        curves: dict[str, Any] = {}
         with use_threads(settings.values["n_jobs"]):
             if not (eval_set is eval_names is eval_qid is eval_group is eval_sample_weight is eval_init_score is None):
                 # Imported on use, because it imports the measures.
@@ -329,15 +316,10 @@ class BoostedRanker(TrainedModel):
                 per_set["eval_init_score"] = eval_init_score
                 sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
                 validation = [validation_set.bind(specification, data, features) for validation_set in sets]
-            if settings.chooses_rounds:
-                cv = settings.values["cv"]
-                n_rounds, curves = choose_rounds(self._backend, specification, data, cv, random_state)
-                specification = specification.for_refit(self._backend, n_rounds)
             if kept is None:
                 trained = train(self._backend, specification, data, validation)
             else:
                 trained = train_on_kept(self._backend, specification, data, kept, settings.values["refit"])
-        trained = trained._replace(evals_result={**curves, **trained.evals_result})
         if not trained.has_splits:
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
@@ -357,7 +339,6 @@ class BoostedRanker(TrainedModel):
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
         self.objective_ = specification.native_objective or self.objective
-        self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
 
     def _settings(self) -> Settings:
         """The parameters, checked and with native parameters translated."""

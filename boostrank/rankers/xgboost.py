@@ -34,7 +34,7 @@ class XGBoostRanker(BoostedRanker):
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets.
-    n_estimators : int or "auto", optional
+    n_estimators : int, optional
         Number of boosting rounds.
     learning_rate : float, optional
         What a tree is multiplied with.
@@ -48,8 +48,6 @@ class XGBoostRanker(BoostedRanker):
         Share of the training queries that are held out as validation set.
     refit : bool, default False
         Train once more on all queries after early stopping on these.
-    cv : int, optional
-        Number of folds of ``n_estimators="auto"``.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -121,12 +119,6 @@ class XGBoostRanker(BoostedRanker):
     >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
     >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
     (['ndcg@10', 'map'], True)
-
-    Number of rounds chosen by cross-validation over the training queries:
-
-    >>> ranker = XGBoostRanker(n_estimators="auto", early_stopping_rounds=10, random_state=0).fit(X, y, qid)
-    >>> list(ranker.evals_result_)
-    ['fold_0', 'fold_1', 'fold_2', 'fold_3', 'fold_4']
     """
 
     _backend: ClassVar[Backend] = xgboost_backend
@@ -149,7 +141,7 @@ class XGBoostRanker(BoostedRanker):
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
-        n_estimators: int | str | None = None,
+        n_estimators: int | None = None,
         learning_rate: float | None = None,
         max_depth: int | None = None,
         max_leaves: int | None = None,
@@ -167,7 +159,6 @@ class XGBoostRanker(BoostedRanker):
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         refit: bool = False,
-        cv: int | None = None,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -180,8 +171,7 @@ class XGBoostRanker(BoostedRanker):
         self.colsample_bytree, self.colsample_bynode, self.reg_alpha = colsample_bytree, colsample_bynode, reg_alpha
         self.reg_lambda, self.tree_method, self.max_bin = reg_lambda, tree_method, max_bin
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
-        self.refit, self.cv, self.importance_type, self.random_state = refit, cv, importance_type, random_state
-        self.n_jobs = n_jobs
+        self.refit, self.importance_type, self.random_state, self.n_jobs = refit, importance_type, random_state, n_jobs
         self._set_native(native)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:

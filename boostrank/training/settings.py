@@ -36,31 +36,20 @@ def one_of(*names: str) -> Rule:
     return partial(checks.check_choice, choices=names)
 
 
-def _check_rounds(name: str, value: Any) -> None:
-    if value != AUTO and not (checks.is_count(value) and value >= 1):
-        checks.refuse(name, value, "an integer of at least 1, or 'auto'")
-
-
 NOT_NEGATIVE: Rule = partial(checks.check_number, smallest=0)
 SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 
-#: Value of `n_estimators` that stands for a choice by cross-validation.
-AUTO = "auto"
-#: Largest number of rounds with ``n_estimators="auto"``.
-MAX_ROUNDS = 2000
 #: Rounds and learning rate of objectives of the boosting libraries and of functions, unless the user sets them.
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
 #: synthetic data (benchmarks/defaults.py).
 LOSS_ROUNDS, LOSS_LEARNING_RATE = 375, 0.04
-#: With another number of rounds, rounds times learning rate are this number, if the rate is at most the largest one.
-TOTAL_STEP, MAX_LEARNING_RATE = LOSS_ROUNDS * LOSS_LEARNING_RATE, 0.1
 #: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
 #: each node draws, and the smallest number of features that a node draws, if there are as many.
 QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.8, 0.5, 8
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
-    "n_estimators": _check_rounds,
+    "n_estimators": integer(1),
     "subsample_queries": SHARE,
     "learning_rate": partial(checks.check_number, above=0),
     "min_child_weight": NOT_NEGATIVE,
@@ -72,7 +61,6 @@ RULES: Mapping[str, Rule] = {
     "early_stopping_rounds": integer(1),
     "validation_fraction": partial(checks.check_number, above=0, below=1),
     "refit": checks.check_flag,
-    "cv": integer(2),
     "n_jobs": integer(),
 }
 
@@ -80,7 +68,7 @@ RULES: Mapping[str, Rule] = {
 #: Arguments of ``fit`` that rankers of the libraries have as parameters.
 OF_FIT = ("eval_metric", "eval_at", "callbacks")
 #: Parameters besides those of the boosting library that may be None.
-OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "cv")
+OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction")
 
 
 @dataclass(frozen=True)
@@ -156,25 +144,17 @@ class Settings:
 
     @property
     def n_rounds(self) -> int:
-        """Number of rounds; the largest one, if cross-validation chooses it."""
-        default = LOSS_ROUNDS if self.is_own_loss else NATIVE_ROUNDS
-        return MAX_ROUNDS if self.chooses_rounds else int(self.values["n_estimators"] or default)
+        """Number of rounds, the largest one with early stopping."""
+        return int(self.values["n_estimators"] or (LOSS_ROUNDS if self.is_own_loss else NATIVE_ROUNDS))
 
     def random_trees(self, n_features: int) -> dict[str, Any]:
-        """Learning rate, shares of the features and shape of the trees of losses of boostrank."""
-        stops_early = self.chooses_rounds or self.values["early_stopping_rounds"] is not None
-        rate = LOSS_LEARNING_RATE if stops_early else min(MAX_LEARNING_RATE, TOTAL_STEP / self.n_rounds)
+        """Shares of the features and shape of the trees of losses of boostrank."""
         share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / n_features))
         by_tree, by_node = self.values["colsample_bytree"], self.values["colsample_bynode"]
         if by_tree is None:
             by_tree = min(1.0, share / NODE_SHARE) if by_node is None else 1.0
-        trees = {"learning_rate": rate, "colsample_bytree": by_tree, "colsample_bynode": min(1.0, share / by_tree)}
-        return {**trees, **self.backend.tree_shape(self.values, self.unused)}
-
-    @property
-    def chooses_rounds(self) -> bool:
-        """Whether the number of rounds is chosen by cross-validation."""
-        return self.values["n_estimators"] == AUTO
+        shares = {"colsample_bytree": by_tree, "colsample_bynode": min(1.0, share / by_tree)}
+        return {**shares, **self.backend.tree_shape(self.values, self.unused)}
 
     def check_validation(self, eval_set: Any, early_stopping_metric: str | None, name: str = "eval_set") -> None:
         """Raise ValueError for settings that contradict each other or these arguments, or that have no effect.
@@ -183,24 +163,16 @@ class Settings:
         """
         if not isinstance(eval_set, (Mapping, list, tuple, NoneType)):
             checks.refuse("eval_set", eval_set, "a list or dict of (X, y, qid)", got=type(eval_set).__name__)
-        chooses_rounds, has_eval_set = self.chooses_rounds, bool(eval_set)
+        has_eval_set = bool(eval_set)
         holds_out = self.values["validation_fraction"] is not None
         stops_early = self.values["early_stopping_rounds"] is not None
         # Whether each of these messages is true.
         faults = {
-            f"cv={self.values['cv']} would have no effect: it is the number of folds for n_estimators='auto'": (
-                self.values["cv"] is not None and not chooses_rounds
-            ),
-            "give either n_estimators='auto' or validation_fraction, not both: with n_estimators='auto' each training "
-            "query is held out by one of the folds": chooses_rounds and holds_out,
             f"give either {name} or validation_fraction, not both": has_eval_set and holds_out,
-            f"early_stopping_rounds needs validation queries: give {name} or validation_fraction, or, on one machine, "
-            "set n_estimators='auto', with which folds of the training queries decide": (
-                stops_early and not (has_eval_set or holds_out or chooses_rounds)
+            f"early_stopping_rounds needs validation queries: give {name} or validation_fraction": (
+                stops_early and not (has_eval_set or holds_out)
             ),
-            "early_stopping_metric needs early_stopping_rounds": (
-                early_stopping_metric is not None and not (stops_early or chooses_rounds)
-            ),
+            "early_stopping_metric needs early_stopping_rounds": early_stopping_metric is not None and not stops_early,
             "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the number "
             "of rounds that was found on held-out queries": self.values["refit"] and not (holds_out and stops_early),
         }
@@ -277,7 +249,8 @@ class Settings:
             native = resolve_features(native, self.backend.FEATURE_PARAMETERS, described)
         defaults: dict[str, Any] = {"learning_rate": NATIVE_LEARNING_RATE}
         if self.is_own_loss:
-            defaults = {**self.random_trees(n_features), **self.backend.LOSS_DEFAULTS}
+            defaults = {"learning_rate": LOSS_LEARNING_RATE, **self.backend.LOSS_DEFAULTS}
+            defaults.update(self.random_trees(n_features))
             native = {**self.backend.NATIVE_LOSS_DEFAULTS, **native}
         parameters: dict[str, Any] = {}
         for name, canonical in self.backend.PARAMETERS.items():

@@ -6,7 +6,6 @@ import boostrank as br
 from boostrank.clusters.driver import checked_settings
 
 WRONG = [
-    ({"n_estimators": "auto"}, "n_estimators='auto' is not possible on a cluster"),
     ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
     ({"interaction_constraints": [[0, 1]]}, "cannot be used on a cluster: .* crash"),
     ({"linear_tree": True}, "cannot be used on a cluster: .* own rows"),

@@ -109,7 +109,7 @@ def test_the_score_of_one_document_begins_at_the_expected_score(rankers, data):
 def test_long_names_and_no_difference(data):
     X, y, qid = data
     frame = pd.DataFrame(X, columns=[f"the number of all clicks of the last {i} weeks" for i in range(X.shape[1])])
-    ranker = br.LightGBMRanker(n_estimators=5, reg_lambda=1.0, n_jobs=1).fit(frame, y, qid)
+    ranker = br.LightGBMRanker(n_estimators=5, learning_rate=0.1, reg_lambda=1.0, n_jobs=1).fit(frame, y, qid)
     display = ContributionDisplay(explain(ranker, frame, qid, query=1, ranks=(4, 1))).plot()
     assert display.ax_.get_title() == "query 1: why rank 4 is below rank 1"
     assert not overlapping_texts(display.figure_)

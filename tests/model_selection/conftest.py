@@ -29,7 +29,8 @@ def data():
 @pytest.fixture
 def ranker(request):
     """A ranker of LightGBM, or of the library that a test names."""
-    return RANKERS[getattr(request, "param", "lightgbm")]("softmax", n_estimators=4, random_state=0, n_jobs=1)
+    settings = {"n_estimators": 4, "learning_rate": 0.1, "random_state": 0, "n_jobs": 1}
+    return RANKERS[getattr(request, "param", "lightgbm")]("softmax", **settings)
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -240,7 +240,7 @@ def test_params_may_have_validation_data(ranker, data):
 
 def test_preferences_are_scored_by_agreement(data):
     X, y, qid = data
-    ranker = br.LightGBMRanker("edge-logistic", n_estimators=4, n_jobs=1)
+    ranker = br.LightGBMRanker("edge-logistic", n_estimators=4, learning_rate=0.1, n_jobs=1)
     graph = br.PreferenceGraph.from_grades(y, qid)
     folds = list(br.QueryKFold(3).split(X, groups=qid))
     expected = [clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test]) for train, test in folds]

@@ -2,4 +2,5 @@
 
 
 def small(ranker_class, objective="softmax", **parameters):
-    return ranker_class(objective, **{"n_estimators": 6, "random_state": 0, "n_jobs": 1, **parameters})
+    settings = {"n_estimators": 6, "learning_rate": 0.1, "random_state": 0, "n_jobs": 1}
+    return ranker_class(objective, **{**settings, **parameters})

@@ -52,8 +52,7 @@ def scores_by_hand(model, data, weights=None, **fit):
         # The rows of each query together, as the bagged ranker groups them.
         inside = inside[np.argsort(pd.factorize(qid)[0][inside], kind="stable")]
         ranker = clone(model.ranker).set_params(random_state=member.random_state)
-        has_others = ranker.n_estimators == "auto" or ranker.validation_fraction is not None
-        if ranker.early_stopping_rounds is not None and not has_others:
+        if ranker.early_stopping_rounds is not None and ranker.validation_fraction is None:
             fit["eval_set"] = [(X[outside], y[outside], qid[outside])]
         given = None if weights is None else weights[inside]
         ranker.fit(X[inside], y[inside], qid[inside], sample_weight=given, **fit)
@@ -80,7 +79,6 @@ CASES = [
     ({"early_stopping_rounds": 3, "learning_rate": 0.3}, {"max_samples": 0.6}, 18),
     (BY_VALIDATION, {"max_samples": 0.67}, 20),
     ({"objective": "native", "k": 5, "early_stopping_rounds": 3}, {}, 21),
-    ({"n_estimators": "auto", "early_stopping_rounds": 3, "learning_rate": 0.5, "cv": 2}, {}, 21),
     ({"objective": lambda y, scores: (scores - y, np.ones(len(y)))}, {"max_samples": 0.5}, 15),
     ({"objective": "squared", "k": 3, "gain": "linear", "colsample_bytree": 0.5}, {}, 21),
 ]

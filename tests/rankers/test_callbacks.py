@@ -123,18 +123,6 @@ def test_the_bar_shows_rounds_and_metric(ranker_class, data, shown):
     assert f"map {ranker.evals_result_['valid_0']['map'][-1]:.4f}" in out
 
 
-def test_trainings_on_folds_show_their_progress(ranker_class, data, shown):
-    ranker = small(ranker_class, n_estimators="auto", early_stopping_rounds=3, cv=2)
-    ranker.fit(*data, eval_metric="ndcg@5", verbose="bar")
-    out = shown()
-    for metrics in ranker.evals_result_.values():
-        assert f" {len(metrics['ndcg@5'])}/2000" in out
-        assert f"ndcg@5 {metrics['ndcg@5'][-1]:.4f}" in out
-    for verbose in (True, False):
-        ranker.fit(*data, eval_metric="ndcg@5", verbose=verbose)
-        assert shown() == ""
-
-
 def test_a_function_is_an_objective(ranker_class, data):
     X, y, qid = data
 

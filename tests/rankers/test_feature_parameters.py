@@ -18,7 +18,7 @@ NAMES = ["price [EUR]", "clicks", *(f"x{i}" for i in range(2, N_FEATURES))]
 FRAME = pd.DataFrame(X, columns=NAMES)
 FRAME.insert(0, "qid", QID)
 CODES = ((Y * 3 + 1) % 5).astype(int)
-SMALL = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
+SMALL = {"n_estimators": 5, "learning_rate": 0.1, "n_jobs": 1, "random_state": 0}
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 both = pytest.mark.parametrize("ranker_class", RANKERS)
 

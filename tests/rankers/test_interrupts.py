@@ -88,7 +88,7 @@ def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, call, mo
 
 
 @pytest.mark.parametrize("ranker_class", RANKERS)
-@pytest.mark.parametrize("options", [{}, {"n_estimators": "auto"}, {"objective": None}])
+@pytest.mark.parametrize("options", [{}, {"objective": None}])
 def test_a_signal_ends_the_training_after_the_round(ranker_class, options):
     rounds = []
 

@@ -13,7 +13,6 @@ from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import (
     LOSS_LEARNING_RATE,
     LOSS_ROUNDS,
-    MAX_LEARNING_RATE,
     MIN_NODE_FEATURES,
     NODE_SHARE,
     QUERY_SHARE,
@@ -58,14 +57,9 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
 
     for objective in ((), ("softmax",), ("edge-logistic",)):
         assert chosen(*objective) == chosen(*objective, n_estimators=None) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
-    # Rounds times rate stay the same, as far as the rate is at most 0.1.
-    for n_rounds in (1, 150, 151, 2000):
-        rate = min(MAX_LEARNING_RATE, LOSS_ROUNDS * LOSS_LEARNING_RATE / n_rounds)
-        assert chosen(n_estimators=n_rounds) == (n_rounds, pytest.approx(rate))
-    # Where the rounds are found in the training, they do not decide.
+    # The rate does not depend on the rounds.
+    assert chosen(n_estimators=20) == (20, LOSS_LEARNING_RATE)
     assert chosen(early_stopping_rounds=3) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
-    assert chosen(early_stopping_rounds=3, n_estimators=20) == (20, LOSS_LEARNING_RATE)
-    assert chosen(n_estimators="auto")[1] == LOSS_LEARNING_RATE
     for objective in (NATIVE[ranker_class][0], squares):
         assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, 0.1)
         assert chosen(objective, n_estimators=700) == (700, 0.1)

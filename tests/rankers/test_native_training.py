@@ -87,12 +87,12 @@ def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
 def xgboost_ranker(objective="softmax", **parameters):
     # The exact tree method does not draw the features of a node.
     by_node = {"colsample_bynode": None} if parameters.get("tree_method") == "exact" else {}
-    settings = {"n_estimators": ROUNDS, "n_jobs": 1, **PLAIN_TREES, **by_node, **parameters}
+    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **by_node, **parameters}
     return br.XGBoostRanker(objective, **settings).fit(X, Y, QID)
 
 
 def scores_of_xgboost_itself(objective, **parameters):
-    native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": 0.1}
+    native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": LEARNING_RATE}
     native.update(XGBOOST_PENALTIES | parameters)
     if native.get("tree_method") != "exact" and not parameters.keys() & XGBOOST_SHAPE:
         native.update(XGBOOST_SHAPE)

@@ -175,8 +175,7 @@ def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earli
 @both
 @pytest.mark.parametrize("dart", [False, True])
 def test_the_first_of_equally_good_rounds_is_kept(ranker_class, dart):
-    # Without a rate, it would be smaller with early stopping.
-    settings = {**SMALL, "learning_rate": 0.1, **(DART[ranker_class] if dart else {})}
+    settings = {**SMALL, **(DART[ranker_class] if dart else {})}
     # All documents of the validation set are relevant, so that NDCG is 1 in all rounds.
     ranker = ranker_class("softmax", **settings, early_stopping_rounds=3)
     ranker.fit(X, Y, QID, eval_set=[(X[:30], np.ones(30), np.zeros(30))])

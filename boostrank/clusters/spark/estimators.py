@@ -168,8 +168,8 @@ class LightGBMRanker(SparkRanker):
     `fit` returns a :class:`LightGBMRankerModel`, whose `ranker` is the ordinary ranker of one machine. Workers train
     one model together, as :class:`boostrank.dask.LightGBMRanker` does: the offset and the scale of the objective, and
     the metrics, are those of the data of all workers, and what is not possible on Dask is not possible here:
-    ``n_estimators="auto"``, functions as objective or metric, and some parameters of LightGBM. LightGBM trains on at
-    most 2^31 - 1 documents, counted over all workers.
+    functions as objective or metric, and some parameters of LightGBM. LightGBM trains on at most 2^31 - 1 documents,
+    counted over all workers.
 
     Parameters
     ----------

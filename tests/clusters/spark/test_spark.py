@@ -189,7 +189,6 @@ def test_rows_that_are_invalid_are_errors(rows, frame):
 
 def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
     for parameters, kind, message in [
-        ({"n_estimators": "auto"}, ValueError, "n_estimators='auto' is not possible on a cluster"),
         ({"qid_col": "weight"}, TypeError, "the column 'weight' has the type double, but must be of integers or str"),
         ({"label_col": "features"}, TypeError, "'features' has the type array<double>, but must be of numbers"),
         ({"features_col": "label"}, TypeError, "'label' has the type double, but must be of vectors or arrays"),
