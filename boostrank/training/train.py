@@ -1,4 +1,4 @@
-"""Trainings on all queries, or on those that are not held out: the loss is bound to the data, and the library trains."""
+"""Trainings on all queries, or on those that are not held out: the loss is bound to them, and the library trains."""
 
 from __future__ import annotations
 

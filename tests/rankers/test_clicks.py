@@ -13,11 +13,10 @@ from sklearn.model_selection import cross_validate
 import boostrank as br
 from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
 from boostrank.queries.dcg import DCG
-from boostrank.training.settings import LOSS_LEARNING_RATE
 
 RANKERS = [
-    br.LightGBMRanker(n_estimators=8, num_leaves=7, random_state=0, n_jobs=1),
-    br.XGBoostRanker(n_estimators=6, max_depth=3, random_state=0, n_jobs=1),
+    br.LightGBMRanker(n_estimators=8, learning_rate=0.1, num_leaves=7, random_state=0, n_jobs=1),
+    br.XGBoostRanker(n_estimators=6, learning_rate=0.1, max_depth=3, random_state=0, n_jobs=1),
 ]
 RELEVANCE = np.array([0.02, 0.15, 0.4, 0.7, 0.9, 1.0])
 by_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
@@ -73,7 +72,7 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     fitted = clone(ranker).fit(X, labels)
     relevance, weights, queries = np.maximum(labels.relevance, 0), labels.evidence, labels.queries
     by_rounds = np.full((120, len(X)), np.nan)
-    settings = {"n_estimators": 120, "learning_rate": LOSS_LEARNING_RATE, "reg_lambda": 1.0, "gain": "linear"}
+    settings = {"n_estimators": 120, "reg_lambda": 1.0, "gain": "linear"}
     regression = clone(ranker).set_params(objective="poisson", normalize="none", **settings)
     is_clicked, order = queries.sum(relevance) > 0, np.random.default_rng((0, 0)).permutation(40)
     order = np.append(order[is_clicked[order]], order[~is_clicked[order]])

@@ -116,6 +116,25 @@ def test_unclear_sets_and_metrics_are_errors_that_name_the_argument(ranker_class
         small(ranker_class).fit(*data, **arguments)
 
 
+HOLDS_OUT = {"validation_fraction": 0.3}
+
+
+@for_each(
+    ("settings", "arguments", "message"),
+    [
+        ({"early_stopping_rounds": 3}, {}, "needs validation queries: give eval_set or validation_fraction"),
+        (HOLDS_OUT, {"eval_set": [VALIDATION]}, "give either eval_set or validation_fraction, not both"),
+        ({**HOLDS_OUT, "refit": True}, {}, "refit=True needs validation_fraction and early_stopping_rounds"),
+        ({**HOLDS_OUT, "early_stopping_rounds": 3}, {"early_stopping_metric": "map"}, "must be one of ndcg"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_errors(ranker_class, data, settings, arguments, message):
+    ranker = small(ranker_class, **settings)
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(*data, **arguments)
+    assert not hasattr(ranker, "booster_")
+
+
 def test_training_data_stop_the_training_only_where_there_is_no_other_set(ranker_class, data):
     scores = np.random.default_rng(0).normal(size=len(data[1]))
     ranker = small(ranker_class, n_estimators=60, learning_rate=0.3, early_stopping_rounds=3)

@@ -87,8 +87,8 @@ def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
 def xgboost_ranker(objective="softmax", **parameters):
     # The exact tree method does not draw the features of a node.
     by_node = {"colsample_bynode": None} if parameters.get("tree_method") == "exact" else {}
-    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **by_node, **parameters}
-    return br.XGBoostRanker(objective, **settings).fit(X, Y, QID)
+    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **by_node}
+    return br.XGBoostRanker(objective, **{**settings, **parameters}).fit(X, Y, QID)
 
 
 def scores_of_xgboost_itself(objective, **parameters):
