@@ -4,16 +4,15 @@ python benchmarks/growth.py --runs FOLDER [--sizes 10000,...] [--lengths 120,10,
                             [--objectives lambdarank ...] [--rounds 20] [--output FOLDER]
 
 Data have 136 float32 features, and queries of 120 documents as in MSLR, then of 10 and of 5,000. All fits grow trees
-of equal size, with all features in each node: 31 leaves, learning rate 0.1. But "default" is our ranker with its own
-trees, and with 3.75 times as many rounds, as by default. Each fit has a process of its own, which finds the data in
-memory. In a turn the methods run one after the other, every second time in reverse, and ratios to
-LambdaMART, which always runs, are taken within a turn; the table has medians over turns. A fit of two queries comes
-before each of them, so that imports and the start of threads are not in the time. Each fit is a row of
-FOLDER/growth_fits.csv, so that an interrupted run continues where it stopped. The exponent is the slope of a linear
-regression of log seconds on log documents over all fits from 100,000 documents on, where fixed costs are small, with
-its 95% interval. 3M documents need 4 GB of memory. Seconds are those
-of the processor, in which other work of the machine does not count, but threads that wait do: with OMP_NUM_THREADS=1,
-ratios are good on a busy machine too. Tables of before 2026-11-23 have seconds of the clock.
+of equal size, with all features in each node: 31 leaves, learning rate 0.1; default_time.py has the time of defaults.
+Each fit has a process of its own, which finds the data in memory. In a turn the methods run one after the other, every
+second time in reverse, and ratios to LambdaMART, which always runs, are taken within a turn; the table has medians over
+turns. A fit of two queries comes before each of them, so that imports and the start of threads are not in the time.
+Each fit is a row of FOLDER/growth_fits.csv, so that an interrupted run continues where it stopped. The exponent is the
+slope of a linear regression of log seconds on log documents over all fits from 100,000 documents on, where fixed costs
+are small, with its 95% interval. 3M documents need 4 GB of memory. Seconds are those of the processor, in which other
+work of the machine does not count, but threads that wait do: with OMP_NUM_THREADS=1, ratios are good on a busy machine
+too. Tables of before 2026-11-23 have seconds of the clock.
 """
 
 import multiprocessing
@@ -28,13 +27,13 @@ import pandas as pd
 from reporting import make_parser, picture_path, publish
 from rich.progress import Progress
 from scipy import stats
-from workloads import EQUAL_TREES, LAMBDAMART, N_FEATURES, RANKERS, make_queries, make_ranker
+from workloads import EQUAL_TREES, LAMBDAMART, N_FEATURES, make_queries, make_ranker
 
 from boostrank.displays import style
 
 METHODS = {
-    "lightgbm": ("lambdarank", "rank_xendcg", "consistent-lambdarank", "softmax", "pairwise-squared", "default"),
-    "xgboost": ("rank:ndcg", "rank:pairwise", "rank:map", "consistent-lambdarank", "softmax", "default"),
+    "lightgbm": ("lambdarank", "rank_xendcg", "consistent-lambdarank", "softmax", "pairwise-squared"),
+    "xgboost": ("rank:ndcg", "rank:pairwise", "rank:map", "consistent-lambdarank", "softmax"),
 }
 OBJECTIVES = tuple(dict.fromkeys(objective for objectives in METHODS.values() for objective in objectives))
 JOB = ["query_length", "documents", "rounds", "turn", "library", "objective"]
@@ -51,10 +50,7 @@ def fit(data, rounds, library, objective):
     settings = {**EQUAL_TREES, "learning_rate": 0.1, "random_state": 0}
     first = np.isin(qid, qid[[0, -1]])
     make_ranker(library, LAMBDAMART[library], 31, n_estimators=1, **settings).fit(X[first], y[first], qid[first])
-    if objective == "default":
-        ranker = RANKERS[library](n_estimators=15 * rounds // 4, learning_rate=0.04, random_state=0)
-    else:
-        ranker = make_ranker(library, objective, 31, n_estimators=rounds, **settings)
+    ranker = make_ranker(library, objective, 31, n_estimators=rounds, **settings)
     start = time.process_time()
     ranker.fit(X, y, qid)
     fitted = time.process_time()
