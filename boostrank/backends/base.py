@@ -6,7 +6,6 @@ import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from boostrank.backends.features import FeatureParameter
-from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import DCG, Normalize
@@ -32,6 +30,8 @@ class BoostingObjective(Protocol):
     queries: Queries
     #: Whether it has a method ``to_device(move)``, which returns a copy whose arrays `move` has brought to a device.
     takes_device_arrays: bool
+    #: Number of models that are trained in turns, each with a loss of its own.
+    n_models: int
 
     def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
         """Gradient and Hessian, float32, each of shape (n_documents,), as arrays that the library takes."""
@@ -119,6 +119,9 @@ class TrainingSpecification:
     parameters : dict
         Parameters of the boosting library, by their native names.
     n_rounds : int
+        The largest number of rounds.
+    chooses_rounds : bool, default False
+        Whether the queries that each round leaves out decide when the training ends.
     query_share : float, default 1
         Share of the queries that each round draws, for losses of boostrank and objectives of users.
     seed : tuple of int
@@ -141,6 +144,7 @@ class TrainingSpecification:
     normalize: Normalize
     parameters: dict[str, Any]
     n_rounds: int
+    chooses_rounds: bool = False
     query_share: float = 1.0
     seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
@@ -158,15 +162,7 @@ class TrainingSpecification:
     def for_refit(self, backend: Backend, n_rounds: int) -> TrainingSpecification:
         """Return the specification of a training with this number of rounds and without validation sets."""
         callbacks = backend.without_validation(self.callbacks)
-        return replace(self, n_rounds=n_rounds, early_stopping_rounds=None, callbacks=callbacks)
-
-    def boosting_function(self, objective: BoostingObjective, has_one_model: bool) -> BoostingFunction:
-        """The function of the scores that gives gradient and Hessian of each round, on the queries that it draws."""
-        boost = objective.boosting_function(has_one_model)
-        if self.query_share < 1:
-            boost = QuerySample(objective, self.query_share, self.seed, boost)
-        # The library calls it while signals wait.
-        return partial(interruptible, boost)
+        return replace(self, n_rounds=n_rounds, chooses_rounds=False, early_stopping_rounds=None, callbacks=callbacks)
 
 
 class Trained(NamedTuple):
@@ -184,6 +180,8 @@ class Trained(NamedTuple):
         counts rounds of an earlier model, and none in which LightGBM found no split.
     has_splits : bool
         Whether scores can depend on the features.
+    oob_improvement : list of float
+        See :class:`boostrank.backends.query_samples.QuerySample`.
     """
 
     booster: Any
@@ -191,44 +189,7 @@ class Trained(NamedTuple):
     evals_result: dict[str, dict[str, list[float]]]
     best_round: int = 0
     has_splits: bool = True
-
-
-class QuerySample:
-    """Gradient and Hessian that are 0 for the queries that a round leaves out.
-
-    Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows, so that trees learn
-    less of what is true of single queries only.
-
-    Parameters
-    ----------
-    objective : BoostingObjective
-        If it has a method `multiply`, that is used for arrays that are not NumPy's.
-    share : float
-        Number of queries to draw relative to that of all; at least one is drawn.
-    seed : tuple of int
-    boost : callable
-        The function of the scores that gives gradient and Hessian of `objective`, which are overwritten.
-    """
-
-    def __init__(self, objective: Any, share: float, seed: tuple[int, ...], boost: BoostingFunction) -> None:
-        self._queries, self._boost = objective.queries, boost
-        self._multiply = getattr(objective, "multiply", multiply)
-        self._n_drawn = max(1, round(share * self._queries.n_queries))
-        self._random = np.random.default_rng(seed)
-
-    def __call__(self, scores: NDArray[Any]) -> tuple[Any, Any]:
-        """Gradient and Hessian of the next round."""
-        is_drawn = np.zeros(self._queries.n_queries, dtype=np.float32)
-        is_drawn[self._random.permutation(self._queries.n_queries)[: self._n_drawn]] = 1.0
-        derivatives = self._boost(scores)
-        self._multiply(derivatives, self._queries.repeat(is_drawn))
-        return derivatives
-
-
-def multiply(arrays: tuple[Any, Any], factors: NDArray[np.float32]) -> None:
-    """Multiply each array by `factors` in place."""
-    for array in arrays:
-        array *= factors
+    oob_improvement: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -339,6 +300,9 @@ class Backend(Protocol):
     NATIVE_LOSS_DEFAULTS: Mapping[str, Any]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
+
+    def stopping_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
+        """Those of the callbacks that stop a training early, by metrics of validation sets."""
 
     def tree_shape(self, values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
         """The shape of random trees, by the names of its parameters in the ranker.

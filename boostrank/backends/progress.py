@@ -15,6 +15,7 @@ from boostrank.inputs.checks import did_you_mean, refuse
 
 if TYPE_CHECKING:
     from boostrank.backends.base import TrainingSpecification, ValidationSet
+    from boostrank.backends.query_samples import QuerySample
 
 #: The value of `verbose` that shows a progress bar.
 BAR = "bar"
@@ -151,15 +152,20 @@ class ProgressBar:
         if self._is_shown:
             self._progress.stop()
 
-    def advance(self) -> None:
-        """Count one more; here, signals that wait are handled."""
+    def advance(self, sample: QuerySample | None = None) -> None:
+        """Count one more; here, signals that wait are handled. `sample` says how many rounds are to be expected."""
+        if sample is not None and sample.chooses_rounds:
+            self._expect(max(self._n_done + 1, sample.expected_rounds()))
         interruptible(self._advance)
 
     def leave_out(self) -> None:
         """Expect one less, whose result is known already, so that the time left is not underestimated."""
-        self._total -= 1
+        self._expect(self._total - 1)
+
+    def _expect(self, total: int) -> None:
+        self._total = total
         if self._is_shown:
-            self._progress.update(self._task, total=self._total)
+            self._progress.update(self._task, total=total)
 
     def _advance(self) -> None:
         if not self._is_shown:

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.clusters import collective
 from boostrank.clusters.rows import as_rows, group_rows, stack
-from boostrank.inputs.arrays import Bools
+from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.labels import Relevance
@@ -47,7 +47,11 @@ class WorkerObjective:
 
     def __init__(self, objective: Any, is_cancelled: Callable[[], bool]) -> None:
         self._objective, self._is_cancelled = objective, is_cancelled
-        self.queries = objective.queries
+        self.queries, self.n_models = objective.queries, objective.n_models
+
+    def total(self, values: Sequence[float]) -> Floats:
+        """Sums over all workers."""
+        return collective.allreduce_sum(values)
 
     def boosting_function(self, has_one_model: bool) -> Callable[[NDArray[Any]], tuple[Any, Any]]:
         """The function that gives gradient and Hessian of the next round."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -339,6 +340,7 @@ class BoostedRanker(TrainedModel):
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
         self.objective_ = specification.native_objective or self.objective
+        self.oob_improvement_ = np.asarray(trained.oob_improvement, dtype=np.float64)
 
     def _settings(self) -> Settings:
         """The parameters, checked and with native parameters translated."""

@@ -352,7 +352,7 @@ class TrainedModel(BaseEstimator):
             if name.endswith("_"):
                 delattr(self, name)
         self._trained_on = None
-        self.booster_, self.best_iteration_, self.evals_result_, self._best_round, _ = trained
+        self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained[:4]
         self.best_score_: dict[str, dict[str, float]] = {}
         for name, metrics in self.evals_result_.items():
             self.best_score_[name] = {metric: values[self._best_round - 1] for metric, values in metrics.items()}

@@ -177,7 +177,7 @@ class CustomObjective(CustomFunction):
     """
 
     argument, returns = "objective", "(gradient, hessian)"
-    takes_device_arrays = False
+    takes_device_arrays, n_models = False, 1
 
     def __repr__(self) -> str:
         return f"objective={self._name}"

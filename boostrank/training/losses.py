@@ -170,6 +170,11 @@ class EnsembleObjective:
     members: list[BoundLoss]
     takes_device_arrays: ClassVar[bool] = False
 
+    @property
+    def n_models(self) -> int:
+        """Number of models, each of which has a loss of its own."""
+        return len(self.members)
+
     def boosting_function(self, has_one_model: bool) -> BoostingFunction:
         """Return the function that gives gradient and Hessian of the next loss in each round of one training.
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,7 @@ class BoundLoss(ABC):
     scale: float
     #: Whether it has a method `to_device`, as :class:`~boostrank.backends.base.BoostingObjective`.
     takes_device_arrays: bool = False
+    n_models: ClassVar[int] = 1
 
     @abstractmethod
     def n_weighted(self, hessian: NDArray[Any]) -> int:

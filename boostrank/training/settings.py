@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
+from boostrank.backends.query_samples import FIXED_ROUNDS, MAX_ROUNDS
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
 from boostrank.queries.dcg import DCG
@@ -41,12 +42,12 @@ SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 
 #: Rounds and learning rate of objectives of the boosting libraries and of functions, unless the user sets them.
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
-#: The same for losses of boostrank, whose trees are random. All were chosen by NDCG on held-out training queries and
-#: synthetic data (benchmarks/defaults.py).
-LOSS_ROUNDS, LOSS_LEARNING_RATE = 375, 0.04
+#: Learning rate of losses of boostrank, whose trees are random, and whose number of rounds left-out queries choose. It
+#: and the shares below were chosen by NDCG on held-out training queries and synthetic data (benchmarks/defaults.py).
+LOSS_LEARNING_RATE = 0.04
 #: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
 #: each node draws, and the smallest number of features that a node draws, if there are as many.
-QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.8, 0.5, 8
+QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.5, 0.8, 8
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
     "n_estimators": integer(1),
@@ -142,10 +143,15 @@ class Settings:
         """Whether the objective is a loss of boostrank, which has the defaults of random trees."""
         return isinstance(self.loss, (Surrogate, BindableLoss))
 
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds, the largest one with early stopping."""
-        return int(self.values["n_estimators"] or (LOSS_ROUNDS if self.is_own_loss else NATIVE_ROUNDS))
+    def _rounds(self, share: float, stops_early: bool) -> tuple[int, bool]:
+        """The largest number of rounds, and whether left-out queries decide when to stop before it.
+
+        `share` is that of the queries that each round draws. `stops_early` says whether validation sets decide.
+        """
+        n_rounds = self.values["n_estimators"]
+        if n_rounds is not None or not self.is_own_loss:
+            return int(n_rounds or NATIVE_ROUNDS), False
+        return (MAX_ROUNDS, not stops_early) if stops_early or share < 1 else (FIXED_ROUNDS, False)
 
     def random_trees(self, n_features: int) -> dict[str, Any]:
         """Shares of the features and shape of the trees of losses of boostrank."""
@@ -212,21 +218,25 @@ class Settings:
             checks.refuse("verbose", verbose, f"True, False, a number of rounds or {BAR!r}")
         values, backend, parameters = self.values, self.backend, self.parameters(features, random_state)
         dcg = DCG(values["k"], values["gain"], values["discount"])
-        share = values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0)
+        share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
+        callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
+        stops_early = values["early_stopping_rounds"] is not None or bool(backend.stopping_callbacks(callbacks))
+        n_rounds, chooses_rounds = self._rounds(share, stops_early)
         has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
         return TrainingSpecification(
             loss=self.loss,
             dcg=dcg,
             normalize=values["normalize"],
             parameters=parameters,
-            n_rounds=self.n_rounds,
-            query_share=float(share),
+            n_rounds=n_rounds,
+            chooses_rounds=chooses_rounds,
+            query_share=share,
             # The rounds that are added to a model draw other queries than its first ones.
             seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
             early_stopping_metric=early_stopping_metric,
             metrics=self._metrics(eval_metric, eval_at, dcg) if has_metrics else (),
-            callbacks=(*as_list(values["callbacks"]), *(callbacks or ())),
+            callbacks=callbacks,
             verbose=verbose,
             init_model=init_model,
         )

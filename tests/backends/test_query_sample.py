@@ -6,8 +6,9 @@ import pytest
 from bound_losses import bind_loss
 
 import boostrank as br
-from boostrank.backends import base
-from boostrank.backends.base import QuerySample
+from boostrank.backends.lightgbm import training as lightgbm_training
+from boostrank.backends.query_samples import QuerySample
+from boostrank.backends.xgboost import training as xgboost_training
 from boostrank.queries.queries import Queries
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
@@ -87,7 +88,8 @@ def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monke
             samples.append(frozenset(QID[hessian > 0].tolist()))
             return gradient, hessian
 
-    monkeypatch.setattr(base, "QuerySample", Recorded)
+    for module in (lightgbm_training, xgboost_training):
+        monkeypatch.setattr(module, "QuerySample", Recorded)
     for _ in range(3):
         model = ranker_class(squares, **{**SMALL, "n_estimators": 2}, subsample_queries=0.5).fit(
             X, Y, QID, sample_weight=np.ones(60), init_model=model

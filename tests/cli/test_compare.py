@@ -50,6 +50,6 @@ def test_rankers_have_random_trees_and_a_table_is_divided_by_query(run, folder, 
     out = run("compare", tmp_path / "t.csv", *quick, "--qid", "query", "--label", "grade")
     assert "ndcg@10, compared with lightgbm lambdarank" in out
     assert out == run("compare", folder / "all.txt", *quick)
-    common = {"colsample_bytree": 0.8, "colsample_bynode": 0.5}
+    common = {"colsample_bytree": 0.5, "colsample_bynode": 0.8}
     of_lightgbm = {**common, "subsample": 0.5, "subsample_freq": 1}
     assert trained[:2] == [of_lightgbm, {**common, "subsample_queries": 0.5}]

@@ -9,10 +9,10 @@ import pytest
 import boostrank as br
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
+from boostrank.backends.query_samples import FIXED_ROUNDS, MAX_ROUNDS
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import (
     LOSS_LEARNING_RATE,
-    LOSS_ROUNDS,
     MIN_NODE_FEATURES,
     NODE_SHARE,
     QUERY_SHARE,
@@ -53,18 +53,23 @@ def given(ranker_class, specified):
 
 def test_rounds_and_learning_rate(ranker_class, specified, given):
     def chosen(*objective, **parameters):
-        return specified(*objective, **parameters).n_rounds, *given(["learning_rate"], *objective, **parameters)
+        specification = specified(*objective, **parameters)
+        rate = given(["learning_rate"], *objective, **parameters)
+        return specification.n_rounds, specification.chooses_rounds, *rate
 
     for objective in ((), ("softmax",), ("edge-logistic",)):
-        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
+        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, True, LOSS_LEARNING_RATE)
     # The rate does not depend on the rounds.
-    assert chosen(n_estimators=20) == (20, LOSS_LEARNING_RATE)
-    assert chosen(early_stopping_rounds=3) == (LOSS_ROUNDS, LOSS_LEARNING_RATE)
+    assert chosen(n_estimators=20) == (20, False, LOSS_LEARNING_RATE)
+    # Validation sets decide in place of left-out queries.
+    assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, False, LOSS_LEARNING_RATE)
+    # Where no queries are left out, the number is fixed.
+    assert chosen(subsample_queries=1) == (FIXED_ROUNDS, False, LOSS_LEARNING_RATE)
     for objective in (NATIVE[ranker_class][0], squares):
-        assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, 0.1)
-        assert chosen(objective, n_estimators=700) == (700, 0.1)
+        assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, False, 0.1)
+        assert chosen(objective, n_estimators=700) == (700, False, 0.1)
     for objective in ("softmax", NATIVE[ranker_class][0], squares):
-        assert chosen(objective, n_estimators=700, learning_rate=0.3) == (700, 0.3)
+        assert chosen(objective, n_estimators=700, learning_rate=0.3) == (700, False, 0.3)
 
 
 def test_shares_of_queries_and_features(ranker_class, specified, given):
@@ -113,7 +118,7 @@ def of_trees(ranker):
 def test_all_of_them_reach_the_booster(ranker_class, data, given):
     few = [values[data[2] < 5] for values in data]
     ranker = ranker_class(n_jobs=1, random_state=0).fit(*few, eval_set=[few])
-    assert len(ranker.evals_result_["training"]["ndcg"]) == LOSS_ROUNDS
+    assert len(ranker.evals_result_["training"]["ndcg"]) == ranker.best_iteration_
     names = ["learning_rate", "colsample_bytree", "colsample_bynode", "reg_lambda"]
     if ranker_class is br.LightGBMRanker:
         values = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)

@@ -9,13 +9,19 @@ from typing import Any
 from boostrank.backends.base import TrainingSpecification, import_backend
 from boostrank.backends.lightgbm.parameters import boosting_of
 from boostrank.backends.progress import History, ProgressBar
+from boostrank.backends.query_samples import QuerySample
 
 
 def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
     """The callbacks for a training without validation sets: those that stop early or record metrics are left out."""
-    lgb = import_backend("lightgbm")
-    kinds = (type(lgb.early_stopping(1)), type(lgb.record_evaluation({})))
-    return tuple(callback for callback in callbacks if not isinstance(callback, kinds))
+    recording, stopping = type(import_backend("lightgbm").record_evaluation({})), stopping_callbacks(callbacks)
+    return tuple(callback for callback in callbacks if callback not in stopping and not isinstance(callback, recording))
+
+
+def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
+    """Those of the callbacks that are LightGBM's ``early_stopping``."""
+    kind = type(import_backend("lightgbm").early_stopping(1))
+    return [callback for callback in callbacks if isinstance(callback, kind)]
 
 
 class AfterRound:
@@ -28,8 +34,14 @@ class AfterRound:
         round. Otherwise empty.
     """
 
-    def __init__(self, specification: TrainingSpecification, history: History | None, bar: ProgressBar | None) -> None:
-        self._bar, self._n_earlier = bar, n_earlier_rounds(specification)
+    def __init__(
+        self,
+        specification: TrainingSpecification,
+        history: History | None,
+        sample: QuerySample | None,
+        bar: ProgressBar | None,
+    ) -> None:
+        self._bar, self._sample, self._n_earlier = bar, sample, n_earlier_rounds(specification)
         self._history = None if specification.early_stopping_rounds is None else history
         self._is_dart = boosting_of(specification.parameters) == "dart"
         self.best_model = ""
@@ -40,7 +52,10 @@ class AfterRound:
     def __call__(self, environment: Any) -> None:
         """Act on the round that has ended."""
         if self._bar is not None:
-            self._bar.advance()
+            self._bar.advance(self._sample)
+        if self._sample is not None and self._sample.should_stop():
+            last = environment.iteration
+            raise import_backend("lightgbm").EarlyStopException(last, environment.evaluation_result_list)
         if self._history is None:
             return
         if self._is_dart and self._history.improved():

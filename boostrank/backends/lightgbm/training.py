@@ -24,6 +24,7 @@ from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earl
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
+from boostrank.backends.query_samples import QuerySample
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureStream
@@ -71,19 +72,19 @@ def train(
             continue
         features, label = dataset_features(evaluated), evaluated.labels.per_document
         datasets.append(lgb.Dataset(**features, label=label, init_score=evaluated.init_score, reference=dataset))
-    parameters.update(_objective(specification, data, objective, dataset, is_dart))
+    sample = None if objective is None else QuerySample(objective, specification, is_dart)
+    parameters.update(_objective(specification, data, sample, dataset))
     history = History(validation, specification) if validation else None
     callbacks = list(specification.callbacks)
     if specification.verbose not in (False, 0, BAR):
         callbacks.append(lgb.log_evaluation(int(specification.verbose)))
     if is_dart and objective is not None:
         callbacks.append(FirstRound())
-    bar, after_round = None, None
+    bar = None
     if specification.verbose == BAR:
         bar = ProgressBar(specification.n_rounds, True, str if history is None else history.last_value)
-    if bar is not None or history is not None:
-        after_round = AfterRound(specification, history, bar)
-        callbacks.append(after_round)
+    after_round = AfterRound(specification, history, sample, bar)
+    callbacks.append(after_round)
 
     # LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
     # where random numbers decide on the features, the documents or the thresholds.
@@ -115,13 +116,13 @@ def train(
     if history is not None and specification.early_stopping_rounds is not None:
         best_round = history.best_round() + 1
     elif booster.best_iteration > 0:
-        # A callback of the user stopped the training.
+        # Left-out queries or a callback of the user stopped the training.
         best_round = booster.best_iteration - n_earlier_rounds(specification)
     best = rounds_kept[best_round - 1]
-    text = "" if after_round is None else after_round.best_model
-    model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
-    has_splits = bool(model.feature_importance().any())
-    return Trained(model, best, {} if history is None else history.as_dict(), best_round, has_splits)
+    text = after_round.best_model or booster.model_to_string(num_iteration=best)
+    model = lgb.Booster(model_str=with_named_objective(text))
+    has_splits, curves = bool(model.feature_importance().any()), {} if history is None else history.as_dict()
+    return Trained(model, best, curves, best_round, has_splits, () if sample is None else sample.improvement)
 
 
 def _check(specification: TrainingSpecification, data: GroupedData, validation: Sequence[ValidationSet]) -> None:
@@ -224,16 +225,15 @@ def _sequence_class() -> type[Any]:
 def _objective(
     specification: TrainingSpecification,
     data: GroupedData,
-    objective: BoostingObjective | None,
+    sample: QuerySample | None,
     dataset: Any,
-    is_dart: bool,
 ) -> dict[str, Any]:
     """The parameters of the objective."""
     native = specification.native_objective
     if native is not None:
         relevance = data.labels.require_relevance(native)
         return {"objective": native, **native_parameters(native, specification.dcg, relevance)}
-    assert objective is not None
+    assert sample is not None
     dataset.construct()
     # None can be split if all are constant, or for few documents in min_child_samples.
     if not any(map(dataset.feature_num_bin, range(dataset.num_feature()))):
@@ -241,8 +241,7 @@ def _objective(
         # gives every document the score 0.
         dataset.set_label(np.zeros(data.queries.n_documents))
         return {"objective": "regression"}
-    boost = specification.boosting_function(objective, is_dart)
-    return {"objective": lambda scores, _: boost(scores)}
+    return {"objective": lambda scores, _: sample(scores)}
 
 
 def with_named_objective(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from boostrank.backends.base import import_backend
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.progress import History, ProgressBar
+from boostrank.backends.query_samples import QuerySample
 
 
 def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
@@ -53,7 +54,9 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
             callback.maximize = None
 
 
-def make_after_round(history: History | None, bar: ProgressBar | None, keeps_best: bool) -> Any:
+def make_after_round(
+    history: History | None, sample: QuerySample | None, bar: ProgressBar | None, keeps_best: bool
+) -> Any:
     """Make the callback that moves the progress bar and stops early.
 
     If `keeps_best`, its attribute `best_model` is a copy of the booster after the best round.
@@ -64,9 +67,9 @@ def make_after_round(history: History | None, bar: ProgressBar | None, keeps_bes
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             # Here, a signal that waits is handled.
-            interruptible(lambda: None if bar is None else bar.advance())
+            interruptible(lambda: None if bar is None else bar.advance(sample))
             if history is None:
-                return False
+                return sample is not None and sample.should_stop()
             if keeps_best and history.improved():
                 self.best_model = model.copy()
             return history.should_stop()

@@ -24,10 +24,10 @@ from boostrank.backends.base import (
     TrainingSpecification,
     ValidationSet,
     import_backend,
-    multiply,
 )
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
+from boostrank.backends.query_samples import QuerySample, multiply
 from boostrank.backends.xgboost import callbacks
 from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
@@ -50,9 +50,9 @@ def train(
     # The best model is not the first rounds of the last one with DART, which rescales earlier trees.
     is_dart = parameters.get("booster") == "dart"
     _check(specification, data, validation, parameters, is_dart)
-    boost = None
+    sample = None
     if objective is not None:
-        boost = specification.boosting_function(on_device(objective, parameters), is_dart)
+        sample = QuerySample(on_device(objective, parameters), specification, is_dart)
     dtrain = make_matrix(data, parameters, weights, exact=model is not None)
     if model is not None and dtrain.feature_names is None:
         dtrain.feature_names = model.feature_names
@@ -75,12 +75,12 @@ def train(
         return [(name, value) for name, value, _ in results]
 
     with bar or nullcontext(), callbacks.fresh_early_stopping(specification.callbacks, history) as given_callbacks:
-        after_round = callbacks.make_after_round(history if stops_early else None, bar, keeps_best=is_dart)
+        after_round = callbacks.make_after_round(history if stops_early else None, sample, bar, keeps_best=is_dart)
         booster = xgb.train(
             {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
             num_boost_round=specification.n_rounds,
-            obj=None if boost is None else lambda scores, _: boost(scores),
+            obj=None if sample is None else lambda scores, _: sample(scores),
             evals=[(matrix, validation_set.name) for matrix, validation_set in zip(matrices, validation, strict=True)],
             custom_metric=evaluate if validation else None,
             verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
@@ -96,7 +96,9 @@ def train(
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
     has_splits = bool(booster.get_score(importance_type="weight"))
-    return Trained(remember_missing(booster, parameters), best, history.as_dict(), best - n_earlier, has_splits)
+    improvement = () if sample is None else sample.improvement
+    booster = remember_missing(booster, parameters)
+    return Trained(booster, best, history.as_dict(), best - n_earlier, has_splits, improvement)
 
 
 def _parameters(specification: TrainingSpecification, data: GroupedData) -> dict[str, Any]:
@@ -182,6 +184,8 @@ class CudaObjective:
         Number of the GPU.
     """
 
+    n_models = 1
+
     def __init__(self, objective: Any, cupy: Any, ordinal: int) -> None:
         self.queries = objective.queries
         self._cupy, self._device = cupy, cupy.cuda.Device(ordinal)
@@ -211,6 +215,12 @@ class CudaObjective:
                     f"{self._objective.surrogate!r} cannot compute with arrays of a GPU ({error}): set "
                     "takes_device_arrays = False in its class, or make its arrays like its arguments"
                 ) from error
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """Copy an array of CuPy to the memory of the host."""
+        with self._device:
+            copied: NDArray[Any] = self._cupy.asnumpy(array)
+        return copied
 
     def multiply(self, arrays: tuple[Any, Any], factors: NDArray[Any]) -> None:
         """Multiply arrays of CuPy by `factors` in place."""
