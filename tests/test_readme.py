@@ -23,8 +23,6 @@ def test_each_command_stands_below_the_installation_that_it_needs():
 def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_letor(tmp_path / "train.txt", *br.make_ranking(n_queries=100, random_state=0))
-    # The default of 300 would only take longer.
-    monkeypatch.setattr("boostrank.training.settings.LOSS_ROUNDS", 100)
     names = {}
     with sklearn.config_context():
         exec("".join(BLOCKS), names)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.base import TrainingSpecification
 from boostrank.backends.interrupts import interruptible
+from boostrank.inputs.arrays import Floats
 
 #: Least and largest number of rounds that left-out queries choose.
 MIN_ROUNDS, MAX_ROUNDS = 100, 3000
@@ -116,7 +117,7 @@ class QuerySample:
                 self.improvement.append(-float(total) / 2 / float(n_documents))
 
 
-def best_round(improvement: Sequence[float]) -> int:
+def best_round(improvement: Sequence[float] | Floats) -> int:
     """The round, counted from 1, at which the smoothed sum of improvements is largest."""
     n_smoothed = max(1, min(SMOOTHING_ROUNDS, len(improvement) // 3))
     sums = np.convolve(np.cumsum(improvement), np.full(n_smoothed, 1 / n_smoothed), "valid")

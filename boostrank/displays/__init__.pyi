@@ -4,4 +4,5 @@ from .predictions import NDCGCurveDisplay as NDCGCurveDisplay
 from .predictions import PrecisionRecallDisplay as PrecisionRecallDisplay
 from .predictions import QueryGroupDisplay as QueryGroupDisplay
 from .rankers import ContributionDisplay as ContributionDisplay
+from .rankers import LeftOutQueriesDisplay as LeftOutQueriesDisplay
 from .rankers import TrainingCurveDisplay as TrainingCurveDisplay

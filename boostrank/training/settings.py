@@ -47,7 +47,7 @@ NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 LOSS_LEARNING_RATE = 0.04
 #: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
 #: each node draws, and the smallest number of features that a node draws, if there are as many.
-QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.5, 0.8, 8
+QUERY_SHARE, TREE_SHARE, NODE_SHARE, MIN_NODE_FEATURES = 0.5, 0.65, 0.6, 8
 #: Rules of the parameters that both rankers have.
 RULES: Mapping[str, Rule] = {
     "n_estimators": integer(1),

@@ -7,6 +7,7 @@ from functools import partial
 
 from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.interrupts import defer_interrupts
+from boostrank.backends.query_samples import best_round
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
@@ -42,7 +43,11 @@ def train(
         # The library compares its limits with weighted sums.
         weights_of_library = unit_mean(data.weights)
     with defer_interrupts():
-        return backend.train(specification, data, validation, objective, weights_of_library)
+        trained = backend.train(specification, data, validation, objective, weights_of_library)
+    if specification.verbose and trained.oob_improvement and specification.chooses_rounds:
+        best = best_round(trained.oob_improvement)
+        print(f"{trained.best_round} rounds: the loss of left-out queries was least after round {best}")  # noqa: T201
+    return trained
 
 
 def _predict_logs(

@@ -19,7 +19,7 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     table = pd.DataFrame(json.loads((tmp_path / "t.json").read_text()))
     assert set(table["metric"]) == {"ndcg@1", "ndcg"}
     assert len(table) == 2 * 5
-    assert table["mean"].between(0.3, 1).all()
+    assert table["mean"].between(0.2, 1).all()
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
     run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost")
     assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
@@ -50,6 +50,6 @@ def test_rankers_have_random_trees_and_a_table_is_divided_by_query(run, folder, 
     out = run("compare", tmp_path / "t.csv", *quick, "--qid", "query", "--label", "grade")
     assert "ndcg@10, compared with lightgbm lambdarank" in out
     assert out == run("compare", folder / "all.txt", *quick)
-    common = {"colsample_bytree": 0.5, "colsample_bynode": 0.8}
+    common = {"colsample_bytree": 0.65, "colsample_bynode": 0.6}
     of_lightgbm = {**common, "subsample": 0.5, "subsample_freq": 1}
     assert trained[:2] == [of_lightgbm, {**common, "subsample_queries": 0.5}]
