@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -143,7 +142,7 @@ class ProgressBar:
                 console=self._console,
                 disable=not (is_terminal or self._console.is_jupyter),
             )
-            self._start = self._last_line = time.monotonic()
+            self._last_line = time.monotonic()
             self._progress.start()
             self._task = self._progress.add_task("", total=self._total)
         return self
@@ -177,12 +176,5 @@ class ProgressBar:
         now = time.monotonic()
         if now - self._last_line >= SECONDS_PER_LINE:
             self._last_line = now
-            self._console.print(self._line(now - self._start), soft_wrap=True)
-
-    def _line(self, seconds: float) -> str:
-        text, n_left = self._text(), self._total - self._n_done
-        passed, left = (timedelta(seconds=round(seconds * share)) for share in (1, n_left / self._n_done))
-        return (
-            f"{self._title}: {self._n_done} of {self._total}{', ' if text else ''}{text}, {passed} since the start, "
-            f"about {left} left for all of them"
-        )
+            text = f"{self._title}: {self._n_done} of {self._total}"
+            self._console.print(", ".join(filter(None, [text, self._text()])), soft_wrap=True)

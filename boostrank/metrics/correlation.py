@@ -1,4 +1,4 @@
-"""Correlation of labels and scores, and measures of pairs: tau, rho, and the area under the ROC curve."""
+"""Correlation of labels and scores, and measures of pairs: tau, and the area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -126,53 +126,6 @@ class KendallTau(Correlation):
             return np.clip(tau, -1.0, 1.0)
 
         return Prepared(queries.max(codes) == 0, values)
-
-
-class SpearmanRho(Correlation):
-    """Mean over queries of Spearman's rho between labels and scores: the correlation of their ranks.
-
-    ``rho = sum_i a_i b_i / sqrt(sum_i a_i^2 sum_i b_i^2)`` with the ranks ``a`` by label and ``b`` by score, each minus
-    its mean. Equal values have their mean rank. All ranks are equally important, and there is no cutoff.
-
-    Parameters
-    ----------
-    empty : {"zero", "one", "skip", "raise"}, default "skip"
-        As for "kendall_tau".
-
-    References
-    ----------
-    Spearman, "The proof and measurement of association between two things", American Journal of Psychology 1904.
-
-    Examples
-    --------
-    >>> from boostrank.metrics import get_measure
-    >>> round(get_measure("spearman")([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2], qid=[7, 7, 7, 7]), 4)
-    0.4
-    """
-
-    name: ClassVar[str] = "spearman"
-
-    def prepare(self, labels: GroupedLabels) -> Prepared:
-        queries = labels.queries
-        by_label = _centred_ranks(labels.values, queries)
-        of_labels = queries.sum(by_label**2)
-
-        def values(scores: Floats) -> Floats:
-            by_score = _centred_ranks(scores, queries)
-            norm = np.sqrt(of_labels * queries.sum(by_score**2))
-            total = queries.sum(by_label * by_score)
-            return np.divide(total, norm, out=np.full(len(norm), np.nan), where=norm > 0)
-
-        return Prepared(of_labels == 0, values)
-
-
-def _centred_ranks(values: Floats, queries: Segments) -> Floats:
-    """Rank of each value in its query, minus the mean; equal values have their mean rank."""
-    permutation, ranks = queries.sort(values), np.empty(queries.n_rows)
-    tied = queries.runs(values[permutation])
-    first = tied.repeat(queries.positions[tied.starts])
-    ranks[permutation] = first + tied.repeat((tied.sizes - 1) / 2.0)
-    return ranks - queries.repeat((queries.sizes - 1) / 2.0)
 
 
 class AUC(QueryMeasure):

@@ -38,7 +38,7 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f", "map",
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``, and "rprec" a multiple of the number of relevant documents; "bpref",
-        "kendall_tau", "spearman", "auc" and "agreement" have neither. ``"click-dcg"``, with or without a cutoff, is the
+        "kendall_tau", "auc" and "agreement" have neither. ``"click-dcg"``, with or without a cutoff, is the
         measure of ClickLabels. Only :func:`boostrank.evaluate_run` takes those that need a run: "judged" and "unj",
         which may have a cutoff, "infap", "setp", "setr", "setf", "setap", "numq", "numrel", "numret", "rbp_resid" and
         "g", and the geometric means "gm_map" and "gm_bpref". A name may have settings, as in

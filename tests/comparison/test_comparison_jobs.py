@@ -103,9 +103,9 @@ def test_progress_is_shown_on_standard_error(folds, capsys, clock, tmp_path):
     assert out == ""
     # Trainings whose results are saved do not count.
     assert err.splitlines() == [
-        "trainings: 1 of 5, Fold1: [b], 0:01:00 since the start, about 0:04:00 left for all of them",
-        "trainings: 2 of 5, Fold2: a, 0:02:00 since the start, about 0:03:00 left for all of them",
-        "trainings: 3 of 5, Fold2: [b], 0:03:00 since the start, about 0:02:00 left for all of them",
-        "trainings: 4 of 5, Fold3: a, 0:04:00 since the start, about 0:01:00 left for all of them",
-        "trainings: 5 of 5, Fold3: [b], 0:05:00 since the start, about 0:00:00 left for all of them",
+        "trainings: 1 of 5, Fold1: [b]",
+        "trainings: 2 of 5, Fold2: a",
+        "trainings: 3 of 5, Fold2: [b]",
+        "trainings: 4 of 5, Fold3: a",
+        "trainings: 5 of 5, Fold3: [b]",
     ]

@@ -81,11 +81,11 @@ def test_shares_of_queries_and_features(ranker_class, specified, given):
     for objective in (*NATIVE[ranker_class], squares):
         assert specified(objective).query_share == 1
         assert shares(objective) == [None, None]
-    for n_features in (20, 1000):
+    for n_features in (21, 1000):
         assert shares(n_features=n_features) == pytest.approx([TREE_SHARE, NODE_SHARE])
-    for n_features in (1, 7, 8, 9, 16, 17, 19):
+    for n_features in (1, 7, 8, 9, 13, 14, 20):
         by_tree, by_node = shares(n_features=n_features)
-        # At least eight features at a node, and twice as many for a tree, as far as there are as many.
+        # At least eight features at a node, and so many more for a tree, as far as there are as many.
         assert by_tree * by_node * n_features == pytest.approx(min(MIN_NODE_FEATURES, n_features))
         assert by_tree * n_features == pytest.approx(min(MIN_NODE_FEATURES / NODE_SHARE, n_features))
     # With a share of the user, the other one follows.
