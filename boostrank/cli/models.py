@@ -28,7 +28,7 @@ OBJECTIVE = (
     "ensemble, a surrogate (softmax), one with other targets (softmax/softmax), or the library's own (lambdarank)."
 )
 RATE = "Learning rate; by default 0.04, and 0.1 for objectives of the library."
-ROUNDS = "Maximum number of rounds. By default 375, and 100 for objectives of the library."
+ROUNDS = "Rounds, at most so many with --validation. By default the data decide; 100 for objectives of the library."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
 SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
 ENGINE_FEATURES = "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it."

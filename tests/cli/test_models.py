@@ -42,6 +42,15 @@ def test_the_best_value_of_the_validation_queries_is_printed(run, folder, tmp_pa
     assert re.match(r"validation: map 0\.\d{4} with all of 1 round \(more may be better: --rounds\)\n", out)
 
 
+def test_fit_says_that_left_out_queries_chose_the_rounds(run, folder, tmp_path):
+    arguments = "fit", folder / "Fold1" / "train.txt", tmp_path / "m", "--threads", 1
+    choice = r"(\d+) rounds: the loss of left-out queries was least after round \d+\n"
+    found = re.match(choice, run(*arguments, width=200))
+    assert int(found[1]) == br.LightGBMRanker().load_model(tmp_path / "m").best_iteration_
+    for options in (["--rounds", 110], ["--objective", "lambdarank"]):
+        assert not re.match(choice, run(*arguments, *options, width=200))
+
+
 def test_fit_trains_the_ranker_with_these_settings(run, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
