@@ -6,9 +6,9 @@ Use
 >>> data = br.make_ranking(n_queries=60, random_state=0)  # or br.read_letor("train.txt")
 >>> X, y, qid = data
 >>> train, test = br.split_queries(qid, 0.2, random_state=0)
->>> ranker = br.LightGBMRanker(n_estimators=20).fit(X[train], y[train], qid[train])  # or br.XGBoostRanker
+>>> ranker = br.LightGBMRanker().fit(X[train], y[train], qid[train])  # or br.XGBoostRanker
 >>> table = br.evaluate(y[test], ranker.predict(X[test]), qid[test], ["ndcg@10", "map"])
->>> rankers = {"default": ranker, "LambdaMART": br.LightGBMRanker("lambdarank", n_estimators=20)}
+>>> rankers = {"default": ranker, "LambdaMART": br.LightGBMRanker("lambdarank")}
 >>> comparison = br.compare(rankers, br.query_folds(data, 3))  # paired tests over the queries
 
 Layers

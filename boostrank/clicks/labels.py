@@ -107,7 +107,7 @@ class ClickLabels(Labels):
     >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
     >>> log = br.simulate_clicks(y, X[:, 0], qid, depth=None, random_state=0).log
     >>> clicks = br.ClickLabels(log, ("power", 1.0))
-    >>> ranker = br.LightGBMRanker(n_estimators=20, random_state=0).fit(X, clicks)
+    >>> ranker = br.LightGBMRanker(random_state=0).fit(X, clicks)
     >>> br.ndcg_score(y, ranker.predict(X), qid, k=10) > br.ndcg_score(y, X[:, 0], qid, k=10)
     True
     """

@@ -37,7 +37,7 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
     --------
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=30, random_state=0)
-    >>> ranker = br.LightGBMRanker("softmax", n_estimators=10)
+    >>> ranker = br.LightGBMRanker("softmax", n_estimators=10, learning_rate=0.1)
     >>> search = grid_search(ranker, {"num_leaves": [4, 8]}, X, y, qid, cv=3, scoring=["ndcg@10", "map"])
     >>> search.best_params_ == search.cv_results_["params"][search.best_index_]
     True

@@ -40,8 +40,10 @@ class BaggedRanker(TrainedModel):
 
     Samples consist of whole queries, and are drawn without replacement.
 
-    The queries that a member was not trained on are its out-of-bag queries. If the ranker has `early_stopping_rounds`
-    and no `validation_fraction`, each member stops early on its own out-of-bag queries, so that all queries are used.
+    The queries that a member was not trained on are its out-of-bag queries. By default each member chooses its number
+    of rounds as its ranker alone does, by the queries that its rounds leave out, which are queries of its sample; so
+    the out-of-bag scores are those of new queries. If the ranker has `early_stopping_rounds` and no
+    `validation_fraction`, each member stops early on its own out-of-bag queries.
 
     Parameters
     ----------
@@ -97,12 +99,18 @@ class BaggedRanker(TrainedModel):
     Examples
     --------
     >>> from boostrank import BaggedRanker, LightGBMRanker, make_ranking
+    >>> from boostrank.significance import confidence_interval
     >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = LightGBMRanker(n_estimators=100, early_stopping_rounds=5, k=10)
-    >>> bagged = BaggedRanker(ranker, n_estimators=5, random_state=0).fit(X, y, qid=qid)
+    >>> bagged = BaggedRanker(LightGBMRanker(k=10), n_estimators=5, random_state=0).fit(X, y, qid=qid)
     >>> bool(np.allclose(bagged.predict(X), np.mean([member.predict(X) for member in bagged.estimators_], axis=0)))
     True
-    >>> bagged.oob_score_ > 0.6
+
+    NDCG@10 on new queries, and its 95% interval, without held-out queries. It is that of the mean of fewer members,
+    those that were not trained on the query:
+
+    >>> scores = bagged.oob_scores_[~np.isnan(bagged.oob_scores_)]
+    >>> low, high = confidence_interval(scores, np.zeros_like(scores))
+    >>> 0.7 < low < bagged.oob_score_ < high < 1
     True
     """
 

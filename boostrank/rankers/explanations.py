@@ -49,7 +49,7 @@ class Explanation:
     --------
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
-    >>> ranker = br.LightGBMRanker(n_estimators=20).fit(X, y, qid)
+    >>> ranker = br.LightGBMRanker().fit(X, y, qid)
     >>> why = br.explain(ranker, X, qid, query=7, ranks=(1, 2))
     >>> scores = ranker.predict(X)[list(why.rows)]
     >>> bool(np.isclose(why.table["difference"].sum(), scores[0] - scores[1]))
@@ -186,7 +186,7 @@ def explain(
     --------
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
-    >>> ranker = br.LightGBMRanker(n_estimators=20, n_jobs=1).fit(X, y, qid)
+    >>> ranker = br.LightGBMRanker(n_jobs=1).fit(X, y, qid)
     >>> explanation = explain(ranker, X, qid, query=7, ranks=(1, 3))
     >>> first, third = ranker.predict(X)[list(explanation.rows)]
     >>> bool(np.isclose(explanation.table["difference"].sum(), first - third))

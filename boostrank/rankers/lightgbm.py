@@ -28,7 +28,7 @@ class LightGBMRanker(BoostedRanker):
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets.
     n_estimators : int, optional
-        Number of boosting rounds.
+        Number of boosting rounds. For the losses of boostrank, the training queries decide by default.
     learning_rate : float, optional
         What a tree is multiplied with.
     subsample_queries : float in (0, 1], optional
@@ -86,16 +86,16 @@ class LightGBMRanker(BoostedRanker):
     --------
     >>> from boostrank import LightGBMRanker, make_ranking
     >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = LightGBMRanker("softmax", k=10, n_estimators=20, random_state=0).fit(X, y, qid)
+    >>> ranker = LightGBMRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.7
     True
 
     Two metrics on a validation set, of which the first decides on early stopping:
 
-    >>> ranker = LightGBMRanker(n_estimators=200, early_stopping_rounds=10)
+    >>> ranker = LightGBMRanker(learning_rate=0.1, early_stopping_rounds=50)
     >>> test = make_ranking(n_queries=20, random_state=1)
     >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
-    >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 200
+    >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 1000
     (['ndcg@10', 'map'], True)
     """
 

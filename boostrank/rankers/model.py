@@ -106,7 +106,7 @@ class TrainedModel(BaseEstimator):
         --------
         >>> from boostrank import LightGBMRanker, make_ranking
         >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
-        >>> ranker = LightGBMRanker(n_estimators=20).fit(X, y, qid)
+        >>> ranker = LightGBMRanker().fit(X, y, qid)
         >>> first, others = ranker.predict(X, num_iteration=5), ranker.predict(X, start_iteration=5)
         >>> bool(np.allclose(first + others, ranker.predict(X)))
         True
@@ -151,7 +151,7 @@ class TrainedModel(BaseEstimator):
         --------
         >>> from boostrank import XGBoostRanker, make_ranking, ndcg_score
         >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-        >>> ranker = XGBoostRanker(n_estimators=10).fit(X, y, qid)
+        >>> ranker = XGBoostRanker(n_estimators=10, learning_rate=0.1).fit(X, y, qid)
         >>> values = [ndcg_score(y, scores, qid, k=10) for scores in ranker.staged_predict(X)]
         >>> len(values), values[-1] > values[0]
         (10, True)
