@@ -269,7 +269,7 @@ class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
     >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
     >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
-    >>> ranker = br.dask.LightGBMRanker("softmax", k=10, n_estimators=20, learning_rate=0.1, random_state=0).fit(X, y, qid)
+    >>> ranker = br.dask.LightGBMRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
     (True, True)
     >>> client.close()
@@ -305,7 +305,7 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
     >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
-    >>> ranker = br.dask.XGBoostRanker("softmax", k=10, n_estimators=20, learning_rate=0.1, random_state=0).fit(X, y, qid)
+    >>> ranker = br.dask.XGBoostRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
     (True, True)
     >>> client.close()
