@@ -75,6 +75,11 @@ print(comparison.conclusion("ndcg@10"))
 precision = save(displays.PrecisionRecallDisplay.from_estimator(rankers, *test), "precision_recall").precision
 print(f"At full recall, the precision of softmax is {precision['softmax'].iloc[-1]:.2f}.")
 
+# Why the default trained so many rounds.
+default = br.LightGBMRanker(k=10, random_state=0, n_jobs=1).fit(*train)
+left_out = save(displays.LeftOutQueriesDisplay.from_estimator(default), "left_out_queries")
+print(f"The default trained {left_out.n_rounds} rounds, chosen by the queries that each of them left out.")
+
 # Where a ranker is good and where it is not.
 groups = save(displays.QueryGroupDisplay.from_estimator(rankers, *test, by="relevant"), "query_groups").table
 print(f"There are {groups['group'].nunique() - 1} groups of test queries by their number of relevant documents.")

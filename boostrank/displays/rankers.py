@@ -168,7 +168,7 @@ class LeftOutQueriesDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         ax, best = style.axes(ax), best_round(self.improvement)
-        label = f"decrease of the loss of left-out queries, highest at round {best}"
+        label = f"left-out queries, a mean over documents, highest at round {best}"
         sums = np.cumsum(self.improvement)
         ax.plot(np.arange(1, len(sums) + 1), sums, label=label, color=style.BLUE, marker="o", markevery=[best - 1])
         label = f"end of the training after {self.n_rounds} rounds"
@@ -177,7 +177,7 @@ class LeftOutQueriesDisplay(Display):
         style.whole_ticks(ax)
         style.light_grid(ax)
         ax.set_xlabel("boosting round")
-        ax.set_ylabel("sum of decreases, mean over documents")
+        ax.set_ylabel("decrease of the loss")
         return ax
 
 

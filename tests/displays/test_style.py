@@ -17,6 +17,7 @@ DISPLAYS = {
     "ContributionDisplay": lambda show, get, ax: show(
         br.explain(get("rankers")["a"], *get("data")[::2], query=get("data")[2][0])
     ).plot(ax),
+    "LeftOutQueriesDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], ax=ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
     "PrecisionRecallDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ax=ax),
     "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
