@@ -32,13 +32,13 @@ same = "are the same" if difference == 0 else f"differ by at most {difference:.2
 print(f"With LambdaMART, the scores of LGBMRanker and LightGBMRanker on test queries {same}.")
 
 # Early stopping with rows and query ids in any order, named validation sets, and LightGBM's own callbacks.
-stopped = br.LightGBMRanker(n_estimators=1000).fit(
+stopped = br.LightGBMRanker().fit(
     X,
     y,
     qid,
     eval_set={"validation": (X_valid, y_valid, qid_valid)},
     eval_metric=["ndcg@10", "map"],
-    callbacks=[lgb.early_stopping(20, first_metric_only=True, verbose=False)],
+    callbacks=[lgb.early_stopping(150, first_metric_only=True, verbose=False)],
 )
 best = stopped.best_score_["validation"]
 print(

@@ -80,7 +80,7 @@ def main():
             ranker = kind(objective, k=10, n_jobs=1, random_state=0).fit(X[train], y[train], qid[train])
             values = br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10, per_query=True)
             found.setdefault(name, {})[library] = values
-    print(f"NDCG@10 on {len(values)} test queries, after 100 rounds:\n")
+    print(f"NDCG@10 on {len(values)} test queries:\n")
     print(f"{'':20} LightGBM  XGBoost")
     for name, row in found.items():
         print(f"{name:20} {row['LightGBM'].mean():8.4f} {row['XGBoost'].mean():8.4f}")

@@ -26,7 +26,10 @@ ranker = br.LightGBMRanker(random_state=0)
 # The test queries are only evaluated after each round, for the picture: nothing is chosen by them.
 ranker.fit(X[train], y[train], qid[train], eval_set={"test": (X[test], y[test], qid[test])}, eval_metric="ndcg@10")
 n_train = len(np.unique(qid[train]))
-print(f"The ranker was trained on {n_train} queries, of which each of its {ranker.best_iteration_} rounds drew a half.")
+print(
+    f"The ranker was trained on {n_train} queries. Each round drew half of them, and the others said how long to train: "
+    f"{ranker.best_iteration_} rounds."
+)
 
 ndcg = br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10)
 # Equal scores are a random ranking: by default ties count by the mean of NDCG over all their permutations.

@@ -100,7 +100,7 @@ def _choice(ranker: Any) -> str:
     (curves,), n_best = ranker.evals_result_.values(), ranker.best_iteration_
     metric, curve = next(iter(curves.items()))
     rounds = f"{counted(n_best, 'round')}, the best of {len(curve)}"
-    if n_best == ranker.n_estimators:
+    if n_best == len(curve):
         rounds = f"all of {counted(n_best, 'round')} (more may be better: --rounds)"
     return f"validation: {metric} {curve[n_best - 1]:.4f} with {rounds}"
 
