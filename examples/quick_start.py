@@ -27,8 +27,8 @@ ranker = br.LightGBMRanker(random_state=0)
 ranker.fit(X[train], y[train], qid[train], eval_set={"test": (X[test], y[test], qid[test])}, eval_metric="ndcg@10")
 n_train = len(np.unique(qid[train]))
 print(
-    f"The ranker was trained on {n_train} queries. Each round drew half of them, and the others said how long to train: "
-    f"{ranker.best_iteration_} rounds."
+    f"The ranker was trained on {n_train} queries. Each of its {ranker.best_iteration_} rounds drew half of them, and "
+    "the others decided how many rounds there are."
 )
 
 ndcg = br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10)
