@@ -1,13 +1,14 @@
-"""Rounds that draw some of the queries: what `QuerySample` draws, and `subsample_queries` of both rankers."""
+"""Rounds that draw some of the queries: what `QuerySample` draws, and what the queries that are left out say."""
 
 import lightgbm
 import numpy as np
 import pytest
+import xgboost
 from bound_losses import bind_loss
 
 import boostrank as br
 from boostrank.backends.lightgbm import training as lightgbm_training
-from boostrank.backends.query_samples import QuerySample
+from boostrank.backends.query_samples import FIXED_ROUNDS, MIN_ROUNDS, QuerySample, best_round
 from boostrank.backends.xgboost import training as xgboost_training
 from boostrank.queries.queries import Queries
 
@@ -95,3 +96,125 @@ def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monke
             X, Y, QID, sample_weight=np.ones(60), init_model=model
         )
     assert len(set(samples)) == 6
+
+
+# What left-out queries say
+
+
+def left_out(n_rounds, share=0.5, seed=SMALL["random_state"]):
+    """A mask of the documents that each round leaves out, shape (n_rounds, n_documents)."""
+    random, n_drawn = np.random.default_rng((seed, 0)), round(share * 60)
+    return [QUERIES.repeat(~np.isin(np.arange(60), random.permutation(60)[:n_drawn])) for _ in range(n_rounds)]
+
+
+@by_ranker
+def test_the_improvement_is_the_decrease_of_the_loss_of_left_out_queries(ranker_class):
+    weights = np.random.default_rng(1).uniform(0, 2, 60)
+    settings = {**SMALL, "n_estimators": 20, "subsample_queries": 0.5}
+    ranker = ranker_class("squared", **settings).fit(X, Y, QID, sample_weight=weights)
+    bound = bind_loss("squared", Y, QUERIES, weights=weights)
+    stages = [np.zeros(len(Y)), *ranker.staged_predict(X)]
+    # The loss is quadratic, so that the mean of two gradients gives its decrease exactly.
+    losses = [bound.scale * weights[QID] * (scores + bound.offset - bound.targets) ** 2 / 2 for scores in stages]
+    decreases = [(losses[i] - losses[i + 1])[rows].mean() for i, rows in enumerate(left_out(19))]
+    np.testing.assert_allclose(ranker.oob_improvement_, decreases, rtol=1e-3, atol=1e-6)
+    assert max(decreases) > 10 * 1e-6
+
+
+@by_ranker
+def test_the_improvement_of_models_in_turns_is_that_of_the_mean_of_their_losses(ranker_class):
+    losses = br.LossEnsemble(("squared", br.surrogates.Profiled(br.surrogates.Squared())))
+    ranker = ranker_class(losses, **{**SMALL, "n_estimators": 12}).fit(X, Y, QID)
+    stages = np.array([np.zeros(len(Y)), *ranker.staged_predict(X)])
+    rounds, decreases = np.diff(stages, axis=0), []
+    for i, rows in enumerate(left_out(10)):
+        bound = bind_loss(losses.losses[i % 2], Y, QUERIES)
+        before, after = (2 * rounds[i % 2 : end : 2].sum(axis=0) for end in (i, i + 1))
+        slopes = bound.gradient_hessian(before)[0].astype(float) + bound.gradient_hessian(after)[0]
+        # The mean of two losses, of which this round changes one.
+        decreases.append(-(slopes * (after - before) / 2)[rows].mean() / 2)
+    np.testing.assert_allclose(ranker.oob_improvement_, decreases, rtol=1e-3, atol=1e-6)
+    assert max(decreases) > 10 * 1e-6
+
+
+def test_the_best_round_is_that_of_the_smoothed_sum():
+    assert best_round([1.0]) == best_round([1.0, -1.0]) == 1
+    assert best_round([-1.0] * 90) == 11
+    assert best_round([1.0] * 50 + [-1.0] * 50) == 50
+    # A single round does not decide.
+    assert best_round([1.0] * 50 + [-1.0] * 30 + [35.0, -35.0] + [-1.0] * 18) == 50
+
+
+@by_ranker
+@pytest.mark.parametrize("objective", ["ensemble", "softmax"])
+def test_training_ends_at_twice_the_round_of_the_largest_sum(ranker_class, objective):
+    ranker = ranker_class(objective, random_state=0, n_jobs=1).fit(X, Y, QID)
+    n_rounds, n_models = ranker.best_iteration_, {"ensemble": 2, "softmax": 1}[objective]
+    assert len(ranker.oob_improvement_) == n_rounds - n_models
+    ends = [n for n in range(MIN_ROUNDS, n_rounds + 1) if n >= 2 * best_round(ranker.oob_improvement_[: n - n_models])]
+    assert MIN_ROUNDS < n_rounds == ends[0]
+    # The sum is about to be largest there, without the smoothing.
+    sums = np.cumsum(ranker.oob_improvement_)
+    assert sums[best_round(ranker.oob_improvement_) - 1] > 0.95 * sums.max() > 0
+
+
+@by_ranker
+def test_noise_ends_early_and_features_that_decide_end_late(ranker_class):
+    random, ranker = np.random.default_rng(0), ranker_class(random_state=0, n_jobs=1)
+    assert ranker.fit(X, random.permutation(Y), QID).best_iteration_ == MIN_ROUNDS
+    assert ranker.fit(X, np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [0, 1, 2]), QID).best_iteration_ > 2 * FIXED_ROUNDS
+
+
+@by_ranker
+def test_where_no_query_is_left_out_the_number_of_rounds_is_fixed(ranker_class):
+    one = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {"min_child_weight": 0.1}
+    dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart"}
+    for n_queries, settings in ((1, one), (60, {"subsample_queries": 1}), (3, {**one, **dart})):
+        rows = [values[n_queries > QID] for values in (X, Y, QID)]
+        ranker = ranker_class("softmax", random_state=0, n_jobs=1, **settings).fit(*rows)
+        assert (ranker._best_round, len(ranker.oob_improvement_)) == (FIXED_ROUNDS, 0)
+
+
+@by_ranker
+def test_other_labels_and_models_choose_rounds_too(ranker_class):
+    ranker = ranker_class(random_state=0, n_jobs=1)
+    graph = br.PreferenceGraph.from_grades(Y, QID)
+    first = ranker_class(n_estimators=5, random_state=0, n_jobs=1).fit(X, Y, QID)
+    fits = {
+        "preferences": lambda: ranker_class("edge-logistic", random_state=0, n_jobs=1).fit(X, graph),
+        "weights": lambda: ranker.fit(X, Y, QID, sample_weight=np.arange(60)),
+        "model": lambda: ranker.fit(X, Y, QID, init_model=first),
+    }
+    for name, fit in fits.items():
+        fitted = fit()
+        expected = 2 * best_round(fitted.oob_improvement_)
+        assert MIN_ROUNDS <= fitted._best_round <= max(MIN_ROUNDS, expected + 1), name
+        assert fitted.best_iteration_ == fitted._best_round + (5 if name == "model" else 0)
+
+
+@by_ranker
+def test_stopping_by_validation_sets_comes_before_left_out_queries(ranker_class):
+    stopping = (
+        lightgbm.early_stopping(30, verbose=False)
+        if ranker_class is br.LightGBMRanker
+        else xgboost.callback.EarlyStopping(rounds=30)
+    )
+    test = br.make_ranking(n_queries=20, random_state=1)
+    by_callback = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, eval_set=[test], callbacks=[stopping])
+    by_parameter = ranker_class(random_state=0, n_jobs=1, early_stopping_rounds=30).fit(X, Y, QID, eval_set=[test])
+    assert by_callback.best_iteration_ == by_parameter.best_iteration_
+    # Recording is no stopping.
+    recording = (
+        lightgbm.record_evaluation({}) if ranker_class is br.LightGBMRanker else xgboost.callback.TrainingCallback()
+    )
+    plain = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID)
+    recorded = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, eval_set=[test], callbacks=[recording])
+    np.testing.assert_array_equal(recorded.predict(X), plain.predict(X))
+
+
+@by_ranker
+def test_verbose_says_how_many_rounds_were_chosen_and_why(ranker_class, capsys):
+    ranker = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, verbose=True)
+    best = best_round(ranker.oob_improvement_)
+    text = f"{ranker.best_iteration_} rounds: the loss of left-out queries was least after round {best}\n"
+    assert capsys.readouterr().out.endswith(text)

@@ -1,15 +1,19 @@
 """What each worker of a training does; without an engine, the workers of these tests are threads."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from bound_losses import bind_loss
 from cluster_samples import assert_close, make_data, small
 
 import boostrank as br
+from boostrank.backends.query_samples import MIN_ROUNDS, best_round
 from boostrank.clusters.collective import StoppedError, Tracker
 from boostrank.clusters.driver import checked_settings, fit_ranker
 from boostrank.clusters.worker import prepare
+from boostrank.queries.queries import Queries
 from boostrank.training.features import TrainingFeatures
 
 # The data of one worker
@@ -129,6 +133,26 @@ def test_workers_train_the_model_of_one_process(ranker_class, halves):
     # One worker alone needs no network.
     alone = train_in_threads(small(ranker_class), [data])
     assert_close(alone.predict(data[0]), small(ranker_class).fit(*data).predict(data[0]))
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_left_out_queries_of_all_workers_choose_the_rounds(ranker_class, halves):
+    parts, (X, y, qid) = halves
+    ranker = train_in_threads(ranker_class("squared", random_state=0, n_jobs=1), parts)
+    improvement, n_rounds = ranker.oob_improvement_, ranker.best_iteration_
+    assert len(improvement) == n_rounds - 1
+    assert MIN_ROUNDS < 2 * best_round(improvement[: n_rounds - 1]) <= n_rounds
+    # Each worker draws half of its queries. The loss is quadratic: see the tests of QuerySample.
+    bound, randoms = bind_loss("squared", y, Queries.from_qid(qid)), [np.random.default_rng((0, 0)) for _ in parts]
+    stages = [np.zeros(len(y)), *itertools.islice(ranker.staged_predict(X), 10)]
+    losses = [bound.scale * (scores + bound.offset - bound.targets) ** 2 / 2 for scores in stages]
+    for i in range(10):
+        drawn = []
+        for random, (_, _, ids) in zip(randoms, parts, strict=True):
+            ids = np.unique(ids)
+            drawn.extend(ids[random.permutation(len(ids))[: round(len(ids) / 2)]])
+        decrease = (losses[i] - losses[i + 1])[~np.isin(qid, drawn)].mean()
+        assert improvement[i] == pytest.approx(decrease, rel=1e-3, abs=1e-6)
 
 
 class Failing(br.surrogates.Power):

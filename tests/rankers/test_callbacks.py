@@ -121,6 +121,9 @@ def test_the_bar_shows_rounds_and_metric(ranker_class, data, shown):
     out = shown()
     assert "6/6" in out
     assert f"map {ranker.evals_result_['valid_0']['map'][-1]:.4f}" in out
+    # Where left-out queries choose the number of rounds, it is not known before.
+    ranker = small(ranker_class, n_estimators=None).fit(*data, verbose="bar")
+    assert f"{ranker.best_iteration_}/{ranker.best_iteration_}" in shown()
 
 
 def test_a_function_is_an_objective(ranker_class, data):
