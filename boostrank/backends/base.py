@@ -120,8 +120,8 @@ class TrainingSpecification:
         Parameters of the boosting library, by their native names.
     n_rounds : int
         The largest number of rounds.
-    chooses_rounds : bool, default False
-        Whether the queries that each round leaves out decide when the training ends.
+    min_rounds : int, optional
+        If given, the queries that each round leaves out decide when the training ends, after so many rounds or later.
     query_share : float, default 1
         Share of the queries that each round draws, for losses of boostrank and objectives of users.
     seed : tuple of int
@@ -144,7 +144,7 @@ class TrainingSpecification:
     normalize: Normalize
     parameters: dict[str, Any]
     n_rounds: int
-    chooses_rounds: bool = False
+    min_rounds: int | None = None
     query_share: float = 1.0
     seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
@@ -162,7 +162,7 @@ class TrainingSpecification:
     def for_refit(self, backend: Backend, n_rounds: int) -> TrainingSpecification:
         """Return the specification of a training with this number of rounds and without validation sets."""
         callbacks = backend.without_validation(self.callbacks)
-        return replace(self, n_rounds=n_rounds, chooses_rounds=False, early_stopping_rounds=None, callbacks=callbacks)
+        return replace(self, n_rounds=n_rounds, min_rounds=None, early_stopping_rounds=None, callbacks=callbacks)
 
 
 class Trained(NamedTuple):

@@ -153,8 +153,8 @@ class ProgressBar:
 
     def advance(self, sample: QuerySample | None = None) -> None:
         """Count one more; here, signals that wait are handled. `sample` says how many rounds are to be expected."""
-        if sample is not None and sample.chooses_rounds:
-            self._expect(max(self._n_done + 1, sample.expected_rounds()))
+        if sample is not None and (expected := sample.expected_rounds()):
+            self._expect(max(self._n_done + 1, expected))
         interruptible(self._advance)
 
     def leave_out(self) -> None:

@@ -17,8 +17,9 @@ from boostrank.backends.base import TrainingSpecification
 from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.arrays import Floats
 
-#: Least and largest number of rounds that left-out queries choose.
-MIN_ROUNDS, MAX_ROUNDS = 100, 3000
+#: Left-out queries choose at most so many rounds, and at least so many that rounds times learning rate are this number:
+#: the first rounds are too few to see a trend.
+MAX_ROUNDS, MIN_TOTAL_STEP = 3000, 4.0
 #: The number of rounds where no round leaves queries out.
 FIXED_ROUNDS = 375
 #: Training ends at this multiple of the round at which the sum of improvements is largest. That round is early, because
@@ -48,8 +49,6 @@ class QuerySample:
 
     Attributes
     ----------
-    chooses_rounds : bool
-        Whether left-out queries decide when the training ends.
     improvement : list of float
         For each round, the mean over the left-out documents of the decrease of the loss, whose unit is such that the
         mean Hessian is 1 where boosting starts. If several models are trained in turns, it is the decrease of the mean
@@ -60,7 +59,7 @@ class QuerySample:
     def __init__(self, objective: Any, specification: TrainingSpecification, has_one_model: bool) -> None:
         self._queries, self._objective = objective.queries, objective
         self._boost = objective.boosting_function(has_one_model)
-        self._draws, self.chooses_rounds = specification.query_share < 1, specification.chooses_rounds
+        self._draws, self._min_rounds = specification.query_share < 1, specification.min_rounds
         self._n_drawn = max(1, round(specification.query_share * self._queries.n_queries))
         self._random = np.random.default_rng(specification.seed)
         self._is_measured = not has_one_model
@@ -79,13 +78,17 @@ class QuerySample:
 
     def should_stop(self) -> bool:
         """Whether left-out queries decide when the training ends, and the rounds until now are enough."""
-        return self.chooses_rounds and self._n_rounds >= self.expected_rounds()
+        expected = self.expected_rounds()
+        return expected is not None and self._n_rounds >= expected
 
-    def expected_rounds(self) -> int:
-        """The number of rounds at which the training ends if the largest sum of improvements is where it is now."""
-        if not self.improvement:
-            return FIXED_ROUNDS
-        return min(MAX_ROUNDS, max(MIN_ROUNDS, int(ROUNDS_FACTOR * best_round(self.improvement))))
+    def expected_rounds(self) -> int | None:
+        """The number of rounds at which the training ends if the largest sum of improvements is where it is now.
+
+        None if left-out queries do not decide on that.
+        """
+        if self._min_rounds is None or not self.improvement:
+            return None if self._min_rounds is None else FIXED_ROUNDS
+        return min(MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement))))
 
     def _next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
         derivatives = self._boost(scores)

@@ -58,9 +58,9 @@ class BoostedRanker(TrainedModel):
     n_estimators : int, optional
         Number of boosting rounds. By default, for the losses of boostrank, the queries that each round leaves out
         decide: the training has twice as many rounds as those after which the loss of these queries was least, but 100
-        to 3000. With early stopping, validation sets decide, on at most 3000 rounds. Where no query is left out
-        (``subsample_queries=1``, or a single query), and with DART, the default is 375. It is 100 for objectives of the
-        library and functions.
+        to 3000 (at another rate than 0.04, at least so many that rounds times rate are 4). With early stopping,
+        validation sets decide, on at most 3000 rounds. Where no query is left out (``subsample_queries=1``, or a single
+        query), and with DART, the default is 375. It is 100 for objectives of the library and functions.
     learning_rate : float, optional
         By default 0.04 for the losses of boostrank, and 0.1 for objectives of the library and functions. With twice the
         rate, training takes half of the rounds, and NDCG@10 is about 0.004 lower. With few `n_estimators`, give a

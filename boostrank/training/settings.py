@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Backend, TrainingSpecification
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
-from boostrank.backends.query_samples import FIXED_ROUNDS, MAX_ROUNDS
+from boostrank.backends.query_samples import FIXED_ROUNDS, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
 from boostrank.queries.dcg import DCG
@@ -143,15 +143,18 @@ class Settings:
         """Whether the objective is a loss of boostrank, which has the defaults of random trees."""
         return isinstance(self.loss, (Surrogate, BindableLoss))
 
-    def _rounds(self, share: float, stops_early: bool) -> tuple[int, bool]:
-        """The largest number of rounds, and whether left-out queries decide when to stop before it.
+    def _rounds(self, share: float, rate: float, stops_early: bool) -> tuple[int, int | None]:
+        """The number of rounds, and None; or the largest and the least one, between which left-out queries choose.
 
-        `share` is that of the queries that each round draws. `stops_early` says whether validation sets decide.
+        `share` is that of the queries that each round draws, `rate` the learning rate. `stops_early` says whether
+        validation sets decide.
         """
         n_rounds = self.values["n_estimators"]
         if n_rounds is not None or not self.is_own_loss:
-            return int(n_rounds or NATIVE_ROUNDS), False
-        return (MAX_ROUNDS, not stops_early) if stops_early or share < 1 else (FIXED_ROUNDS, False)
+            return int(n_rounds or NATIVE_ROUNDS), None
+        if stops_early:
+            return MAX_ROUNDS, None
+        return (MAX_ROUNDS, max(1, round(MIN_TOTAL_STEP / rate))) if share < 1 else (FIXED_ROUNDS, None)
 
     def random_trees(self, n_features: int) -> dict[str, Any]:
         """Shares of the features and shape of the trees of losses of boostrank."""
@@ -221,7 +224,8 @@ class Settings:
         share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
         stops_early = values["early_stopping_rounds"] is not None or bool(backend.stopping_callbacks(callbacks))
-        n_rounds, chooses_rounds = self._rounds(share, stops_early)
+        rate = parameters[backend.PARAMETERS["learning_rate"]]
+        n_rounds, min_rounds = self._rounds(share, rate, stops_early)
         has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
         return TrainingSpecification(
             loss=self.loss,
@@ -229,7 +233,7 @@ class Settings:
             normalize=values["normalize"],
             parameters=parameters,
             n_rounds=n_rounds,
-            chooses_rounds=chooses_rounds,
+            min_rounds=min_rounds,
             query_share=share,
             # The rounds that are added to a model draw other queries than its first ones.
             seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),

@@ -44,7 +44,7 @@ def train(
         weights_of_library = unit_mean(data.weights)
     with defer_interrupts():
         trained = backend.train(specification, data, validation, objective, weights_of_library)
-    if specification.verbose and trained.oob_improvement and specification.chooses_rounds:
+    if specification.verbose and trained.oob_improvement and specification.min_rounds:
         best = best_round(trained.oob_improvement)
         print(f"{trained.best_round} rounds: the loss of left-out queries was least after round {best}")  # noqa: T201
     return trained

@@ -8,13 +8,15 @@ from bound_losses import bind_loss
 
 import boostrank as br
 from boostrank.backends.lightgbm import training as lightgbm_training
-from boostrank.backends.query_samples import FIXED_ROUNDS, MIN_ROUNDS, QuerySample, best_round
+from boostrank.backends.query_samples import FIXED_ROUNDS, QuerySample, best_round
 from boostrank.backends.xgboost import training as xgboost_training
 from boostrank.queries.queries import Queries
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
 QUERIES = Queries.from_qid(QID)
 SMALL = {"n_estimators": 8, "learning_rate": 0.3, "random_state": 5, "n_jobs": 1, "colsample_bynode": 1.0}
+#: The least number of rounds at the default rate.
+MIN_ROUNDS = 100
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
 by_ranker = pytest.mark.parametrize("ranker_class", NATIVE)
 
@@ -161,7 +163,9 @@ def test_training_ends_at_twice_the_round_of_the_largest_sum(ranker_class, objec
 @by_ranker
 def test_noise_ends_early_and_features_that_decide_end_late(ranker_class):
     random, ranker = np.random.default_rng(0), ranker_class(random_state=0, n_jobs=1)
-    assert ranker.fit(X, random.permutation(Y), QID).best_iteration_ == MIN_ROUNDS
+    noise = random.permutation(Y)
+    assert ranker.fit(X, noise, QID).best_iteration_ == MIN_ROUNDS
+    assert ranker_class(learning_rate=0.1, random_state=0, n_jobs=1).fit(X, noise, QID).best_iteration_ == 40
     assert ranker.fit(X, np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [0, 1, 2]), QID).best_iteration_ > 2 * FIXED_ROUNDS
 
 

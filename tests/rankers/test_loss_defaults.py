@@ -55,21 +55,22 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
     def chosen(*objective, **parameters):
         specification = specified(*objective, **parameters)
         rate = given(["learning_rate"], *objective, **parameters)
-        return specification.n_rounds, specification.chooses_rounds, *rate
+        return specification.n_rounds, specification.min_rounds, *rate
 
     for objective in ((), ("softmax",), ("edge-logistic",)):
-        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, True, LOSS_LEARNING_RATE)
+        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, 100, LOSS_LEARNING_RATE)
     # The rate does not depend on the rounds.
-    assert chosen(n_estimators=20) == (20, False, LOSS_LEARNING_RATE)
+    assert chosen(learning_rate=0.1) == (MAX_ROUNDS, 40, 0.1)
+    assert chosen(n_estimators=20) == (20, None, LOSS_LEARNING_RATE)
     # Validation sets decide in place of left-out queries.
-    assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, False, LOSS_LEARNING_RATE)
+    assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, None, LOSS_LEARNING_RATE)
     # Where no queries are left out, the number is fixed.
-    assert chosen(subsample_queries=1) == (FIXED_ROUNDS, False, LOSS_LEARNING_RATE)
+    assert chosen(subsample_queries=1) == (FIXED_ROUNDS, None, LOSS_LEARNING_RATE)
     for objective in (NATIVE[ranker_class][0], squares):
-        assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, False, 0.1)
-        assert chosen(objective, n_estimators=700) == (700, False, 0.1)
+        assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, None, 0.1)
+        assert chosen(objective, n_estimators=700) == (700, None, 0.1)
     for objective in ("softmax", NATIVE[ranker_class][0], squares):
-        assert chosen(objective, n_estimators=700, learning_rate=0.3) == (700, False, 0.3)
+        assert chosen(objective, n_estimators=700, learning_rate=0.3) == (700, None, 0.3)
 
 
 def test_shares_of_queries_and_features(ranker_class, specified, given):
