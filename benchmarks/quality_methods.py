@@ -119,8 +119,8 @@ RANDOM_TREES = {
     "n_estimators": 375,
     "learning_rate": 0.04,
     "subsample": 0.5,
-    "colsample_bytree": 0.8,
-    "colsample_bynode": 0.5,
+    "colsample_bytree": 0.65,
+    "colsample_bynode": 0.6,
 }
 RANDOM_LAMBDARANK = {**RANDOM_TREES, "subsample_freq": 1, **LIGHTGBM_SHAPE}
 RANDOM_RANK_NDCG = {**RANDOM_TREES, **XGBOOST_SHAPE}
