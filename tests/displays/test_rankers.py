@@ -127,7 +127,7 @@ def test_the_sum_of_improvements_its_maximum_and_the_end_are_drawn():
     (best,) = curve.get_markevery()
     assert set(end.get_xdata()) == {ranker.best_iteration_} == {2 * (best + 1)}
     assert legend_texts(display.ax_) == [
-        f"decrease of the loss of left-out queries, highest at round {best + 1}",
+        f"left-out queries, a mean over documents, highest at round {best + 1}",
         f"end of the training after {ranker.best_iteration_} rounds",
     ]
     assert not overlapping_texts(display.figure_)
