@@ -86,8 +86,10 @@ class QuerySample:
 
         None if left-out queries do not decide on that.
         """
-        if self._min_rounds is None or not self.improvement:
-            return None if self._min_rounds is None else FIXED_ROUNDS
+        if self._min_rounds is None:
+            return None
+        if not self.improvement:
+            return FIXED_ROUNDS
         return min(MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement))))
 
     def _next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
