@@ -8,7 +8,7 @@ folds), or the word "synthetic". Every ranker predicts the test queries of each 
 untuned         every ranker with its default parameters, trained on all queries that are not for testing
 early-stopping  up to 1000 rounds, learning rate 0.1 (CatBoost and ours have their own), 150 rounds without a better
                 NDCG@10 on the validation queries, which are the same for all; rankers that find the number of rounds by
-                themselves, or have the default number, are trained on all queries that are not for testing
+                themselves are trained on all queries that are not for testing
 tuned           equally many draws of the hyperparameters for each ranker, with early stopping as above but up to 300
                 rounds and 100 without improvement; the draw with the best NDCG@10 on the validation queries is chosen
 

@@ -63,8 +63,7 @@ class Method(NamedTuple):
     own : mapping of str to list or tuple
         For "tuned": the hyperparameters that only this method has.
     validates_itself : bool
-        For "early-stopping": the ranker gets all training queries, and finds the number of rounds without further data,
-        or has the default number.
+        For "early-stopping": the ranker gets all training queries, and finds the number of rounds without further data.
     """
 
     name: str
@@ -146,18 +145,11 @@ UNTUNED = [
 
 
 def early_stopping_methods():
-    """The peers, and for each library the ways in which our rankers get the number of rounds."""
+    """The peers, and our rankers, which also get the number of rounds from all training queries, as by default."""
     yield from PEERS
-    hold_out = {"validation_fraction": 0.2, "n_estimators": MAX_ROUNDS, "early_stopping_rounds": PATIENCE}
     for library, make in OURS.items():
-        name = make.__name__
-        yield Method(name, library, True, make)
-        ways = {
-            "default rounds": {},
-            "refit": {**hold_out, "refit": True},
-        }
-        for title, parameters in ways.items():
-            yield Method(f"{name} {title}", library, True, partial(make, **parameters), validates_itself=True)
+        yield Method(make.__name__, library, True, make)
+        yield Method(f"{make.__name__} default rounds", library, True, make, validates_itself=True)
 
 
 def tuned_methods():
@@ -223,8 +215,7 @@ def fit(method, protocol, fold, seed, n_draws):
         return fit_best_draw(method, running, fold, seed, n_draws)
     if protocol == "untuned" or method.validates_itself:
         ranker = accept_qid(method.make(**running))
-        arguments = {"eval_metric": "ndcg@10"} if method.validates_itself else {}
-        ranker.fit(*training_queries(fold), **arguments)
+        ranker.fit(*training_queries(fold))
     else:
         rate = {} if method.is_ours or method.library == "catboost" else {"learning_rate": LEARNING_RATE}
         ranker = fit_with_early_stopping(method, {**running, **rate}, fold, MAX_ROUNDS, PATIENCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -158,11 +158,6 @@ class TrainingSpecification:
     def native_objective(self) -> str | None:
         """Name of an objective of the boosting library; None for a loss of boostrank or an objective of a user."""
         return self.loss if isinstance(self.loss, str) else None
-
-    def for_refit(self, backend: Backend, n_rounds: int) -> TrainingSpecification:
-        """Return the specification of a training with this number of rounds and without validation sets."""
-        callbacks = backend.without_validation(self.callbacks)
-        return replace(self, n_rounds=n_rounds, min_rounds=None, early_stopping_rounds=None, callbacks=callbacks)
 
 
 class Trained(NamedTuple):
@@ -337,9 +332,6 @@ class Backend(Protocol):
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
         """Raise ValueError if features that the native parameters call categorical have other values than codes."""
-
-    def without_validation(self, callbacks: Sequence[Any]) -> tuple[Any, ...]:
-        """The callbacks for a training without validation sets: those that stop early are left out."""
 
     def train(
         self,

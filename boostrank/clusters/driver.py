@@ -98,7 +98,7 @@ def specify(
 
 def select_queries(
     settings: Settings, random_state: np.random.RandomState, data: ColocatedData, validation: dict[str, ColocatedData]
-) -> tuple[Any, Any]:
+) -> tuple[Any, dict[str, Any]]:
     """The queries to train and to validate on, as the engine gives them to its workers.
 
     Parameters
@@ -112,18 +112,14 @@ def select_queries(
 
     Returns
     -------
-    (rows, all_rows)
-        Pairs of queries to train on, and of validation sets by name; the second one has all queries, and no validation
-        set.
+    (training, sets)
+        The queries to train on, and those of validation sets by name.
     """
     settings.backend.check_n_rows(data.colocation.n_documents, "on all workers")
-    everything = np.ones(data.colocation.n_queries, dtype=bool)
-    all_rows: tuple[Any, dict[str, Any]] = data.select(everything), {}
-    kept = settings.kept_queries(len(everything), random_state)
+    kept = settings.kept_queries(data.colocation.n_queries, random_state)
     if kept is not None:
-        return (data.select(kept), {HELD_OUT: data.select(~kept)}), all_rows
-    sets = {name: rows.select(np.ones(rows.colocation.n_queries, dtype=bool)) for name, rows in validation.items()}
-    return (all_rows[0], sets), all_rows
+        return data.select(kept), {HELD_OUT: data.select(~kept)}
+    return data.select(), {name: rows.select() for name, rows in validation.items()}
 
 
 def fit_ranker(
@@ -131,9 +127,7 @@ def fit_ranker(
     settings: Settings,
     features: TrainingFeatures,
     random_state: np.random.RandomState,
-    train: Callable[[Work, Any], Trained],
-    rows: Any,
-    all_rows: Any,
+    train: Callable[[Work], Trained],
     **options: Any,
 ) -> None:
     """Train on the workers, and set the attributes of the ranker as its own ``fit`` does.
@@ -149,19 +143,12 @@ def fit_ranker(
     random_state : RandomState
         From ``settings.random_state()``. The queries to hold out are drawn from it before.
     train : callable
-        Calls a function on all workers for some rows, and returns what the worker of rank 0 returned.
-    rows, all_rows
-        The rows to train on, with validation sets; and those of a training on all queries without validation sets,
-        which follows if `refit` is set.
+        Calls a function on all workers, and returns what the worker of rank 0 returned.
     **options
         Arguments of ``fit``, as in :func:`specify`.
     """
-    backend, specification = settings.backend, specify(settings, features, random_state, **options)
-    trained = train(partial(train_worker, backend, specification), rows)
-    if settings.values["refit"]:
-        again = specification.for_refit(backend, trained.best_round)
-        last = train(partial(train_worker, backend, again), all_rows)
-        trained = last._replace(evals_result=trained.evals_result, best_round=trained.best_round)
+    specification = specify(settings, features, random_state, **options)
+    trained = train(partial(train_worker, settings.backend, specification))
     if not trained.has_splits:
         warn_without_splits("")
     ranker._set_fitted(trained, features, specification)

@@ -180,7 +180,7 @@ def train(
     try:
         data, *others = [_load(workers, name, features, *tables) for name, tables in blocks.items()]
         selected = driver.select_queries(settings, random_state, data, dict(zip(sets, others, strict=True)))
-        driver.fit_ranker(local, settings, features, random_state, partial(_train, workers), *selected)
+        driver.fit_ranker(local, settings, features, random_state, partial(_train, workers, *selected))
     finally:
         for worker in workers:
             ray.kill(worker)
@@ -219,13 +219,13 @@ def _load(
     return ColocatedData([name] * n_workers, colocation)
 
 
-def _train(workers: list[Any], work: driver.Work, rows: tuple[Any, Mapping[str, Any]]) -> Trained:
+def _train(workers: list[Any], training: Any, validation: Mapping[str, Any], work: driver.Work) -> Trained:
     """Train on the workers; the result is that of the first one."""
     tracker = workers[0].start_tracker.remote(len(workers))
     tasks = []
     for rank, worker in enumerate(workers):
-        sets = {name: selections[rank] for name, selections in rows[1].items()}
-        tasks.append(worker.train.remote(work, rows[0][rank], sets, tracker))
+        sets = {name: selections[rank] for name, selections in validation.items()}
+        tasks.append(worker.train.remote(work, training[rank], sets, tracker))
     first: Trained = _results(tasks)[0]
     return first
 

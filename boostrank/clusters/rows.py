@@ -228,8 +228,13 @@ class ColocatedData(NamedTuple):
     rows: list[Any]
     colocation: Colocation
 
-    def select(self, is_selected: Bools) -> list[tuple[Any, Bools]]:
-        """The rows of each partition and a mask of its queries, from a mask of all queries, shape (n_queries,)."""
+    def select(self, is_selected: Bools | None = None) -> list[tuple[Any, Bools]]:
+        """The rows of each partition and a mask of its queries, from a mask of all queries, shape (n_queries,).
+
+        None selects all queries.
+        """
+        if is_selected is None:
+            is_selected = np.ones(self.colocation.n_queries, dtype=bool)
         return [(rows, is_selected[self.colocation.queries_of(i)]) for i, rows in enumerate(self.rows)]
 
 

@@ -82,10 +82,8 @@ class BoostedRanker(TrainedModel):
         the rounds up to the best one. For the losses of boostrank, whose rate is small, take 150 or more: with a few
         hundred queries, fewer rounds without improvement are chance. The default needs no early stopping.
     validation_fraction : float in (0, 1), optional
-        Share of the training queries that are held out as validation set.
-    refit : bool, default False
-        After early stopping on the queries that `validation_fraction` holds out, train once more on all queries, with
-        the number of rounds that was found.
+        Share of the training queries that are held out as validation set. The model is not trained on them; another
+        ranker with ``n_estimators=ranker.best_iteration_`` is, and has the number of rounds that was found.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -111,8 +109,7 @@ class BoostedRanker(TrainedModel):
         objective, have no value. Their running sum is drawn by :class:`boostrank.displays.LeftOutQueriesDisplay`. Empty
         if no queries are left out, and not there after `load_model`.
     best_score_ : dict of str to dict of str to float
-        The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``. With
-        `refit`, they are those of the model that was trained without the held-out queries.
+        The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     objective_ : str, Surrogate, EdgeLoss or callable
         The parameter `objective` with which the model was trained; not after `load_model`.
     feature_importances_ : ndarray, shape (n_features_in_,)
@@ -256,8 +253,7 @@ class BoostedRanker(TrainedModel):
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
             Callbacks of the boosting library, as its own function `train` takes them. If one of them stops the
-            training early, the rounds after the best one are not kept either. With `refit`, they are called in both
-            trainings; in the second, which has no validation sets, without those that stop early or record metrics.
+            training early, the rounds after the best one are not kept either.
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With "bar", a progress bar
             on standard error shows the number of rounds and the metric that decides on early stopping; off a terminal
@@ -328,7 +324,7 @@ class BoostedRanker(TrainedModel):
             if kept is None:
                 trained = train(self._backend, specification, data, validation)
             else:
-                trained = train_on_kept(self._backend, specification, data, kept, settings.values["refit"])
+                trained = train_on_kept(self._backend, specification, data, kept)
         if not trained.has_splits:
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)

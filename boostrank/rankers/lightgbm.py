@@ -39,8 +39,6 @@ class LightGBMRanker(BoostedRanker):
         Rounds without a better metric on validation queries after which the training stops.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
-    refit : bool, default False
-        Train once more on all queries after early stopping on these.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -130,7 +128,6 @@ class LightGBMRanker(BoostedRanker):
         reg_lambda: float | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
-        refit: bool = False,
         importance_type: str = "split",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -142,5 +139,5 @@ class LightGBMRanker(BoostedRanker):
         self.subsample, self.subsample_queries, self.colsample_bytree = subsample, subsample_queries, colsample_bytree
         self.colsample_bynode, self.reg_alpha, self.reg_lambda = colsample_bynode, reg_alpha, reg_lambda
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
-        self.refit, self.importance_type, self.random_state, self.n_jobs = refit, importance_type, random_state, n_jobs
+        self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
         self._set_native(native)

@@ -46,8 +46,6 @@ class XGBoostRanker(BoostedRanker):
         Rounds without a better metric on validation queries after which the training stops.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
-    refit : bool, default False
-        Train once more on all queries after early stopping on these.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -158,7 +156,6 @@ class XGBoostRanker(BoostedRanker):
         max_bin: int = 256,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
-        refit: bool = False,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -171,7 +168,7 @@ class XGBoostRanker(BoostedRanker):
         self.colsample_bytree, self.colsample_bynode, self.reg_alpha = colsample_bytree, colsample_bynode, reg_alpha
         self.reg_lambda, self.tree_method, self.max_bin = reg_lambda, tree_method, max_bin
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
-        self.refit, self.importance_type, self.random_state, self.n_jobs = refit, importance_type, random_state, n_jobs
+        self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
         self._set_native(native)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:

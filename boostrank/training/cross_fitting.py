@@ -86,8 +86,11 @@ def _train_poisson(
     """The model of a training without the queries of a mask, its offset, and its loss on them in every round."""
     parameters = {**specification.parameters, backend.PARAMETERS["reg_lambda"]: 1.0}
     specification = replace(
-        specification.for_refit(backend, n_rounds),
+        specification,
         parameters=parameters,
+        n_rounds=n_rounds,
+        min_rounds=None,
+        early_stopping_rounds=None,
         dcg=DCG(gain="linear"),
         init_model=None,
         callbacks=(),

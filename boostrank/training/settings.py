@@ -61,7 +61,6 @@ RULES: Mapping[str, Rule] = {
     "reg_lambda": NOT_NEGATIVE,
     "early_stopping_rounds": integer(1),
     "validation_fraction": partial(checks.check_number, above=0, below=1),
-    "refit": checks.check_flag,
     "n_jobs": integer(),
 }
 
@@ -182,8 +181,6 @@ class Settings:
                 stops_early and not (has_eval_set or holds_out)
             ),
             "early_stopping_metric needs early_stopping_rounds": early_stopping_metric is not None and not stops_early,
-            "refit=True needs validation_fraction and early_stopping_rounds: it trains on all queries, with the number "
-            "of rounds that was found on held-out queries": self.values["refit"] and not (holds_out and stops_early),
         }
         for message, is_fault in faults.items():
             if is_fault:

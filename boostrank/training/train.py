@@ -59,13 +59,8 @@ def _predict_logs(
     return cross_fitted_logs(backend, specification, data, values, weights)
 
 
-def train_on_kept(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools, refit: bool
-) -> Trained:
-    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set.
-
-    If `refit`, train once more on all queries, with the number of rounds that was found.
-    """
+def train_on_kept(backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools) -> Trained:
+    """Train on the queries in `kept`, a mask of shape (n_queries,); the others are the validation set."""
     from boostrank.training.validation import bind_metrics
 
     with named_part("the queries that validation_fraction holds out"):
@@ -73,8 +68,4 @@ def train_on_kept(
         validation = [ValidationSet("valid_0", held_out, bind_metrics(specification, held_out))]
     with named_part("the queries that validation_fraction leaves to train on"):
         remaining = data.take(kept)
-    trained = train(backend, specification, remaining, validation)
-    if not refit:
-        return trained
-    again = train(backend, specification.for_refit(backend, trained.best_round), data)
-    return again._replace(evals_result=trained.evals_result, best_round=trained.best_round)
+    return train(backend, specification, remaining, validation)

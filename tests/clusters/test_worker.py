@@ -90,7 +90,7 @@ def train_in_threads(ranker, parts, validation=None):
     def select_all(part):
         return [] if part is None else [(part, np.ones(len(np.unique(part[2])), dtype=bool))]
 
-    def train(work, validation):
+    def train(work):
         tracker = Tracker("127.0.0.1", len(parts))
 
         def run(rank):
@@ -109,7 +109,7 @@ def train_in_threads(ranker, parts, validation=None):
 
     settings, features = checked_settings(ranker, [()] if validation else None), TrainingFeatures()
     features.learn(parts[0][0])
-    fit_ranker(ranker, settings, features, settings.random_state(), train, validation, None)
+    fit_ranker(ranker, settings, features, settings.random_state(), train)
     return ranker
 
 

@@ -68,7 +68,7 @@ def test_rows_are_compared_on_the_folds_of_cross_validate(comparison):
 
 
 def test_a_ranker_with_validation_fraction_holds_out_training_queries(comparison):
-    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.5, "refit": True}
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "validation_fraction": 0.5}
     ranker = br.LightGBMRanker("softmax", **settings, random_state=0, n_jobs=1)
     rounds = br.compare({"own": ranker}, comparison[1], measures="ndcg@10").table["rounds"][0]
     assert rounds == np.mean([ranker.fit(*fold.train).best_iteration_ for fold in comparison[1]])

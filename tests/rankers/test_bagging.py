@@ -72,7 +72,7 @@ def out_of_bag_values(mean, qid, measure):
 
 
 NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
-BY_VALIDATION = {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3, "refit": True}
+BY_VALIDATION = {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3}
 #: Parameters of the ranker, of bagging, and the number of queries that each member draws.
 CASES = [
     ({}, {}, 21),

@@ -59,15 +59,6 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
         np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
 
 
-def test_callbacks_that_need_validation_sets_are_not_called_in_the_refit(ranker_class, data):
-    stopping = {"early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True, "learning_rate": 0.3}
-    ranker = small(ranker_class, n_estimators=30, **stopping)
-    is_lightgbm = ranker_class is br.LightGBMRanker
-    callback = lightgbm.early_stopping(5, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=5)
-    expected = ranker.fit(*data).predict(data[0])
-    np.testing.assert_array_equal(ranker.fit(*data, callbacks=[callback]).predict(data[0]), expected)
-
-
 def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
     stopping = {"eval_set": [VALIDATION], "callbacks": [xgboost.callback.EarlyStopping(rounds=3)]}
     with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):

@@ -53,10 +53,10 @@ def require_equal(on_array, on_files, X, files):
 @pytest.mark.parametrize(
     ("native", "settings"),
     [
-        (False, {"validation_fraction": 0.3, "early_stopping_rounds": 3, "refit": True, "random_state": 0}),
+        (False, {"random_state": 0}),
         (True, {"validation_fraction": 0.3, "early_stopping_rounds": 3, "n_estimators": 30, "random_state": 0}),
     ],
-    ids=["refit", "early stopping"],
+    ids=["softmax", "early stopping"],
 )
 def test_the_model_is_that_of_an_array(native, settings, on_files, rows):
     ranker_class, files = on_files

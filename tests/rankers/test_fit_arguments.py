@@ -124,7 +124,6 @@ HOLDS_OUT = {"validation_fraction": 0.3}
     [
         ({"early_stopping_rounds": 3}, {}, "needs validation queries: give eval_set or validation_fraction"),
         (HOLDS_OUT, {"eval_set": [VALIDATION]}, "give either eval_set or validation_fraction, not both"),
-        ({**HOLDS_OUT, "refit": True}, {}, "refit=True needs validation_fraction and early_stopping_rounds"),
         ({**HOLDS_OUT, "early_stopping_rounds": 3}, {"early_stopping_metric": "map"}, "must be one of ndcg"),
     ],
 )

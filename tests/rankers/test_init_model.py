@@ -61,16 +61,6 @@ def test_early_stopping_begins_with_the_new_rounds(ranker_class, data):
     assert ranker.score(*VALIDATION) == pytest.approx(max(values), abs=1e-6)
 
 
-def test_refit_adds_the_rounds_that_were_found(ranker_class, data):
-    first = small(ranker_class).fit(*data)
-    stopping = {"n_estimators": 60, "early_stopping_rounds": 3, "validation_fraction": 0.3, "refit": True}
-    ranker = small(ranker_class, **stopping).fit(*data, init_model=first)
-    new = np.argmax(ranker.evals_result_["valid_0"]["ndcg"]) + 1
-    expected = small(ranker_class, n_estimators=new).fit(*data, init_model=first)
-    np.testing.assert_array_equal(ranker.predict(data[0]), expected.predict(data[0]))
-    assert ranker.best_iteration_ == expected.best_iteration_ == 6 + new
-
-
 def test_a_native_model_goes_on_with_its_own_start(data):
     X, y, qid = data
     matrix, settings = xgboost.DMatrix(X, y > 0, qid=qid), {"n_estimators": 1, "learning_rate": 1e-6}

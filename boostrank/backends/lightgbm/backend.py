@@ -13,7 +13,6 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.callbacks import stopping_callbacks as stopping_callbacks
-from boostrank.backends.lightgbm.callbacks import without_validation as without_validation
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY

@@ -12,12 +12,6 @@ from boostrank.backends.progress import History, ProgressBar
 from boostrank.backends.query_samples import QuerySample
 
 
-def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
-    """The callbacks for a training without validation sets: those that stop early or record metrics are left out."""
-    recording, stopping = type(import_backend("lightgbm").record_evaluation({})), stopping_callbacks(callbacks)
-    return tuple(callback for callback in callbacks if callback not in stopping and not isinstance(callback, recording))
-
-
 def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
     """Those of the callbacks that are LightGBM's ``early_stopping``."""
     kind = type(import_backend("lightgbm").early_stopping(1))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.models import BLANK_CHECKSUM, CHECKSUM_FIELD, read_with_checksum, write_with_checksum
 from boostrank.backends.xgboost.callbacks import stopping_callbacks as stopping_callbacks
-from boostrank.backends.xgboost.callbacks import without_validation as without_validation
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS

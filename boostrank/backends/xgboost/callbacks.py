@@ -12,12 +12,6 @@ from boostrank.backends.progress import History, ProgressBar
 from boostrank.backends.query_samples import QuerySample
 
 
-def without_validation(callbacks: Sequence[Any]) -> tuple[Any, ...]:
-    """The callbacks for a training without validation sets: those that stop early are left out."""
-    stopping = stopping_callbacks(callbacks)
-    return tuple(callback for callback in callbacks if callback not in stopping)
-
-
 def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
     """Those of the callbacks that are XGBoost's ``EarlyStopping``."""
     kind = import_backend("xgboost").callback.EarlyStopping

@@ -157,9 +157,9 @@ class DaskRanker(BoostedRanker):
                 validation[watched.name] = partitions.colocate_queries(client, *columns)
         options = {"eval_metric": eval_metric, "eval_at": eval_at, "callbacks": callbacks}
         options["early_stopping_metric"] = early_stopping_metric
-        rows = driver.select_queries(settings, random_state, data, validation)
-        train = partial(train_on_workers, client)
-        driver.fit_ranker(self, settings, features, random_state, train, *rows, **options)
+        selected = driver.select_queries(settings, random_state, data, validation)
+        train = partial(train_on_workers, client, *selected)
+        driver.fit_ranker(self, settings, features, random_state, train, **options)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:
@@ -215,8 +215,7 @@ class DaskRanker(BoostedRanker):
         _, qid = partitions.columns_to_colocate(X, y, qid, None, f"{type(self).__name__}.score")
         client, measure = self.client or get_client(), NDCG(k=self.k, gain=self.gain, discount=self.discount)
         data = partitions.colocate_queries(client, self.predict(X), y, qid)
-        selected = data.select(np.ones(data.colocation.n_queries, dtype=bool))
-        present = [placed for placed, is_selected in selected if is_selected.any()]
+        present = [placed for placed, is_selected in data.select() if is_selected.any()]
         sums = [submit(client, worker, _sum_of_measure, rows, measure, may_move=True) for worker, rows in present]
         return float(sum(client.gather(sums)) / data.colocation.n_queries)
 

@@ -28,9 +28,9 @@ PlacedSelection = tuple[tuple[str, Any], Bools]
 
 
 def train_on_workers(
-    client: Client, work: Work, rows: tuple[list[PlacedSelection], Mapping[str, list[PlacedSelection]]]
+    client: Client, training: list[PlacedSelection], validation: Mapping[str, list[PlacedSelection]], work: Work
 ) -> Trained:
-    """Train where the partitions are; `rows` are those to train on, and those of validation sets by name.
+    """Train where the partitions are. `training` are the queries to train on, `validation` the sets by name.
 
     Raises
     ------
@@ -39,9 +39,9 @@ def train_on_workers(
     Exception
         The error of the worker that failed first.
     """
-    workers = sorted({worker for (worker, _), is_selected in rows[0] if is_selected.any()})
-    training = _by_worker(rows[0], workers)
-    sets = {name: _by_worker(selections, workers) for name, selections in rows[1].items()}
+    workers = sorted({worker for (worker, _), is_selected in training if is_selected.any()})
+    rows = _by_worker(training, workers)
+    sets = {name: _by_worker(selections, workers) for name, selections in validation.items()}
     # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
     with MultiLock(names=workers, client=client):
         host = str(urlparse(workers[0]).hostname)
@@ -49,7 +49,7 @@ def train_on_workers(
         address = submit(client, workers[0], getattr, tracker, "address")
         arguments = {}
         for rank, worker in enumerate(workers):
-            selected = training[worker], {name: by_worker[worker] for name, by_worker in sets.items()}
+            selected = rows[worker], {name: by_worker[worker] for name, by_worker in sets.items()}
             arguments[worker] = work, selected, address, rank, str(urlparse(worker).hostname)
         trained = _run(client, _work, arguments)
         first: Trained = trained[workers[0]].result()

@@ -98,8 +98,8 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
             raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
         names = None if isinstance(features_col, str) else features_col
         features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
-        train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache)
-        driver.fit_ranker(ranker, settings, features, random_state, train, rows, rows.drop("is_validation"))
+        train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache, rows)
+        driver.fit_ranker(ranker, settings, features, random_state, train)
         model = self._model_class()
         for param in self.params:
             model.getParam(param.name)

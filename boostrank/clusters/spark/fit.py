@@ -113,7 +113,7 @@ def feature_matrix(arrays: Any, trained: Any) -> Any:
 
 
 def train_on_workers(
-    backend: Backend, features: Any, n_workers: int, cache: str | None, work: Work, rows: DataFrame
+    backend: Backend, features: Any, n_workers: int, cache: str | None, rows: DataFrame, work: Work
 ) -> Trained:
     """Train on the rows, which :func:`rows_to_train` made, with the rows of each query on one worker.
 

@@ -21,7 +21,7 @@ def contents(client, partitions):
         rows = as_rows(columns)
         return get_worker().address, rows.relevance, rows.qid, np.asarray(rows.X)[:, 0]
 
-    selected = partitions.select(np.ones(partitions.colocation.n_queries, dtype=bool))
+    selected = partitions.select()
     return client.gather(
         [
             client.submit(look, rows, workers=[worker], allow_other_workers=False, pure=False)

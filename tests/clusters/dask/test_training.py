@@ -167,10 +167,9 @@ def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(rank
 
 
 def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, data, rows):
-    refit = ranker_class is br.dask.LightGBMRanker
     settings = {"n_estimators": 60, "early_stopping_rounds": 4, "validation_fraction": 0.3, "learning_rate": 0.5}
-    local = small_local(ranker_class, refit=refit, **settings).fit(*data)
-    ranker = small(ranker_class, refit=refit, **settings).fit(*rows)
+    local = small_local(ranker_class, **settings).fit(*data)
+    ranker = small(ranker_class, **settings).fit(*rows)
     assert ranker.best_iteration_ == local.best_iteration_ < 56
     (history,), (expected,) = (list(one.evals_result_["valid_0"].values()) for one in (ranker, local))
     np.testing.assert_allclose(history, expected, atol=1e-9)
