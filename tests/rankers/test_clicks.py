@@ -88,6 +88,10 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     assert 0 < best < 99  # Otherwise the number of rounds is not tested.
     expected = clone(ranker).fit(X, labels.with_prediction(by_rounds[best])).predict(X)
     np.testing.assert_allclose(fitted.predict(X), expected, atol=1e-5)
+    # Early stopping is not for the trainings that predict.
+    stopped = clone(ranker).set_params(early_stopping_rounds=1).fit(X, labels, eval_set=[(X, labels)])
+    last = list(fitted.staged_predict(X))[stopped.best_iteration_ - 1]
+    np.testing.assert_array_equal(stopped.predict(X), last)
     assert not np.allclose(expected, clone(ranker).fit(X, replace(labels, shrink=None)).predict(X), atol=1e-3)
 
 
