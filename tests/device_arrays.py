@@ -180,4 +180,4 @@ def _key(key):
 
 
 #: The part of the module cupy that the package uses.
-CUPY = SimpleNamespace(asarray=asarray, cuda=SimpleNamespace(Device=Device, is_available=lambda: True))
+CUPY = SimpleNamespace(asarray=asarray, asnumpy=to_host, cuda=SimpleNamespace(Device=Device, is_available=lambda: True))

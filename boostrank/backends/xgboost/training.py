@@ -3,7 +3,8 @@
 XGBoost 3.2 passes the scores to a custom objective as an array of NumPy, whatever the device, and has no other public
 access to them than a new prediction. It takes gradients and Hessians as arrays of any library that has
 ``__cuda_array_interface__``. So in each round the scores are copied from the GPU and back to it, 4 bytes a document
-each way, and gradients and Hessians stay on the GPU.
+each way, and gradients and Hessians stay on the GPU; a copy of the gradients comes back, another 4 bytes, where rounds
+leave queries out and are measured by these.
 """
 
 from __future__ import annotations
