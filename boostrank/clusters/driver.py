@@ -76,14 +76,18 @@ def checked_settings(
 
 
 def specify(
-    settings: Settings, features: TrainingFeatures, random_state: np.random.RandomState, **options: Any
+    settings: Settings,
+    features: TrainingFeatures,
+    n_documents: int,
+    random_state: np.random.RandomState,
+    **options: Any,
 ) -> TrainingSpecification:
     """The specification that all workers get; `options` are arguments of ``fit``, as in :meth:`Settings.specification`.
 
     Raises ValueError for parameters that do not fit the features, and for metrics that depend on the labels of other
     workers.
     """
-    specification = settings.specification(features, random_state, **options)
+    specification = settings.specification(features, n_documents, random_state, **options)
     for metric in specification.metrics:
         needs_max_grade = isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None
         if needs_max_grade or not isinstance(metric, Measure):
@@ -126,6 +130,7 @@ def fit_ranker(
     ranker: BoostedRanker,
     settings: Settings,
     features: TrainingFeatures,
+    n_documents: int,
     random_state: np.random.RandomState,
     train: Callable[[Work], Trained],
     **options: Any,
@@ -140,6 +145,8 @@ def fit_ranker(
         From :func:`checked_settings`.
     features : TrainingFeatures
         Number, names and categories of the features of the training data.
+    n_documents : int
+        Number of documents on all workers.
     random_state : RandomState
         From ``settings.random_state()``. The queries to hold out are drawn from it before.
     train : callable
@@ -147,7 +154,7 @@ def fit_ranker(
     **options
         Arguments of ``fit``, as in :func:`specify`.
     """
-    specification = specify(settings, features, random_state, **options)
+    specification = specify(settings, features, n_documents, random_state, **options)
     trained = train(partial(train_worker, settings.backend, specification))
     if not trained.has_splits:
         warn_without_splits("")

@@ -180,7 +180,8 @@ def train(
     try:
         data, *others = [_load(workers, name, features, *tables) for name, tables in blocks.items()]
         selected = driver.select_queries(settings, random_state, data, dict(zip(sets, others, strict=True)))
-        driver.fit_ranker(local, settings, features, random_state, partial(_train, workers, *selected))
+        train, n_documents = partial(_train, workers, *selected), data.colocation.n_documents
+        driver.fit_ranker(local, settings, features, n_documents, random_state, train)
     finally:
         for worker in workers:
             ray.kill(worker)

@@ -62,9 +62,10 @@ class BoostedRanker(TrainedModel):
         validation sets decide, on at most 3000 rounds. Where no query is left out (``subsample_queries=1``, or a single
         query), and with DART, the default is 375. It is 100 for objectives of the library and functions.
     learning_rate : float, optional
-        By default 0.04 for the losses of boostrank, and 0.1 for objectives of the library and functions. With twice the
-        rate, training takes half of the rounds, and NDCG@10 is about 0.004 lower. With few `n_estimators`, give a
-        larger rate.
+        By default 0.04 for the losses of boostrank with up to 50,000 documents, in proportion to their number up to
+        100,000, and 0.08 with more; and 0.1 for objectives of the library and functions. With twice the rate, training
+        takes half of the rounds; on small data NDCG@10 is about 0.004 lower. With few `n_estimators`, give a larger
+        rate.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
         0.5 for the losses of boostrank, and 1 for functions. The library's own objectives have `subsample` in its
@@ -303,6 +304,7 @@ class BoostedRanker(TrainedModel):
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         specification = settings.specification(
             features,
+            data.queries.n_documents,
             random_state,
             eval_metric=eval_metric,
             eval_at=eval_at,

@@ -31,11 +31,11 @@ def squares(y, scores):
 def specified(ranker_class):
     """A function that gives the specification of the training of a ranker with these parameters."""
 
-    def specify(*objective, n_features=10, **parameters):
+    def specify(*objective, n_features=10, n_documents=1000, **parameters):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
         settings = ranker_class(*objective, **parameters)._settings()
-        return settings.specification(features, settings.random_state())
+        return settings.specification(features, n_documents, settings.random_state())
 
     return specify
 
@@ -59,8 +59,15 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
 
     for objective in ((), ("softmax",), ("edge-logistic",)):
         assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, 100, LOSS_LEARNING_RATE)
-    # The rate does not depend on the rounds.
-    assert chosen(learning_rate=0.1) == (MAX_ROUNDS, 40, 0.1)
+    # Large data have a larger rate, with fewer rounds. It does not depend on the rounds.
+    for n_documents, rate, n_rounds in (
+        (50_000, 0.04, 100),
+        (75_000, 0.06, 67),
+        (100_000, 0.08, 50),
+        (10**9, 0.08, 50),
+    ):
+        assert chosen(n_documents=n_documents) == (MAX_ROUNDS, n_rounds, pytest.approx(rate))
+    assert chosen(n_documents=10**6, learning_rate=0.1) == (MAX_ROUNDS, 40, 0.1)
     assert chosen(n_estimators=20) == (20, None, LOSS_LEARNING_RATE)
     # Validation sets decide in place of left-out queries.
     assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, None, LOSS_LEARNING_RATE)

@@ -99,7 +99,7 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         names = None if isinstance(features_col, str) else features_col
         features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
         train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache, rows)
-        driver.fit_ranker(ranker, settings, features, random_state, train)
+        driver.fit_ranker(ranker, settings, features, rows.count(), random_state, train)
         model = self._model_class()
         for param in self.params:
             model.getParam(param.name)
