@@ -62,8 +62,7 @@ class QuerySample:
         self._draws, self._min_rounds = specification.query_share < 1, specification.min_rounds
         self._n_drawn = max(1, round(specification.query_share * self._queries.n_queries))
         self._random = np.random.default_rng(specification.seed)
-        self._is_measured = not has_one_model
-        self._n_rounds = 0
+        self._is_measured, self._n_rounds = not has_one_model, 0
         self.improvement: list[float] = []
         # Of the last round: the scores and the gradient before it, and 1 for each document that it leaves out.
         self._last: tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]] | None = None

@@ -160,10 +160,7 @@ class LeftOutQueriesDisplay(Display):
         """
         improvement = getattr(estimator, "oob_improvement_", np.empty(0))
         if not len(improvement):
-            raise ValueError(
-                "the ranker has no oob_improvement_: it is there after fit with a loss of boostrank and "
-                "subsample_queries below 1"
-            )
+            raise ValueError("no oob_improvement_: fit a loss of boostrank with subsample_queries below 1 first")
         return cls(improvement, estimator._best_round).plot(ax)
 
     def _draw(self, ax: Any) -> Any:

@@ -109,7 +109,7 @@ def train_in_threads(ranker, parts, validation=None):
 
     settings, features = checked_settings(ranker, [()] if validation else None), TrainingFeatures()
     features.learn(parts[0][0])
-    fit_ranker(ranker, settings, features, sum(len(part[1]) for part in parts), settings.random_state(), train)
+    fit_ranker(ranker, settings, features, len(parts[0][1]), settings.random_state(), train)
     return ranker
 
 

@@ -132,5 +132,5 @@ def test_the_sum_of_improvements_its_maximum_and_the_end_are_drawn():
     ]
     assert not overlapping_texts(display.figure_)
     fixed = br.LightGBMRanker(n_estimators=2, subsample_queries=1, n_jobs=1).fit(*data)
-    with pytest.raises(ValueError, match="the ranker has no oob_improvement_: it is there after fit with a loss"):
+    with pytest.raises(ValueError, match="no oob_improvement_: fit a loss of boostrank with subsample_queries below 1"):
         LeftOutQueriesDisplay.from_estimator(fixed)

@@ -48,8 +48,8 @@ class AfterRound:
         if self._bar is not None:
             self._bar.advance(self._sample)
         if self._sample is not None and self._sample.should_stop():
-            last = environment.iteration
-            raise import_backend("lightgbm").EarlyStopException(last, environment.evaluation_result_list)
+            exception = import_backend("lightgbm").EarlyStopException
+            raise exception(environment.iteration, environment.evaluation_result_list)
         if self._history is None:
             return
         if self._is_dart and self._history.improved():
