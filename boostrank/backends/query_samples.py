@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import TrainingSpecification
-from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.arrays import Floats
 
 #: Left-out queries choose at most so many rounds, and at least so many that rounds times learning rate are this number:
@@ -70,11 +69,6 @@ class QuerySample:
         # this with the gradient before it, and the number of these documents.
         self._turns: deque[tuple[NDArray[Any], float, int]] = deque()
 
-    def __call__(self, scores: NDArray[Any]) -> tuple[Any, Any]:
-        """Gradient and Hessian of the next round."""
-        # The library calls it while signals wait.
-        return interruptible(self._next_round, scores)
-
     def should_stop(self) -> bool:
         """Whether left-out queries decide when the training ends, and the rounds until now are enough."""
         expected = self.expected_rounds()
@@ -91,7 +85,8 @@ class QuerySample:
             return FIXED_ROUNDS
         return min(MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement))))
 
-    def _next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+    def next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+        """Gradient and Hessian of the next round."""
         derivatives = self._boost(scores)
         self._n_rounds += 1
         if not self._draws:
@@ -112,11 +107,12 @@ class QuerySample:
         if self._last is not None:
             scores_before, gradient_before, is_left_out = self._last
             change = (scores - scores_before).astype(np.float32) * is_left_out
-            self._turns.append((change, _product(gradient_before, change), int(is_left_out.sum(dtype=np.float64))))
+            product = np.einsum("i,i", gradient_before, change, dtype=np.float64)
+            self._turns.append((change, float(product), int(is_left_out.sum(dtype=np.float64))))
         if len(self._turns) == self._objective.n_models:
             change, product, n_left_out = self._turns.popleft()
-            products = product + _product(gradient, change)
-            total, n_documents = getattr(self._objective, "total", np.asarray)([products, n_left_out])
+            product += np.einsum("i,i", gradient, change, dtype=np.float64)
+            total, n_documents = getattr(self._objective, "total", np.asarray)([product, n_left_out])
             if n_documents:
                 self.improvement.append(-float(total) / 2 / float(n_documents))
 
@@ -132,8 +128,3 @@ def multiply(arrays: tuple[Any, Any], factors: NDArray[np.float32]) -> None:
     """Multiply each array by `factors` in place."""
     for array in arrays:
         array *= factors
-
-
-def _product(first: NDArray[Any], second: NDArray[Any]) -> float:
-    # A product of vectors by BLAS would depend on the number of threads.
-    return float(np.sum(first * second, dtype=np.float64))

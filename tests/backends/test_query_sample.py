@@ -86,8 +86,8 @@ def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monke
     samples, model = [], None
 
     class Recorded(QuerySample):
-        def __call__(self, scores):
-            gradient, hessian = super().__call__(scores)
+        def next_round(self, scores):
+            gradient, hessian = super().next_round(scores)
             samples.append(frozenset(QID[hessian > 0].tolist()))
             return gradient, hessian
 

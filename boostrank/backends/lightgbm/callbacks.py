@@ -47,9 +47,6 @@ class AfterRound:
         """Act on the round that has ended."""
         if self._bar is not None:
             self._bar.advance(self._sample)
-        if self._sample is not None and self._sample.should_stop():
-            exception = import_backend("lightgbm").EarlyStopException
-            raise exception(environment.iteration, environment.evaluation_result_list)
         if self._history is None:
             return
         if self._is_dart and self._history.improved():

@@ -80,11 +80,12 @@ def train(
         callbacks.append(lgb.log_evaluation(int(specification.verbose)))
     if is_dart and objective is not None:
         callbacks.append(FirstRound())
-    bar = None
+    bar, after_round = None, None
     if specification.verbose == BAR:
         bar = ProgressBar(specification.n_rounds, True, str if history is None else history.last_value)
-    after_round = AfterRound(specification, history, sample, bar)
-    callbacks.append(after_round)
+    if bar is not None or history is not None:
+        after_round = AfterRound(specification, history, sample, bar)
+        callbacks.append(after_round)
 
     # LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
     # where random numbers decide on the features, the documents or the thresholds.
@@ -94,8 +95,12 @@ def train(
         # Here, a signal that waits is handled.
         interruptible(rounds_kept.append, environment.model.current_iteration())
 
-    # LightGBM calls this callback before all others, because any of them may end the training.
-    count_rounds.order = float("-inf")  # type: ignore[attr-defined]
+    def stop_when_enough(environment: Any) -> None:
+        if sample is not None and sample.should_stop():
+            raise lgb.callback.EarlyStopException(environment.iteration, environment.evaluation_result_list)
+
+    # LightGBM calls this callback before all others, because any of them may end the training, and that one last.
+    count_rounds.order, stop_when_enough.order = -np.inf, np.inf  # type: ignore[attr-defined]
 
     def evaluate(scores: NDArray[Any], scored: Any) -> list[tuple[str, float, bool]]:
         assert history is not None
@@ -110,7 +115,7 @@ def train(
             valid_names=[validation_set.name for validation_set in validation] if validation else None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
-            callbacks=[*callbacks, count_rounds],
+            callbacks=[*callbacks, count_rounds, stop_when_enough],
         )
     best_round = len(rounds_kept)
     if history is not None and specification.early_stopping_rounds is not None:
@@ -119,8 +124,8 @@ def train(
         # Left-out queries or a callback of the user stopped the training.
         best_round = booster.best_iteration - n_earlier_rounds(specification)
     best = rounds_kept[best_round - 1]
-    text = after_round.best_model or booster.model_to_string(num_iteration=best)
-    model = lgb.Booster(model_str=with_named_objective(text))
+    text = "" if after_round is None else after_round.best_model
+    model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
     has_splits, curves = bool(model.feature_importance().any()), {} if history is None else history.as_dict()
     return Trained(model, best, curves, best_round, has_splits, () if sample is None else sample.improvement)
 
@@ -241,7 +246,7 @@ def _objective(
         # gives every document the score 0.
         dataset.set_label(np.zeros(data.queries.n_documents))
         return {"objective": "regression"}
-    return {"objective": lambda scores, _: sample(scores)}
+    return {"objective": lambda scores, _: interruptible(sample.next_round, scores)}
 
 
 def with_named_objective(text: str) -> str:

@@ -26,6 +26,7 @@ from boostrank.backends.base import (
     ValidationSet,
     import_backend,
 )
+from boostrank.backends.interrupts import interruptible
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
 from boostrank.backends.query_samples import QuerySample, multiply
@@ -81,7 +82,7 @@ def train(
             {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
             num_boost_round=specification.n_rounds,
-            obj=None if sample is None else lambda scores, _: sample(scores),
+            obj=None if sample is None else lambda scores, _: interruptible(sample.next_round, scores),
             evals=[(matrix, validation_set.name) for matrix, validation_set in zip(matrices, validation, strict=True)],
             custom_metric=evaluate if validation else None,
             verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
