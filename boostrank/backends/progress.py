@@ -13,8 +13,7 @@ from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.checks import did_you_mean, refuse
 
 if TYPE_CHECKING:
-    from boostrank.backends.base import TrainingSpecification, ValidationSet
-    from boostrank.backends.query_samples import QuerySample
+    from boostrank.backends.base import QuerySample, TrainingSpecification, ValidationSet
 
 #: The value of `verbose` that shows a progress bar.
 BAR = "bar"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.query_samples import best_round
+from boostrank.backends.base import best_round
 from boostrank.displays import style
 from boostrank.displays.style import Display, by_name
 from boostrank.inputs.arrays import Floats

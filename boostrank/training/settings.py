@@ -12,10 +12,9 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Backend, TrainingSpecification
+from boostrank.backends.base import FIXED_ROUNDS, MAX_ROUNDS, MIN_TOTAL_STEP, Backend, TrainingSpecification
 from boostrank.backends.features import Features, resolve_features
 from boostrank.backends.progress import BAR
-from boostrank.backends.query_samples import FIXED_ROUNDS, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
 from boostrank.queries.dcg import DCG
@@ -225,9 +224,8 @@ class Settings:
         dcg = DCG(values["k"], values["gain"], values["discount"])
         share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
-        stops_early = values["early_stopping_rounds"] is not None or bool(
-            callbacks and backend.stopping_callbacks(callbacks)
-        )
+        stopping = callbacks and backend.stopping_callbacks(callbacks)
+        stops_early = values["early_stopping_rounds"] is not None or bool(stopping)
         n_rounds, min_rounds = self._rounds(share, parameters[backend.PARAMETERS["learning_rate"]], stops_early)
         has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
         return TrainingSpecification(

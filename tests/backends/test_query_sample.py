@@ -7,8 +7,8 @@ import xgboost
 from bound_losses import bind_loss
 
 import boostrank as br
+from boostrank.backends.base import FIXED_ROUNDS, QuerySample, best_round
 from boostrank.backends.lightgbm import training as lightgbm_training
-from boostrank.backends.query_samples import FIXED_ROUNDS, QuerySample, best_round
 from boostrank.backends.xgboost import training as xgboost_training
 from boostrank.queries.queries import Queries
 

@@ -9,7 +9,7 @@ from bound_losses import bind_loss
 from cluster_samples import assert_close, make_data, small
 
 import boostrank as br
-from boostrank.backends.query_samples import best_round
+from boostrank.backends.base import best_round
 from boostrank.clusters.collective import StoppedError, Tracker
 from boostrank.clusters.driver import checked_settings, fit_ranker
 from boostrank.clusters.worker import prepare

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import boostrank as br
+from boostrank.backends.base import FIXED_ROUNDS, MAX_ROUNDS
 from boostrank.backends.lightgbm import parameters as of_lightgbm
-from boostrank.backends.query_samples import FIXED_ROUNDS, MAX_ROUNDS
 from boostrank.backends.xgboost import parameters as of_xgboost
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import (

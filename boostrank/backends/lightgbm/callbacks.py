@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from boostrank.backends.base import TrainingSpecification, import_backend
+from boostrank.backends.base import QuerySample, TrainingSpecification, import_backend
 from boostrank.backends.lightgbm.parameters import boosting_of
 from boostrank.backends.progress import History, ProgressBar
-from boostrank.backends.query_samples import QuerySample
 
 
 def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 from boostrank.backends.base import (
     BoostingObjective,
     GroupedData,
+    QuerySample,
     Trained,
     TrainingSpecification,
     ValidationSet,
@@ -24,7 +25,6 @@ from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earl
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
-from boostrank.backends.query_samples import QuerySample
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureStream

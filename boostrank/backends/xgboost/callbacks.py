@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from boostrank.backends.base import import_backend
+from boostrank.backends.base import QuerySample, import_backend
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.progress import History, ProgressBar
-from boostrank.backends.query_samples import QuerySample
 
 
 def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:

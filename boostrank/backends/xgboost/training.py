@@ -21,15 +21,16 @@ from boostrank.backends.base import (
     BoostingFunction,
     BoostingObjective,
     GroupedData,
+    QuerySample,
     Trained,
     TrainingSpecification,
     ValidationSet,
     import_backend,
+    multiply,
 )
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
-from boostrank.backends.query_samples import QuerySample, multiply
 from boostrank.backends.xgboost import callbacks
 from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
