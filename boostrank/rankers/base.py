@@ -64,8 +64,7 @@ class BoostedRanker(TrainedModel):
     learning_rate : float, optional
         By default 0.04 for the losses of boostrank with up to 50,000 documents, in proportion to their number up to
         100,000, and 0.08 with more; and 0.1 for objectives of the library and functions. With twice the rate, training
-        takes half of the rounds; on small data NDCG@10 is about 0.004 lower. With few `n_estimators`, give a larger
-        rate.
+        takes half of the rounds. With few `n_estimators`, give a larger rate.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
         0.5 for the losses of boostrank, and 1 for functions. The library's own objectives have `subsample` in its

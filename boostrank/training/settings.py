@@ -45,8 +45,8 @@ NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: Learning rate of losses of boostrank, whose trees are random, and whose number of rounds left-out queries choose. It
 #: and the shares below were chosen by NDCG on held-out training queries and synthetic data (benchmarks/defaults.py).
 LOSS_LEARNING_RATE = 0.04
-#: With more documents than the first number, the rate is larger in proportion, up to twice as large with the second: it
-#: takes half of the time, and costs NDCG only on small data.
+#: With more documents than the first number, the rate is larger in proportion, up to twice as large with the second,
+#: which takes half of the time.
 RATE_DOCUMENTS = 50_000, 100_000
 #: Share of the queries that each round of these draws, share of the features that each tree draws, share of those that
 #: each node draws, and the smallest number of features that a node draws, if there are as many.
