@@ -34,7 +34,7 @@ MAX_ROUNDS, MIN_TOTAL_STEP = 3000, 4.0
 #: The number of rounds where no round leaves queries out.
 FIXED_ROUNDS = 375
 #: Training ends at this multiple of the round at which the sum of improvements is largest. That round is early, because
-#: the queries that a round leaves out were in the samples of rounds before it (benchmarks/README.md, "Defaults").
+#: the queries that a round leaves out were in the samples of rounds before it (benchmarks/rounds.py).
 ROUNDS_FACTOR = 2.0
 #: The sum of improvements is smoothed by the mean over so many rounds, at most a third of all.
 SMOOTHING_ROUNDS = 20
