@@ -27,7 +27,7 @@ DEFAULT_PATIENCE = 150
 OBJECTIVE = (
     "ensemble, a surrogate (softmax), one with other targets (softmax/softmax), or the library's own (lambdarank)."
 )
-RATE = "Learning rate; by default 0.04, and 0.1 for objectives of the library."
+RATE = "Learning rate; by default 0.04, up to 0.08 for large data, and 0.1 for objectives of the library."
 ROUNDS = "Rounds, at most so many with --validation. By default the data decide; 100 for objectives of the library."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
 SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."

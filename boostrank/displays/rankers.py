@@ -122,17 +122,17 @@ class TrainingCurveDisplay(Display):
 
 @dataclass
 class LeftOutQueriesDisplay(Display):
-    """How much the loss of the queries that rounds leave out has decreased, by round, and where the training ended.
+    """How much the loss of the queries that rounds leave out has decreased, by round, and the last round of the model.
 
     Created by :meth:`from_estimator`. The marker is at the round where the smoothed curve is highest. Rankers that
-    choose their number of rounds themselves train twice as many.
+    choose their number of rounds themselves have twice as many, within limits.
 
     Attributes
     ----------
     improvement : ndarray, shape (n_values,)
         `oob_improvement_` of the ranker.
     n_rounds : int
-        Number of rounds that were trained.
+        Number of rounds of this training that the model has.
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
 
@@ -160,7 +160,7 @@ class LeftOutQueriesDisplay(Display):
         """
         improvement = getattr(estimator, "oob_improvement_", np.empty(0))
         if not len(improvement):
-            raise ValueError("no oob_improvement_: fit a loss of boostrank with subsample_queries below 1 first")
+            raise ValueError("no oob_improvement_: fit a ranker with subsample_queries below 1 and three rounds")
         return cls(improvement, estimator._best_round).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
@@ -168,7 +168,7 @@ class LeftOutQueriesDisplay(Display):
         label = f"left-out queries, a mean over documents, highest at round {best}"
         sums = np.cumsum(self.improvement)
         ax.plot(np.arange(1, len(sums) + 1), sums, label=label, color=style.BLUE, marker="o", markevery=[best - 1])
-        label = f"end of the training after {self.n_rounds} rounds"
+        label = f"the model has {self.n_rounds} rounds"
         ax.axvline(self.n_rounds, label=label, color=style.DARK, linestyle="--", linewidth=1)
         style.legend_below(ax)
         style.whole_ticks(ax)

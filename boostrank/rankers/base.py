@@ -83,7 +83,7 @@ class BoostedRanker(TrainedModel):
         hundred queries, fewer rounds without improvement are chance. The default needs no early stopping.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set. The model is not trained on them; another
-        ranker with ``n_estimators=ranker.best_iteration_`` is, and has the number of rounds that was found.
+        ranker with ``n_estimators=ranker.best_iteration_`` is. With `init_model`, subtract its rounds.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -98,6 +98,8 @@ class BoostedRanker(TrainedModel):
     best_iteration_ : int
         Number of rounds that `predict` uses: those that were found, or `n_estimators`; with `init_model`, also its
         rounds. Rounds in which LightGBM finds no split have no tree, and do not count, except the first one.
+    learning_rate_ : float
+        The learning rate at the start of the training, which callbacks may change; not after `load_model`.
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
@@ -345,6 +347,7 @@ class BoostedRanker(TrainedModel):
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
         self.objective_ = specification.native_objective or self.objective
+        self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
         self.oob_improvement_ = np.asarray(trained.oob_improvement, dtype=np.float64)
 
     def _settings(self) -> Settings:

@@ -43,7 +43,7 @@ SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 #: Rounds and learning rate of objectives of the boosting libraries and of functions, unless the user sets them.
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: Learning rate of losses of boostrank, whose trees are random, and whose number of rounds left-out queries choose. It
-#: and the shares below were chosen by NDCG on held-out training queries and synthetic data (benchmarks/defaults.py).
+#: and the shares below are as good on held-out training queries as others that were tried (benchmarks/defaults.py).
 LOSS_LEARNING_RATE = 0.04
 #: With more documents than the first number, the rate is larger in proportion, up to twice as large with the second,
 #: which takes half of the time.
@@ -224,8 +224,8 @@ class Settings:
         dcg = DCG(values["k"], values["gain"], values["discount"])
         share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
-        stopping = callbacks and backend.stopping_callbacks(callbacks)
-        stops_early = values["early_stopping_rounds"] is not None or bool(stopping)
+        stops_early = values["early_stopping_rounds"] is not None
+        stops_early = stops_early or bool(callbacks and backend.stopping_callbacks(callbacks))
         n_rounds, min_rounds = self._rounds(share, parameters[backend.PARAMETERS["learning_rate"]], stops_early)
         has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
         return TrainingSpecification(

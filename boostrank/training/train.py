@@ -45,7 +45,9 @@ def train(
         trained = backend.train(specification, data, validation, objective, weights_of_library)
     if specification.verbose and trained.oob_improvement and specification.min_rounds:
         best = best_round(trained.oob_improvement)
-        print(f"{trained.best_round} rounds: the loss of left-out queries was least after round {best}")  # noqa: T201
+        limits = {specification.min_rounds: ", the least number", specification.n_rounds: ", the largest number"}
+        rounds = f"{trained.best_round} rounds{limits.get(trained.best_round, '')}"
+        print(f"{rounds}; the loss of left-out queries was least after round {best}")  # noqa: T201
     return trained
 
 

@@ -220,5 +220,7 @@ def test_stopping_by_validation_sets_comes_before_left_out_queries(ranker_class)
 def test_verbose_says_how_many_rounds_were_chosen_and_why(ranker_class, capsys):
     ranker = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, verbose=True)
     best = best_round(ranker.oob_improvement_)
-    text = f"{ranker.best_iteration_} rounds: the loss of left-out queries was least after round {best}\n"
+    text = f"{ranker.best_iteration_} rounds; the loss of left-out queries was least after round {best}\n"
     assert capsys.readouterr().out.endswith(text)
+    ranker_class(random_state=0, n_jobs=1).fit(X, np.random.default_rng(0).permutation(Y), QID, verbose=True)
+    assert "100 rounds, the least number; the loss" in capsys.readouterr().out

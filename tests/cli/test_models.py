@@ -44,7 +44,7 @@ def test_the_best_value_of_the_validation_queries_is_printed(run, folder, tmp_pa
 
 def test_fit_says_that_left_out_queries_chose_the_rounds(run, folder, tmp_path):
     arguments = "fit", folder / "Fold1" / "train.txt", tmp_path / "m", "--threads", 1
-    choice = r"(\d+) rounds: the loss of left-out queries was least after round \d+\n"
+    choice = r"(\d+) rounds; the loss of left-out queries was least after round \d+\n"
     found = re.match(choice, run(*arguments, width=200))
     assert int(found[1]) == br.LightGBMRanker().load_model(tmp_path / "m").best_iteration_
     for options in (["--rounds", 110], ["--objective", "lambdarank"]):

@@ -128,9 +128,9 @@ def test_the_sum_of_improvements_its_maximum_and_the_end_are_drawn():
     assert set(end.get_xdata()) == {ranker.best_iteration_} == {2 * (best + 1)}
     assert legend_texts(display.ax_) == [
         f"left-out queries, a mean over documents, highest at round {best + 1}",
-        f"end of the training after {ranker.best_iteration_} rounds",
+        f"the model has {ranker.best_iteration_} rounds",
     ]
     assert not overlapping_texts(display.figure_)
     fixed = br.LightGBMRanker(n_estimators=2, subsample_queries=1, n_jobs=1).fit(*data)
-    with pytest.raises(ValueError, match="no oob_improvement_: fit a loss of boostrank with subsample_queries below 1"):
+    with pytest.raises(ValueError, match="no oob_improvement_: fit a ranker with subsample_queries below 1"):
         LeftOutQueriesDisplay.from_estimator(fixed)

@@ -99,7 +99,11 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         names = None if isinstance(features_col, str) else features_col
         features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
         train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache, rows)
-        driver.fit_ranker(ranker, settings, features, rows.count(), random_state, train)
+        n_documents = 0
+        if settings.is_own_loss and settings.values["learning_rate"] is None:
+            # As on one machine, validation sets do not count, and queries that are held out do.
+            n_documents = (rows if indicator is None else rows.where(~rows["is_validation"])).count()
+        driver.fit_ranker(ranker, settings, features, n_documents, random_state, train)
         model = self._model_class()
         for param in self.params:
             model.getParam(param.name)
