@@ -19,6 +19,7 @@ import boostrank as br
 from boostrank.backends.lightgbm.parameters import TREE_SHAPE as LIGHTGBM_SHAPE
 from boostrank.backends.xgboost.parameters import TREE_SHAPE as XGBOOST_SHAPE
 from boostrank.model_selection.estimators import accept_qid
+from boostrank.training.settings import LOSS_LEARNING_RATE, NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
 #: Rounds and patience of the protocol "early-stopping", and the learning rate of the peers; CatBoost has its own.
 MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 150, 0.1
@@ -116,10 +117,10 @@ THEIR_TREES = {
 }
 RANDOM_TREES = {
     "n_estimators": 375,
-    "learning_rate": 0.04,
-    "subsample": 0.5,
-    "colsample_bytree": 0.65,
-    "colsample_bynode": 0.6,
+    "learning_rate": LOSS_LEARNING_RATE,
+    "subsample": QUERY_SHARE,
+    "colsample_bytree": TREE_SHARE,
+    "colsample_bynode": NODE_SHARE,
 }
 RANDOM_LAMBDARANK = {**RANDOM_TREES, "subsample_freq": 1, **LIGHTGBM_SHAPE}
 RANDOM_RANK_NDCG = {**RANDOM_TREES, **XGBOOST_SHAPE}

@@ -22,9 +22,10 @@ from reporting import make_parser, publish
 from workloads import data_name, read_folds, training_queries
 
 import boostrank as br
+from boostrank.backends.base import best_round
 
 HELD_OUT, FACTORS, FIXED, STEP = 0.25, (1.25, 1.5, 2.0, 2.5, 3.0, 4.0), 375, 10
-MIN_ROUNDS, SMOOTHING = 100, 20
+MIN_ROUNDS = 100
 
 
 def run(data, number, library, rounds):
@@ -42,12 +43,8 @@ def run(data, number, library, rounds):
 
 def end_of(improvement, factor):
     """The number of rounds at which a factor ends the training."""
-    sums = np.cumsum(improvement)
-    for n in range(MIN_ROUNDS, len(sums)):
-        smoothed = np.convolve(sums[:n], np.full(SMOOTHING, 1 / SMOOTHING), "valid")
-        if n >= factor * (np.argmax(smoothed) + SMOOTHING // 2 + 1):
-            return n
-    return len(sums)
+    ends = (n for n in range(MIN_ROUNDS, len(improvement)) if n >= factor * best_round(improvement[:n]))
+    return next(ends, len(improvement))
 
 
 def row_of(result):

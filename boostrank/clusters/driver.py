@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 
 from boostrank.backends.base import Trained, TrainingSpecification
 from boostrank.backends.models import warn_without_splits
@@ -76,11 +77,7 @@ def checked_settings(
 
 
 def specify(
-    settings: Settings,
-    features: TrainingFeatures,
-    n_documents: int,
-    random_state: np.random.RandomState,
-    **options: Any,
+    settings: Settings, features: TrainingFeatures, n_documents: int, random_state: RandomState, **options: Any
 ) -> TrainingSpecification:
     """The specification that all workers get; `options` are arguments of ``fit``, as in :meth:`Settings.specification`.
 
@@ -101,7 +98,7 @@ def specify(
 
 
 def select_queries(
-    settings: Settings, random_state: np.random.RandomState, data: ColocatedData, validation: dict[str, ColocatedData]
+    settings: Settings, random_state: RandomState, data: ColocatedData, validation: dict[str, ColocatedData]
 ) -> tuple[Any, dict[str, Any]]:
     """The queries to train and to validate on, as the engine gives them to its workers.
 
@@ -131,7 +128,7 @@ def fit_ranker(
     settings: Settings,
     features: TrainingFeatures,
     n_documents: int,
-    random_state: np.random.RandomState,
+    random_state: RandomState,
     train: Callable[[Work], Trained],
     **options: Any,
 ) -> None:

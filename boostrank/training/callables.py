@@ -267,8 +267,8 @@ def xgboost_objective(
     The DMatrix must have ``group`` or ``qid``. Its weights, one per query, are applied here, because XGBoost does not
     apply them to custom gradients. Gradients are scaled so that the mean Hessian is 1 before the first round, and
     ``min_child_weight`` and ``lambda`` mean numbers of documents. The defaults of :class:`boostrank.XGBoostRanker` for
-    such losses are not set here: give ``min_child_weight=10``, ``lambda=20``, ``colsample_bytree=0.8`` and
-    ``colsample_bynode=0.5``. Only the ranker draws queries for each round.
+    such losses are not set here: give ``min_child_weight=10``, ``lambda=20``, ``colsample_bytree=0.65`` and
+    ``colsample_bynode=0.6``. Only the ranker draws queries for each round.
 
     Parameters
     ----------

@@ -224,8 +224,7 @@ class Settings:
         dcg = DCG(values["k"], values["gain"], values["discount"])
         share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
-        stops_early = values["early_stopping_rounds"] is not None
-        stops_early = stops_early or bool(callbacks and backend.stopping_callbacks(callbacks))
+        stops_early = bool(values["early_stopping_rounds"] or (callbacks and backend.stopping_callbacks(callbacks)))
         n_rounds, min_rounds = self._rounds(share, parameters[backend.PARAMETERS["learning_rate"]], stops_early)
         has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
         return TrainingSpecification(

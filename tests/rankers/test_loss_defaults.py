@@ -80,6 +80,16 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
         assert chosen(objective, n_estimators=700, learning_rate=0.3) == (700, None, 0.3)
 
 
+def test_the_learning_rate_that_was_used_is_an_attribute(ranker_class, data, monkeypatch):
+    monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
+    ranker = ranker_class(n_estimators=2, n_jobs=1)
+    # Validation sets do not count, and queries that are held out do.
+    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
+    ranker.set_params(validation_fraction=0.5)
+    assert ranker.fit(*data).learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
+    assert ranker_class("softmax", n_estimators=2, learning_rate=0.3).fit(*data).learning_rate_ == 0.3
+
+
 def test_shares_of_queries_and_features(ranker_class, specified, given):
     def shares(*objective, **parameters):
         return given(["colsample_bytree", "colsample_bynode"], *objective, **parameters)

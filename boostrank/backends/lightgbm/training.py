@@ -228,10 +228,7 @@ def _sequence_class() -> type[Any]:
 
 
 def _objective(
-    specification: TrainingSpecification,
-    data: GroupedData,
-    sample: QuerySample | None,
-    dataset: Any,
+    specification: TrainingSpecification, data: GroupedData, sample: QuerySample | None, dataset: Any
 ) -> dict[str, Any]:
     """The parameters of the objective."""
     native = specification.native_objective

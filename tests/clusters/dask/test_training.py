@@ -36,6 +36,12 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
         assert spearmanr(ranker.to_local().predict(X), local).statistic > smallest
 
 
+def test_the_documents_of_all_workers_choose_the_learning_rate(ranker_class, rows, data, monkeypatch):
+    monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
+    ranker = small(ranker_class, n_estimators=1, learning_rate=None).fit(*rows, eval_set=[rows])
+    assert ranker.learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
+
+
 class OnThreads(br.surrogates.Power):
     """An error that names the number of threads of its gradient."""
 

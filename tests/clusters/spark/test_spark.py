@@ -165,6 +165,18 @@ def test_the_queries_held_out_do_not_depend_on_the_number_of_workers(rows):
     np.testing.assert_allclose(history, other, atol=1e-9)
 
 
+def test_the_documents_to_train_on_choose_the_learning_rate(rows, frame, monkeypatch):
+    monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
+    counted = {
+        "validation_indicator_col": ("held_out", (~frame["held_out"]).sum()),
+        "validation_fraction": (0.3, len(frame)),
+    }
+    for name, (value, n_documents) in counted.items():
+        settings = {"n_estimators": 1, "learning_rate": None, name: value}
+        ranker = small(br.spark.XGBoostRanker, num_workers=1, **settings).fit(rows).ranker
+        assert ranker.learning_rate_ == pytest.approx(0.04 * n_documents / 100)
+
+
 def test_rows_that_are_invalid_are_errors(rows, frame):
     first = F.col("qid") == 3
     ragged = rows.withColumn("features", F.when(first, F.array("x0")).otherwise(F.col("features")))
