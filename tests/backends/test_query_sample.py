@@ -199,14 +199,17 @@ def test_other_labels_and_models_choose_rounds_too(ranker_class):
 @by_ranker
 def test_stopping_by_validation_sets_comes_before_left_out_queries(ranker_class):
     stopping = (
-        lightgbm.early_stopping(30, verbose=False)
+        lightgbm.early_stopping(400, verbose=False)
         if ranker_class is br.LightGBMRanker
-        else xgboost.callback.EarlyStopping(rounds=30)
+        else xgboost.callback.EarlyStopping(rounds=400)
     )
     test = br.make_ranking(n_queries=20, random_state=1)
     by_callback = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, eval_set=[test], callbacks=[stopping])
-    by_parameter = ranker_class(random_state=0, n_jobs=1, early_stopping_rounds=30).fit(X, Y, QID, eval_set=[test])
+    by_parameter = ranker_class(random_state=0, n_jobs=1, early_stopping_rounds=400).fit(X, Y, QID, eval_set=[test])
     assert by_callback.best_iteration_ == by_parameter.best_iteration_
+    # Left-out queries would have stopped earlier.
+    (values,), (others,) = (list(ranker.evals_result_["valid_0"].values()) for ranker in (by_callback, by_parameter))
+    assert len(values) == len(others) > 400
     # Recording is no stopping.
     recording = (
         lightgbm.record_evaluation({}) if ranker_class is br.LightGBMRanker else xgboost.callback.TrainingCallback()

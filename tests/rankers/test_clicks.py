@@ -92,6 +92,10 @@ def test_shrunk_targets_have_a_prior_from_the_clicks_on_other_queries(ranker):
     stopped = clone(ranker).set_params(early_stopping_rounds=1).fit(X, labels, eval_set=[(X, labels)])
     last = list(fitted.staged_predict(X))[stopped.best_iteration_ - 1]
     np.testing.assert_array_equal(stopped.predict(X), last)
+    # Nor do queries that they leave out decide on their rounds.
+    chosen = clone(ranker).set_params(n_estimators=None, subsample_queries=0.5).fit(X, labels)
+    given = clone(chosen).set_params(n_estimators=chosen.best_iteration_).fit(X, labels)
+    np.testing.assert_array_equal(chosen.predict(X), given.predict(X))
     assert not np.allclose(expected, clone(ranker).fit(X, replace(labels, shrink=None)).predict(X), atol=1e-3)
 
 
