@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
-from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_count, check_number, warn
 from boostrank.queries.segments import Segments
 
@@ -246,20 +245,22 @@ def harvest_propensities(log: ClickLog) -> Propensities:
         )
     warn_of_cut_lists(log)
     shown = log.aggregate()
-    sums = _PairSums.of_entries(shown, log.n_positions)
-    supported = sums.supported()
+    clicks = _clicks_of_pairs(shown, log.n_positions)
+    # Those that Propensities.not_estimated does not name: their estimate is finite, and not 0.
+    component = connected_components(clicks > 0.0, connection="strong")[1]
+    supported = np.equal(component, component[0])
     if supported.sum() < 2:
         raise ValueError(
             "position 1 cannot be compared with another position by clicks on documents that were shown at both: the "
             "log needs more clicks, randomized result lists, or result lists of several rankers"
         )
-    sums = sums.at_positions(supported)
+    clicks = clicks[supported][:, supported]
     # The supported positions get the numbers 1, 2, ....
     kept, number = shown.of_entries(supported[shown.position - 1]), np.cumsum(supported)
     shown = ClickLog(log.qid, kept.row, number[kept.position - 1], kept.clicks, kept.impressions)
-    theta = _maximize(sums)
+    theta = _maximize(clicks)
     values, errors = np.full((2, len(supported)), np.nan)
-    values[supported], errors[supported] = np.exp(theta), np.exp(theta) * _errors(shown, sums, theta)
+    values[supported], errors[supported] = np.exp(theta), np.exp(theta) * _errors(shown, clicks, theta)
     errors[0] = 0.0
     return Propensities(values, errors)
 
@@ -290,122 +291,73 @@ def _rows(shown: ClickLog) -> Segments:
     return Segments(np.array([0, shown.n_entries])).runs(shown.row)
 
 
-@dataclass(frozen=True, eq=False)
-class _PairSums:
-    """Weighted sums over the rows that were shown at both of two positions, for each pair of positions.
-
-    A row with ``n_k`` and ``n_l`` impressions at both has the weight ``v = n_k n_l / (n_k + n_l)``, up to a factor the
-    inverse variance of the difference of two rates.
-
-    Attributes
-    ----------
-    first, second : ndarray of int64, shape (n_pairs,)
-        The two positions, ``first < second``, minus 1.
-    clicks_first, clicks_second : ndarray of float64, shape (n_pairs,)
-        Sums of ``v`` times the click rate of the row at each position.
-    n_positions : int
-    """
-
-    first: Ints
-    second: Ints
-    clicks_first: Floats
-    clicks_second: Floats
-    n_positions: int
-
-    @classmethod
-    def of_entries(cls, shown: ClickLog, n_positions: int) -> _PairSums:
-        """Sum over all pairs of entries of the same row."""
-        size = n_positions**2
-        n_rows, clicks_first, clicks_second = np.zeros((3, size))
-        for first, second in _pairs(shown, n_positions):
-            cell = (shown.position[first] - 1) * n_positions + shown.position[second] - 1
-            n, m = shown.impressions[first].astype(np.float64), shown.impressions[second].astype(np.float64)
-            n_rows += np.bincount(cell, minlength=size)
-            clicks_first += np.bincount(cell, shown.clicks[first] * m / (n + m), size)
-            clicks_second += np.bincount(cell, shown.clicks[second] * n / (n + m), size)
-        cells = np.flatnonzero(n_rows)
-        pairs = cells // n_positions, cells % n_positions
-        return cls(*pairs, clicks_first[cells], clicks_second[cells], n_positions)
-
-    def supported(self) -> Bools:
-        """The positions whose propensity relative to position 1 has a finite estimate that is not 0.
-
-        :attr:`Propensities.not_estimated` says which these are.
-        """
-        start = np.concatenate([self.first[self.clicks_first > 0], self.second[self.clicks_second > 0]])
-        end = np.concatenate([self.second[self.clicks_first > 0], self.first[self.clicks_second > 0]])
-        graph = coo_array((np.ones(len(start)), (start, end)), shape=(self.n_positions, self.n_positions))
-        _, component = connected_components(graph.tocsr(), directed=True, connection="strong")
-        return np.equal(component, component[0])
-
-    def at_positions(self, supported: Bools) -> _PairSums:
-        """The pairs of two of some positions, a mask, which get the numbers 0, 1, ...."""
-        kept = supported[self.first] & supported[self.second]
-        number: Ints = np.cumsum(supported, dtype=np.int64) - 1
-        first, second = number[self.first[kept]], number[self.second[kept]]
-        return _PairSums(first, second, self.clicks_first[kept], self.clicks_second[kept], int(supported.sum()))
-
-
-def _pairs(shown: ClickLog, n_positions: int) -> Iterator[tuple[Ints, Ints]]:
-    """Pairs of entries of the same row, in blocks: numbers of the entry at the smaller and the larger position.
+def _pairs(shown: ClickLog) -> Iterator[tuple[Ints, Ints]]:
+    """Numbers of two entries of the same row, in blocks; each pair is in two of them, once in each sequence.
 
     Entries of a row are next to each other. So each block has the pairs of entries with the same difference of their
-    numbers, and there are at most as many blocks as positions.
+    numbers, and there are at most twice as many blocks as positions.
     """
     second = np.arange(1, shown.n_entries)
-    for lag in range(1, n_positions):
+    for lag in range(1, shown.n_positions):
         second = second[shown.row[second] == shown.row[second - lag]]
         yield second - lag, second
+        yield second, second - lag
         second = second[second < shown.n_entries - 1] + 1
 
 
-def _maximize(sums: _PairSums) -> Floats:
+def _clicks_of_pairs(shown: ClickLog, n_positions: int) -> Floats:
+    """The sums ``C_k^kl`` over the rows that were shown at two positions, in line k and column l, counted from 0.
+
+    The weight of a row, ``v = n_k n_l / (n_k + n_l)``, is up to a factor the inverse variance of the difference of two
+    rates.
+    """
+    sums, impressions = np.zeros(n_positions**2), shown.impressions.astype(np.float64)
+    for entry, other in _pairs(shown):
+        cell = (shown.position[entry] - 1) * n_positions + shown.position[other] - 1
+        share = impressions[other] / (impressions[entry] + impressions[other])
+        sums += np.bincount(cell, shown.clicks[entry] * share, n_positions**2)
+    return sums.reshape(n_positions, n_positions)
+
+
+def _maximize(clicks: Floats) -> Floats:
     """Logarithms of the propensities that maximize the likelihood, 0 at position 1."""
-    theta = np.zeros(sums.n_positions)
-    value, score, curvature = _likelihood(sums, theta)
+    theta = np.zeros(len(clicks))
+    value, score, curvature = _likelihood(clicks, theta)
     for _ in range(MAX_STEPS):
-        # Each pair adds its score at the smaller position, and subtracts it at the larger.
-        at_first, at_second = (np.bincount(ends, score, sums.n_positions) for ends in (sums.first, sums.second))
-        step = _inverse_curvature(sums, curvature) @ (at_first.astype(np.float64) - at_second)
+        step = _inverse(curvature) @ score
         if np.abs(step).max() <= TOLERANCE:
             return theta
         # Far from the maximum a full step may be too long. Rounding errors must not stop the last steps.
         lowest = value - 1e-12 * abs(value)
-        value, score, curvature = _likelihood(sums, theta + step)
+        value, score, curvature = _likelihood(clicks, theta + step)
         while value < lowest:
             step *= 0.5
-            value, score, curvature = _likelihood(sums, theta + step)
+            value, score, curvature = _likelihood(clicks, theta + step)
         theta = theta + step
     return theta
 
 
-def _likelihood(sums: _PairSums, theta: Floats) -> tuple[float, Floats, Floats]:
-    """The log-likelihood at logarithms of propensities, and its derivatives for each pair of positions.
-
-    The second result has the derivatives by ``log p_k``, which are minus those by ``log p_l``, and the third one minus
-    their derivatives.
-    """
-    difference = theta[sums.first] - theta[sums.second]
+def _likelihood(clicks: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
+    """The log-likelihood at logarithms of propensities, its gradient, and minus its matrix of second derivatives."""
+    difference, clicks_of_both = theta[:, None] - theta, clicks + clicks.T
     share = special.expit(difference)
-    clicks = sums.clicks_first + sums.clicks_second
-    value = sums.clicks_first * special.log_expit(difference) + sums.clicks_second * special.log_expit(-difference)
-    return float(value.sum()), sums.clicks_first - clicks * share, clicks * share * (1.0 - share)
+    weights = clicks_of_both * share * (1.0 - share)
+    curvature = np.diag(weights.sum(axis=1)) - weights
+    return (
+        float((clicks * special.log_expit(difference)).sum()),
+        (clicks - clicks_of_both * share).sum(axis=1),
+        curvature,
+    )
 
 
-def _inverse_curvature(sums: _PairSums, curvature: Floats) -> Floats:
-    """Inverse of minus the matrix of second derivatives by the logarithms of all propensities but the first.
-
-    The first row and the first column are 0. So times a gradient it is a step that does not change position 1.
-    """
-    matrix = np.zeros((sums.n_positions, sums.n_positions))
-    matrix[sums.first, sums.second] = matrix[sums.second, sums.first] = -curvature
-    matrix[np.diag_indices(sums.n_positions)] = -matrix.sum(axis=1)
-    inverse = np.zeros_like(matrix)
-    inverse[1:, 1:] = np.linalg.inv(matrix[1:, 1:])
+def _inverse(curvature: Floats) -> Floats:
+    """Inverse of the matrix for all positions but the first, whose row and column are 0: steps do not change it."""
+    inverse = np.zeros_like(curvature)
+    inverse[1:, 1:] = np.linalg.inv(curvature[1:, 1:])
     return inverse
 
 
-def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> Floats:
+def _errors(shown: ClickLog, clicks: Floats, theta: Floats) -> Floats:
     """Standard errors of the logarithms of the propensities, shape (n_positions,).
 
     The derivative of the likelihood by ``log p_k`` is, for the row of each pair of entries, ``v (p_l c_k / n_k - p_k
@@ -413,7 +365,7 @@ def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> Floats:
     The larger one of two errors is used: that of independent clicks, and one that is robust to dependent clicks.
     """
     n_positions, p = len(theta), np.exp(theta)
-    inverse = _inverse_curvature(sums, _likelihood(sums, theta)[2])
+    inverse = _inverse(_likelihood(clicks, theta)[2])
     of_clicks = _variance_of_clicks(shown, p)
     queries, query = np.unique(shown.query, return_inverse=True)
     variance, scores = np.zeros(n_positions), np.zeros((len(queries), n_positions))
@@ -422,14 +374,13 @@ def _errors(shown: ClickLog, sums: _PairSums, theta: Floats) -> Floats:
     for block in _rows(shown).blocks(max(1, MAX_NUMBERS // n_positions)):
         entries, size = shown.of_entries(block.rows), block.part.n_rows * n_positions
         coefficients = np.zeros(size)
-        for first, second in _pairs(entries, n_positions):
-            k, m = entries.position[first] - 1, entries.position[second] - 1
-            n, n_second = entries.impressions[first], entries.impressions[second]
-            factor = 1.0 / ((n + n_second) * (p[k] + p[m]))
-            # Derivatives of the score of log p_k by the clicks of both entries.
-            for entry, derivative in ((first, factor * p[m] * n_second), (second, -factor * p[k] * n)):
-                coefficients += np.bincount(entry * n_positions + k, derivative, size)
-                coefficients -= np.bincount(entry * n_positions + m, derivative, size)
+        for entry, other in _pairs(entries):
+            k, m = entries.position[entry] - 1, entries.position[other] - 1
+            share = entries.impressions[other] / (entries.impressions[entry] + entries.impressions[other])
+            # Derivatives of both scores by the clicks of the entry.
+            derivative = share * p[m] / (p[k] + p[m])
+            coefficients += np.bincount(entry * n_positions + k, derivative, size)
+            coefficients -= np.bincount(entry * n_positions + m, derivative, size)
         influence = coefficients.reshape(-1, n_positions) @ inverse
         variance += of_clicks[block.rows] @ influence**2
         used[block.rows] = influence.any(axis=1)
