@@ -181,7 +181,9 @@ def ours(experiment, model, shrink="auto", not_shown="predict", use=None):
         X, X_test = np.column_stack([X, own]), np.column_stack([X_test, experiment.logger[2]])
     if use == "start":
         start = own
-    scores = make(experiment).fit(X, labels, init_score=start).predict(X_test)
+    rows = labels.log.shown if not_shown == "error" else np.full(len(labels), True)
+    start = None if start is None else start[rows]
+    scores = make(experiment).fit(X[rows], labels[rows], init_score=start).predict(X_test)
     return scores + experiment.logger[2] if use == "start" else scores
 
 
@@ -236,8 +238,8 @@ def xgboost_unbiased(experiment):
     return ranker.predict(experiment.test.X)
 
 
-#: Settings of unbiased estimates, and of click rates.
-RATES = {"shrink": None, "not_shown": "drop"}
+#: Settings of unbiased estimates, and of click rates, for the rows that were shown.
+RATES = {"shrink": None, "not_shown": "error"}
 #: Functions of an experiment that return scores of the test queries, by group: each group of a log is one job.
 METHODS = {
     "ours": {

@@ -55,8 +55,7 @@ def main():
     # 1. The log: which row of X was shown at which position, how often, and how often it was clicked there.
     qid, X = features["qid"].to_numpy(), features.drop(columns=["qid", "document"]).to_numpy()
     log = br.clicks.from_table(table, qid=qid, documents=features["document"])
-    # The log says nothing about documents that were never shown. In the training, ClickLabels(not_shown="drop") would
-    # leave them out, but the evaluation below must not rank them either.
+    # The log says nothing about documents that were never shown, so that the evaluation below must not rank them.
     X, qid, y, log = X[log.shown], qid[log.shown], None if y is None else y[log.shown], log[log.shown]
     print(f"The log has {log.n_sessions:,} sessions of {log.queries.n_queries:,} queries, and {log.n_clicks:,} clicks.")
 

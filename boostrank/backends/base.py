@@ -85,12 +85,8 @@ class GroupedData:
 
     def take(self, is_taken: Bools) -> GroupedData:
         """Return the data of the queries of a mask, shape (n_queries,)."""
-        return self.take_documents(self.queries.repeat(is_taken))
-
-    def take_documents(self, is_taken: Bools) -> GroupedData:
-        """Return the data of the documents of a mask, shape (n_documents,)."""
-        rows, sizes = np.flatnonzero(is_taken), self.queries.sum(is_taken.astype(np.int64))
-        queries = Queries.from_sizes(sizes[sizes > 0], self.queries.ids[sizes > 0])
+        rows = np.flatnonzero(self.queries.repeat(is_taken))
+        queries = Queries.from_sizes(self.queries.sizes[is_taken], self.queries.ids[is_taken])
         per_row: list[Any] = [self.weights, self.init_score, self.position]
         taken = [None if values is None else values[rows] for values in per_row]
         return GroupedData(_safe_indexing(self.X, rows), self.labels[rows], queries, *taken)

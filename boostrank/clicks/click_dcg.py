@@ -27,8 +27,8 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 
 SUPPORT_ADVICE = (
-    "Its rank counts: pass not_shown='irrelevant' to count such documents as not relevant, not_shown='drop' to leave "
-    "them out of the ranking, or a smaller cutoff"
+    "Its rank counts: pass not_shown='irrelevant' to count such documents as not relevant, or a smaller cutoff, or "
+    "leave them out (log[log.shown] and scores[log.shown])"
 )
 
 
@@ -101,9 +101,9 @@ def evaluate(
         As in :class:`boostrank.DCG`.
     level : float in (0, 1), default 0.95
     **settings
-        `clip`, `not_shown` and `average` of :class:`ClickLabels`. Documents at ranks that count that
-        were never shown are an error that names one of them, unless `not_shown` is ``"drop"``, which leaves all
-        documents that were never shown out of the ranking, or ``"irrelevant"``. For ClickLabels, in place of theirs.
+        `clip`, `not_shown` and `average` of :class:`ClickLabels`; for ClickLabels, in place of theirs. Documents at
+        ranks that count that were never shown are an error that names one of them, unless `not_shown` is
+        ``"irrelevant"``.
 
     Returns
     -------
@@ -142,13 +142,11 @@ def evaluate(
     rankings = [finite_numbers(scores, "scores", log=len(labels))]
     if baseline is not None:
         rankings.append(finite_numbers(baseline, "baseline", log=len(labels)))
-    if labels.kept is not None:
-        labels, rankings = labels[labels.kept], [values[labels.kept] for values in rankings]
     queries = labels.queries
     of_rankings = [queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries)) for values in rankings]
     discounts = of_rankings[0] if baseline is None else of_rankings[0] - of_rankings[1]
     without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
-    if labels.not_shown in ("error", "drop"):
+    if labels.not_shown == "error":
         require_support(labels.log, without, SUPPORT_ADVICE)
     value, n, error = _estimate(labels, discounts)
     if n < 2:
@@ -281,25 +279,17 @@ class _BoundClickDCG(BoundMeasure):
         terms = weights * labels.query_weights
         self._total = float(terms @ queries.sum(relevance))
         _require_relevant(measure, labels, self._total)
-        # The grouped documents that are ranked, and the queries that have some.
-        self._kept = np.ones(len(labels), dtype=bool) if labels.kept is None else queries.group(labels.kept)
-        sizes = queries.sum(self._kept.astype(np.int64))
-        self._has_ranking = sizes > 0
-        self._ranked = Queries.from_sizes(sizes[self._has_ranking], queries.ids[self._has_ranking])
-        self._gains = (queries.repeat(terms) * relevance)[self._kept]
+        self._gains = queries.repeat(terms) * relevance
         self._without_support = queries.group(labels.lacks_support) & queries.repeat(terms > 0.0)
 
     def _terms(self, scores: NDArray[Any]) -> Floats:
         """The terms of each query, whose sum divided by the total is the measure, shape (n_queries,)."""
-        values = np.asarray(scores, dtype=np.float64)[self._kept]
+        values = np.asarray(scores, dtype=np.float64)
         if self._without_support.any():
             # A document at a rank that counts may never have been shown.
-            without = self._without_support.copy()
-            without[self._kept] &= discounts_of_documents(self._dcg, values, self._ranked) > 0.0
+            without = self._without_support & (discounts_of_documents(self._dcg, values, self.queries) > 0.0)
             require_support(self._log, self.queries.ungroup(without), SUPPORT_ADVICE)
-        terms = np.zeros(self.queries.n_queries)
-        terms[self._has_ranking] = self._dcg.of_ranking(self._gains, values, self._ranked)
-        return terms
+        return self._dcg.of_ranking(self._gains, values, self.queries)
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         terms, weights = self._terms(scores) / self._total, self._weights

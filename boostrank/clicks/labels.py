@@ -60,14 +60,13 @@ class ClickLabels(Labels):
         DCG, and for NDCG with any distribution of relevances.
     clip
         As in :func:`boostrank.clicks.click_targets`.
-    not_shown : {"error", "drop", "irrelevant", "predict"}, default "error"
+    not_shown : {"error", "irrelevant", "predict"}, default "error"
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
-        them; leave them out, so that rankers are trained and evaluated on the documents that were shown; count them as
-        not relevant; or, with ``"predict"``, train on the relevance that `shrink` predicts for them, and count them as
-        not relevant in evaluations only. In an evaluation, only documents at ranks that count matter. With ``"drop"``
-        rankers copy the rows of `X` that are left, and an evaluation says nothing about where the scores rank the other
-        documents. ``"predict"`` was best in our benchmark: a ranker that was trained on the best ten documents of each
-        query does not know the others, and to count those as not relevant is wrong after a weak ranker.
+        them; count them as not relevant; or, with ``"predict"``, train on the relevance that `shrink` predicts for
+        them, and count them as not relevant in evaluations only. In an evaluation, only documents at ranks that count
+        matter. ``"predict"`` was best in our benchmark: a ranker that was trained on the best ten documents of each
+        query does not know the others, and to count those as not relevant is wrong after a weak ranker. To leave them
+        out, take the rows ``log.shown`` of `X` and of the log.
     average : {"sessions", "queries"}, default "sessions"
         Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
         evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
@@ -116,7 +115,7 @@ class ClickLabels(Labels):
     model: Any
     normalize: ClickNormalize = "independent"
     clip: float = 0.0
-    not_shown: Literal["error", "drop", "irrelevant", "predict"] = "error"
+    not_shown: Literal["error", "irrelevant", "predict"] = "error"
     average: Unit = "sessions"
     shrink: Any = None
 
@@ -125,7 +124,7 @@ class ClickLabels(Labels):
     def __post_init__(self) -> None:
         check_log(self.log)
         check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
-        check_choice("not_shown", self.not_shown, ("error", "drop", "irrelevant", "predict"))
+        check_choice("not_shown", self.not_shown, ("error", "irrelevant", "predict"))
         check_choice("average", self.average, ("sessions", "queries"))
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions":
@@ -281,22 +280,12 @@ class ClickLabels(Labels):
         return replace(self, shrink=estimation.predict_relevance(self.relevance, self.evidence, logs, positions))
 
     @property
-    def kept(self) -> Bools | None:
-        """Whether each row is used, and not left out, shape (n_documents,); None if all rows are used."""
-        shown = self.log.shown
-        return None if self.not_shown != "drop" or shown.all() else shown
-
-    @property
     def lacks_support(self) -> Bools:
         """Whether nothing is known of a row, so that it is an error where it matters, shape (n_documents,).
 
-        False for all rows with ``not_shown="irrelevant"`` and ``"predict"``, for rows that are left out, and for
-        queries of weight 0.
+        False for all rows with ``not_shown="irrelevant"`` and ``"predict"``, and for queries of weight 0.
         """
-        if self.not_shown in ("irrelevant", "predict"):
-            return np.zeros(len(self), dtype=bool)
-        lacks = ~self.estimates.shown & self.queries.ungroup(self.queries.repeat(self.query_weights > 0.0))
-        return lacks if self.kept is None else lacks & self.kept
+        return (self.not_shown == "error") & ~self.estimates.shown & (self.document_weights > 0.0)
 
     @cached_property
     def query_weights(self) -> Floats:
@@ -324,8 +313,8 @@ class ClickLabels(Labels):
         These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
         means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
         targets. This bias tends to 0 with the number of sessions (the page theory/losses_of_clicks of the guide).
-        Those of rows that ``not_shown="drop"`` leaves out are 0. With ``shrink="auto"`` they are not shrunk, because a
-        ranker makes the prediction from its features: it calls :meth:`with_prediction` first.
+        With ``shrink="auto"`` they are not shrunk, because a ranker makes the prediction from its features: it calls
+        :meth:`with_prediction` first.
 
         Parameters
         ----------
@@ -352,18 +341,13 @@ class ClickLabels(Labels):
             raise ValueError(
                 f"normalize={normalize!r} of the ranker has no meaning for clicks: set normalize of the ClickLabels"
             )
-        kept = self.kept
-        if kept is not None:
-            of_all = np.zeros(len(self))
-            of_all[kept] = self[kept].targets(dcg=dcg)
-            return of_all
         estimation.warn_of_excess(self.log, self.model)
         dcg = DCG() if dcg is None else dcg
         if self.normalize == "sessions":
             not_shown: Any = "irrelevant" if self.not_shown == "irrelevant" else "error"
             settings: dict[str, Any] = {"dcg": dcg, "clip": self.clip, "not_shown": not_shown}
             return np.maximum(click_targets(self.log, self.model, normalize="sessions", **settings), 0.0)
-        advice = "Leave such rows out, or pass not_shown='predict', 'drop' or 'irrelevant'"
+        advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
         estimation.require_support(self.log, self.lacks_support, advice)
         if self._has_prior:
             relevance = estimation.shrunk(self.relevance, self._evidence(self.shrink), self.shrink)

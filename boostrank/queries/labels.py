@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Floats
 from boostrank.queries.dcg import DCG, Normalize, check_relevance, targets_of
 from boostrank.queries.queries import Queries
 
@@ -33,11 +33,6 @@ class Labels(ABC):
     @property
     def qid(self) -> NDArray[Any] | None:
         """Query id of each row, shape (n_documents,), if the labels have them themselves."""
-        return None
-
-    @property
-    def kept(self) -> Bools | None:
-        """Rows to train and to evaluate on, shape (n_documents,); None for all."""
         return None
 
     @property

@@ -18,7 +18,7 @@ from boostrank.inputs.checks import as_random_state, check_count, check_number, 
 from boostrank.inputs.frames import index_of
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels, as_labels
+from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
@@ -166,7 +166,7 @@ class BaggedRanker(TrainedModel):
         settings = self._check_parameters()
         random_state = as_random_state(self.random_state)
         name, takes_infinity = type(self).__name__, self._library.takes_infinity(settings.native)
-        data, features, queries = training_data(
+        data, features = training_data(
             name, X, y, qid, group, sample_weight, position=position, takes_infinity=takes_infinity
         )
         n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
@@ -190,20 +190,17 @@ class BaggedRanker(TrainedModel):
         )
         members, out_of_bag = map(list, zip(*results, strict=True))
         booster = self._library.average([member.booster_ for member in members])
-        scores = mean_out_of_bag_scores(data.queries, [mask for _, mask, _ in draws], out_of_bag)
+        queries = data.queries
+        scores = mean_out_of_bag_scores(queries, [mask for _, mask, _ in draws], out_of_bag)
         per_query = self._score_queries(data, scores)
         self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
         for i, member in enumerate(members):
             self.evals_result_.update({f"member_{i}_{name}": values for name, values in member.evals_result_.items()})
             self.best_score_.update({f"member_{i}_{name}": values for name, values in member.best_score_.items()})
-        # The labels may leave rows out, and whole queries with them.
-        kept = as_labels(y).kept
-        is_kept = np.ones(queries.n_documents, dtype=bool) if kept is None else queries.group(kept)
-        has_kept = queries.sum(is_kept.astype(np.int64)) > 0
         self.estimators_ = members
-        self.estimators_samples_ = [np.flatnonzero(has_kept)[drawn] for drawn, _, _ in draws]
-        self.oob_scores_ = _with_nan(per_query, has_kept)
-        self.oob_prediction_ = queries.ungroup(_with_nan(scores, is_kept))
+        self.estimators_samples_ = [drawn for drawn, _, _ in draws]
+        self.oob_scores_ = per_query
+        self.oob_prediction_ = queries.ungroup(scores)
         fingerprint = y.fingerprint if isinstance(y, Labels) else None
         self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
         return self
@@ -317,10 +314,3 @@ def mean_out_of_bag_scores(queries: Queries, masks: list[Bools], scores: list[Fl
         n_members += is_out_of_bag
     n_members[n_members == 0] = np.nan
     return total / queries.repeat(n_members)
-
-
-def _with_nan(values: Floats, mask: Bools) -> Floats:
-    """The values where the mask is true, and NaN elsewhere."""
-    all_values = np.full(len(mask), np.nan)
-    all_values[mask] = values
-    return all_values

@@ -299,7 +299,7 @@ class BoostedRanker(TrainedModel):
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
         name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
-        data, features, queries = training_data(
+        data, features = training_data(
             name, X, y, qid, group, sample_weight, init_score, position, takes_infinity=takes_infinity
         )
         kept = settings.kept_queries(data.queries.n_queries, random_state)
@@ -332,7 +332,7 @@ class BoostedRanker(TrainedModel):
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
         fingerprint = y.fingerprint if isinstance(y, Labels) else None
-        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
+        self._trained_on = TrainingQueries(data.queries.ids, data.queries.sizes, index_of(X), fingerprint)
         return self
 
     @property

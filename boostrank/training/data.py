@@ -31,11 +31,10 @@ def training_data(
     position: ArrayLike | None = None,
     *,
     takes_infinity: bool,
-) -> tuple[GroupedData, TrainingFeatures, Queries]:
+) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
-    Returns the grouped data, number and names of the features, and the queries of all rows, of which the labels may
-    leave some out.
+    Returns the grouped data, and number and names of the features.
 
     Parameters
     ----------
@@ -59,8 +58,7 @@ def training_data(
         features.qid_column = qid
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
-    data = group_data(X, labels, ids, sample_weight, init_score, position)
-    return data, features, data.queries if labels.kept is None else Queries.from_qid(ids)
+    return group_data(X, labels, ids, sample_weight, init_score, position), features
 
 
 def features_and_qid(
@@ -158,6 +156,4 @@ def group_data(
                 "the rows of the files by query"
             )
         X = _safe_indexing(X, queries.permutation)
-    data = GroupedData(X, labels.group(queries), queries, weights, scores, positions)
-    kept = data.labels.kept
-    return data if kept is None else data.take_documents(kept)
+    return GroupedData(X, labels.group(queries), queries, weights, scores, positions)

@@ -86,8 +86,6 @@ def test_a_difference_needs_support_only_where_ranks_differ():
     for one, two in itertools.permutations((scores, [1.0, 2.0, 0.0, 1.0, 0.0])):
         with pytest.raises(ValueError, match=r"1 of 5 rows .* row 2 of query '1', which was never shown"):
             evaluate(log, one, [1.0], baseline=two)
-    dropped = evaluate(log, scores, [1.0], baseline=[1.0, 2.0, 0.0, 1.0, 0.0], not_shown="drop")
-    assert dropped.n_without_support == 0
 
 
 def test_documents_without_support_are_named():
@@ -131,9 +129,9 @@ def test_invalid_arguments_are_named():
 def test_click_labels_bring_their_settings():
     log = simulated()
     few = ClickLog(np.append(QID, 0), *log.columns[:3], session=log.sessions.repeat(log.session_ids))
-    settings = {"clip": 0.4, "not_shown": "drop", "average": "queries"}
+    settings = {"clip": 0.4, "not_shown": "irrelevant", "average": "queries"}
     expected = evaluate(few, np.append(SCORES, 0), MODEL, **settings)
     assert evaluate(br.ClickLabels(few, MODEL, **settings), np.append(SCORES, 0)) == expected
-    plain = br.ClickLabels(few, MODEL, not_shown="drop")
+    plain = br.ClickLabels(few, MODEL, not_shown="irrelevant")
     assert evaluate(plain, np.append(SCORES, 0)) != expected
     assert evaluate(plain, np.append(SCORES, 0), clip=0.4, average="queries") == expected

@@ -98,7 +98,6 @@ def test_documents_that_were_never_shown_are_predicted():
     )
     np.testing.assert_allclose(labels.targets(), np.where(shown, others.targets(), prior))
     scores = -np.arange(12.0)
-    assert labels.kept is None
     assert not labels.lacks_support.any()
     assert br.clicks.evaluate(log=labels, scores=scores) == br.clicks.evaluate(log=others, scores=scores)
     auto = br.ClickLabels(log, ("power", 1.0), not_shown="predict")

@@ -83,7 +83,7 @@ def test_the_identity_is_that_of_the_content():
     other = br.ClickLog(qid, log.row, log.position, one_less, session=log.sessions.repeat(log.session_ids))
     variants = [
         *(clicks(), clicks(model=1.0), clicks(normalize="none"), clicks(average="queries"), clicks(clip=0.1)),
-        *(clicks(not_shown="drop"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL)),
+        *(clicks(not_shown="irrelevant"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL)),
     ]
     assert len({tuple(map(data_hash, folds_of(labels))) for labels in variants}) == len(variants)
 

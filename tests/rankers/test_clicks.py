@@ -1,7 +1,6 @@
 """Rankers that are trained on clicks, evaluated by them, and stopped by them."""
 
 import functools
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -203,65 +202,3 @@ def test_a_held_out_part_or_a_member_of_a_bag_without_impressions_or_clicks_is_n
             br.BaggedRanker(stopping, n_estimators=8, random_state=0).fit(X, labels)
     with pytest.raises(ValueError, match=r"^validation set 'late': click-dcg is not defined"):
         clone(ranker).fit(X, shown, eval_set={"late": (X[qid == 3], clicked[qid == 3])})
-
-
-# Rows that were never shown, which ClickLabels leave out: the same as training and evaluating on the other rows
-
-
-@functools.cache
-def partly_shown():
-    """Features, query ids and log of 30 queries of which at most five rows are shown; the first and last have none."""
-    X, y, qid = br.make_ranking(30, n_documents=(4, 15), random_state=0)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y, qid = X[order], y[order], qid[order]
-    sessions = np.full(30, 60)
-    sessions[[0, -1]] = 0
-    log = br.simulate_clicks(y, X[:, 0], qid, depth=5, n_sessions=sessions, random_state=0).log
-    assert 0.3 < log.shown.mean() < 0.8  # Otherwise nothing is tested.
-    return X, qid, log
-
-
-def dropped_and_shown():
-    """The labels that leave rows out, and those of the other rows alone."""
-    log = partly_shown()[2]
-    return br.ClickLabels(log, ("power", 1.0), not_shown="drop"), br.ClickLabels(log[log.shown], ("power", 1.0))
-
-
-@by_ranker
-def test_rows_that_are_left_out_are_not_trained_on(ranker):
-    X, _, log = partly_shown()
-    labels, of_shown = dropped_and_shown()
-    # Other samples would be drawn from fewer queries.
-    ranker = clone(ranker).set_params(**PLAIN_TREES)
-    weights = np.random.default_rng(0).uniform(1, 2, 30)
-    by_id = dict(zip(log.queries.ids, weights, strict=True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # Of queries that were cut apart.
-        sets = [(X, labels), (X, dropped_and_shown()[0])]
-        all_rows = clone(ranker).fit(X, labels, sample_weight=weights, eval_set=sets)
-    shown_weights = [by_id[query] for query in of_shown.queries.ids]
-    expected = clone(ranker).fit(X[log.shown], of_shown, sample_weight=shown_weights)
-    np.testing.assert_allclose(all_rows.predict(X), expected.predict(X), atol=1e-6)
-    with pytest.warns(UserWarning, match="trained on the clicks that score it") as caught:
-        score = all_rows.score(X, dropped_and_shown()[0])
-    assert len(caught) == 1  # And not of queries that were cut apart.
-    assert score == pytest.approx(ClickDCG()(of_shown, expected.predict(X[log.shown])), rel=1e-9)
-    for name in ("training", "valid_1"):
-        assert all_rows.evals_result_[name]["click-dcg"][-1] == pytest.approx(score, abs=1e-6)
-
-
-def test_bags_have_the_rows_and_queries_that_were_given():
-    # With grouped rows, the queries that have rows left keep their sequence, so that the same samples are drawn.
-    X, qid, log = partly_shown()
-    rows = np.argsort(qid, kind="stable")
-    X, qid, log = X[rows], qid[rows], log[rows]
-    shown, few = log.shown, br.BaggedRanker(RANKERS[0], n_estimators=4, random_state=0)
-    bagged = clone(few).fit(X, br.ClickLabels(log, ("power", 1.0), not_shown="drop"))
-    expected = clone(few).fit(X[shown], br.ClickLabels(log[shown], ("power", 1.0)))
-    assert np.isnan(bagged.oob_prediction_[~shown]).all()
-    np.testing.assert_array_equal(bagged.oob_prediction_[shown], expected.oob_prediction_)
-    with_rows = np.unique(qid[shown])
-    assert len(with_rows) < bagged.oob_scores_.size == 30
-    np.testing.assert_array_equal(bagged.oob_scores_[with_rows], expected.oob_scores_)
-    for numbers, of_shown in zip(bagged.estimators_samples_, expected.estimators_samples_, strict=True):
-        np.testing.assert_array_equal(numbers, with_rows[of_shown])

@@ -36,5 +36,5 @@ def test_a_memory_map_is_not_copied(tmp_path):
     X, y, qid = br.make_ranking(n_queries=5, random_state=0)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    data, _, _ = training_data("ranker", mapped, y, qid, None, None, takes_infinity=True)
+    data, _ = training_data("ranker", mapped, y, qid, None, None, takes_infinity=True)
     assert np.shares_memory(data.X, mapped)

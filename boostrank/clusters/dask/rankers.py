@@ -135,8 +135,7 @@ class DaskRanker(BoostedRanker):
             y, qid, weights = (da.from_array(column, chunks=X.chunks[0]) for column in columns)
             ranker.fit(X, y, qid, sample_weight=weights)
 
-        With ``not_shown="drop"`` take the rows ``labels.kept`` of X and of the labels first. The default measure of
-        validation sets is then NDCG of the estimated relevance, which is no estimate of NDCG;
+        The default measure of validation sets is then NDCG of the estimated relevance, which is no estimate of NDCG;
         ``get_measure("dcg@10", gain="linear")`` estimates what is trained. Afterwards
         ``br.get_measure("click-dcg@10")(labels, ranker.predict(X).compute())`` is that of ``score`` on one machine.
         """
