@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-
 import html
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
 
+#: A width in characters that no table has.
+_UNLIMITED = 1_000_000
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -31,13 +28,7 @@ class Marked(NamedTuple):
     bold: bool = False
 
 
-# A width that no table has, the least width of a column of texts that are longer, and the spaces between columns.
-_UNLIMITED, _MIN_TEXT, _GAP = 1_000_000, 12, 2
-
-
-def text_lines(
-    rows: Sequence[Sequence[str]], n_texts: int = 1, width: int | None = None, *, last_is_text: bool = False
-) -> list[str]:
+def text_lines(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> list[str]:
     r"""Lines of plain text of a table, with a line of "─" below its head.
 
     Parameters
@@ -46,9 +37,6 @@ def text_lines(
         All of the same length; the first one is the head. A cell may have several lines.
     n_texts : int, default 1
         Number of the first columns that are texts, and are aligned left; the others are numbers, and aligned right.
-    width : int, optional
-        Texts continue on the next line where the table would be wider. Numbers stay whole, so that a table of many
-        numbers is wider nevertheless. By default no text continues on the next line.
     last_is_text : bool, default False
         Whether the last column has texts too.
 
@@ -60,39 +48,21 @@ def text_lines(
     a    0.5
     """
     # rich is imported on use, because importing it takes time.
-    from rich.console import Console
-
-    n_columns = len(rows[0])
-    texts = {*range(n_texts), *([n_columns - 1] if last_is_text else [])}
-    table = _rich_table(rows, texts)
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        console = Console(file=nowhere, width=_UNLIMITED, color_system=None, force_terminal=False)
-        if width is not None:
-            least = sum(column.min_width or 0 for column in table.columns) + _GAP * (n_columns - 1)
-            console.width = max(width, least)
-        with console.capture() as captured:
-            console.print(table)
-    return [line.rstrip() for line in captured.get().splitlines()]
-
-
-def _rich_table(rows: Sequence[Sequence[str]], texts: Set[int]) -> Table:
-    """The table for rich, with texts in the columns of these numbers."""
     from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, column in enumerate(zip(*rows, strict=True)):
-        widest = max(cell_len(line) for cell in column for line in cell.split("\n"))
-        if i in texts:
-            table.add_column(Text(column[0]), overflow="fold", min_width=min(widest, _MIN_TEXT))
-        else:
-            table.add_column(Text(column[0]), justify="right", no_wrap=True, min_width=widest)
+    for i, head in enumerate(rows[0]):
+        is_text = i < n_texts or (last_is_text and i == len(rows[0]) - 1)
+        table.add_column(Text(head), justify="left" if is_text else "right", overflow="fold")
     for row in rows[1:]:
         # Cells may contain brackets, which are no markup.
         table.add_row(*map(Text, row))
-    return table
+    text = io.StringIO()
+    Console(file=text, width=_UNLIMITED, color_system=None, force_terminal=False).print(table)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
 def markdown_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str:
