@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from boostrank.inputs.arrays import Floats
-from boostrank.metrics.query_groups import ALL_QUERIES, GROUP, QueryGroups
+from boostrank.metrics.query_groups import ALL_QUERIES, GROUP, as_groups
 from boostrank.queries.weights import weighted_means
 from boostrank.significance import confidence_interval, effect_size, holm, permutation_test
 
@@ -62,7 +62,7 @@ def group_table(per_query: pd.DataFrame, table: pd.DataFrame, *, kind: str, **se
     The column "group" of `per_query` has the groups. `settings` are those of :func:`difference_table`.
     """
     tables = []
-    for group in QueryGroups.from_values(per_query[GROUP]).names:
+    for group in as_groups(per_query[GROUP]).categories:
         rows = per_query[per_query[GROUP] == group]
         of_group = difference_table(rows, table["metric"].unique(), kind=kind, **settings)
         tables.append(_with_group(of_group, group, rows, kind))
@@ -78,12 +78,12 @@ def _tests(
     skipped = np.isnan(matrix).all(axis=0)
     if (skipped if weights is None else skipped | (weights == 0)).all():
         return {name: dict.fromkeys(TESTS, np.nan) | dict.fromkeys(COUNTS, 0) for name in values}
-    lows, highs = confidence_interval(matrix, of_baseline, sample_weight=weights)
     settings: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     tests: dict[str, dict[str, Any]] = {}
-    for name, low, high in zip(values, lows, highs, strict=True):
-        test = permutation_test(values[name], of_baseline, sample_weight=weights, **settings)
-        effect = effect_size(values[name], of_baseline, sample_weight=weights)
+    for name, of_name in values.items():
+        test = permutation_test(of_name, of_baseline, sample_weight=weights, **settings)
+        low, high = confidence_interval(of_name, of_baseline, sample_weight=weights)
+        effect = effect_size(of_name, of_baseline, sample_weight=weights)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}
     tests[baseline].update(dict.fromkeys(UNTESTED, np.nan))
     return tests

@@ -16,14 +16,12 @@ from boostrank.displays.style import Display, by_name
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics import Measure, evaluate, get_measure, ndcg_curve
+from boostrank.metrics import Measure, evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.labels import require_ids
-from boostrank.metrics.ndcg import check_ks
-from boostrank.metrics.query_groups import QueryGroups, group_means, mean_margin
+from boostrank.metrics.query_groups import ALL_QUERIES, GROUP
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.weights import query_weights, weighted_means
 from boostrank.runs import evaluate_run
 
 #: The name of scores that are given without a name.
@@ -138,20 +136,19 @@ class NDCGCurveDisplay(PredictionDisplay):
         Raises
         ------
         ValueError
-            As :func:`boostrank.metrics.ndcg_curve`.
+            As :func:`boostrank.ndcg_score`.
         """
-        rankers, cutoffs = by_name(y_score, SCORES), np.unique(check_ks(ks))
-        settings |= {"ks": cutoffs, "per_query": True}
-        weights = query_weights(sample_weight, Queries.from_qid(require_ids(qid, "ndcg_curve")), grouped=False)
-        rows, n_queries = [], 0
-        for name, scores in rankers.items():
-            for k, values in zip(cutoffs, ndcg_curve(y_true, scores, qid, **settings).T, strict=True):
-                (count,), (mean,), error = weighted_means(values, weights)
-                (margin,) = mean_margin(np.array([count]), error)
-                rows.append([name, k, mean, *np.clip([mean - margin, mean + margin], 0.0, 1.0)])
-                # Which queries are skipped depends on labels only: their number is the same everywhere.
-                n_queries = int(count)
-        return cls(pd.DataFrame(rows, columns=["ranker", "k", "mean", "low", "high"]), n_queries).plot(ax)
+        measures = {str(k): get_measure("ndcg", k=k, **settings) for k in sorted(set(ks))}
+        tables = []
+        for name, scores in by_name(y_score, SCORES).items():
+            of_queries: dict[str, Any] = {"sample_weight": sample_weight, "by": np.zeros(len(y_true))}
+            means = evaluate(y_true, scores, qid, measures, **of_queries)
+            tables.append(means[means[GROUP] == ALL_QUERIES].assign(ranker=name, k=pd.to_numeric(means["metric"])))
+        table = pd.concat(tables, ignore_index=True)
+        ends = table[["low", "high"]].clip(0.0, 1.0)
+        # Which queries are skipped depends on labels only: their number is the same everywhere.
+        n_queries = int(table["queries"].iloc[0])
+        return cls(table[["ranker", "k", "mean"]].join(ends), n_queries).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         curves = dict(list(self.table.groupby("ranker", sort=False)))
@@ -336,12 +333,11 @@ class QueryGroupDisplay(PredictionDisplay):
         check_choice("by", by, GROUPINGS)
         labels = as_labels(y_true, "y_true").require_relevance_to_measure("QueryGroupDisplay")
         queries, measure = Queries.from_qid(require_ids(qid, "QueryGroupDisplay")), get_measure(measure)
-        rankers = by_name(y_score, SCORES)
-        values = {name: measure(y_true, scores, qid, per_query=True) for name, scores in rankers.items()}
         numbers = queries.sizes if by == "size" else queries.sum(queries.group(labels > 0).astype(np.int64))
-        groups = QueryGroups.from_values(pd.Series(ranges(numbers)))
-        weights = query_weights(sample_weight, queries, grouped=False)
-        table = group_means(pd.DataFrame(values), groups, weights).rename(columns={"metric": "ranker"})
+        settings: dict[str, Any] = {"sample_weight": sample_weight, "by": ranges(numbers)}
+        rankers = by_name(y_score, SCORES)
+        tables = [evaluate(y_true, scores, qid, {name: measure}, **settings) for name, scores in rankers.items()]
+        table = pd.concat(tables, ignore_index=True).rename(columns={"metric": "ranker"})
         return cls(table, str(measure), GROUPINGS[by]).plot(ax)
 
     def _draw(self, ax: Any) -> Any:

@@ -5,7 +5,6 @@ from .base import Measure as Measure
 from .labels import check_scores as check_scores
 from .names import MEASURES as MEASURES
 from .ndcg import expected_ndcg as expected_ndcg
-from .ndcg import ndcg_curve as ndcg_curve
 from .ndcg import ndcg_score as ndcg_score
 from .registry import default_measure as default_measure
 from .registry import evaluate as evaluate

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints, check_lengths
-from boostrank.inputs.checks import is_count
-from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value, compute_measures
-from boostrank.metrics.labels import GroupedLabels, check_scores, labels_scores_queries, require_ids
+from boostrank.inputs.arrays import Floats, check_lengths
+from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, as_value
+from boostrank.metrics.labels import GroupedLabels, check_scores, require_ids
 from boostrank.queries.dcg import DCG, Discount, Gain, Ties, check_relevance, ratio_to_ideal
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
-from boostrank.queries.weights import query_weights
 
 
 class DiscountedCumulativeGain(QueryMeasure):
@@ -66,6 +62,7 @@ class NDCG(DiscountedCumulativeGain):
 
     Examples
     --------
+    >>> import numpy as np
     >>> bound = NDCG(k=1, empty="skip").bind([1, 0, 0], Queries.from_sizes([2, 1]))
     >>> bound.per_query(np.array([0.1, 0.2, 0.0])).tolist()
     [0.0, nan]
@@ -152,63 +149,6 @@ def ndcg_score(
     """
     measure = NDCG(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
-
-
-def ndcg_curve(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    ks: Iterable[int] = range(1, 11),
-    gain: Gain = "exp2",
-    discount: Discount = "log2",
-    ties: Ties = "average",
-    empty: Empty = "zero",
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> Floats:
-    """Mean NDCG@k over queries for each k of `ks`; takes about as long as two calls of :func:`boostrank.ndcg_score`.
-
-    Documents are sorted once by score and once by gain, and their discounted gains are cumulated. If ties are averaged,
-    each rank of a run of tied documents has the mean gain of the run.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, gain, discount, ties, empty, sample_weight
-        As in :func:`boostrank.ndcg_score`.
-    ks : iterable of int, default 1 to 10
-        Cutoffs, at least 1. They need not be sorted.
-    per_query : bool, default False
-        Return the values of each query instead of the means, as in :func:`boostrank.ndcg_score`.
-
-    Returns
-    -------
-    ndarray, shape (n_ks,) or (n_queries, n_ks)
-
-    Raises
-    ------
-    ValueError
-        As :func:`boostrank.ndcg_score`, and if `ks` is empty or has a value that is not an integer of at least 1.
-
-    Examples
-    --------
-    >>> ndcg_curve([0, 1, 2], [0.3, 0.2, 0.1], qid=[7, 7, 7], ks=[1, 2, 3]).round(4).tolist()
-    [0.0, 0.1738, 0.5869]
-    """
-    cutoffs = check_ks(ks)
-    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, "ndcg_curve")
-    measures = [NDCG(k=int(k), gain=gain, discount=discount, ties=ties, empty=empty) for k in cutoffs]
-    weights = query_weights(sample_weight, queries, grouped=False)
-    return np.stack(compute_measures(measures, labels, scores, queries, weights, per_query), axis=-1)
-
-
-def check_ks(ks: Iterable[int]) -> Ints:
-    """Return cutoffs as an array; raise ValueError if there is none, or one is not an integer of at least 1."""
-    cutoffs = list(ks) if isinstance(ks, Iterable) else []
-    valid = [is_count(k) and k >= 1 for k in cutoffs]
-    if not cutoffs or not all(valid):
-        raise ValueError(f"ks must be one or more cutoffs, integers of at least 1; got {ks!r}")
-    return np.array([min(int(k), np.iinfo(np.int64).max) for k in cutoffs], dtype=np.int64)
 
 
 def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None) -> Floats:

@@ -197,6 +197,13 @@ class WeightedMeans(NamedTuple):
     mean: Floats
     standard_error: Floats
 
+    def margin(self, level: float = 0.95) -> Floats:
+        """Half the width of Student's confidence interval of each mean; NaN for fewer than two values."""
+        import scipy
+
+        degrees = np.maximum(self.n_values - 1, 1)
+        return scipy.special.stdtrit(degrees, (1.0 + level) / 2.0) * self.standard_error
+
 
 def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, n_groups: int = 1) -> WeightedMeans:
     """Weighted mean of the values of each group, and its standard error.
@@ -224,6 +231,8 @@ def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, 
     >>> means = weighted_means(np.array([1.0, 2.0, 6.0]), np.ones(3))
     >>> means.n_values.tolist(), means.mean.tolist(), means.standard_error.round(4).tolist()
     ([3], [3.0], [1.5275])
+    >>> means.margin().round(4).tolist()
+    [6.5724]
     """
     counts = ~np.isnan(values) & (weights > 0)
     codes = np.zeros(int(counts.sum()), dtype=np.int64) if groups is None else groups[counts]

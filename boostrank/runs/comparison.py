@@ -124,7 +124,7 @@ def compare_runs(
     of_queries: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
     groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
     if groups is not None:
-        of_queries["group"] = pd.Categorical(groups.of_queries, pd.Index(groups.names))
+        of_queries["group"] = groups
     if sample_weight is not None:
         of_queries["weight"] = weights_by_id(sample_weight, ids)
     by_run = [table.assign(run=name, query=table.index, **of_queries) for name, table in values.items()]

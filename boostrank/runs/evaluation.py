@@ -17,7 +17,7 @@ from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.names import MEASURES, base_name, similar_name
-from boostrank.metrics.query_groups import QueryGroups, table_of_queries
+from boostrank.metrics.query_groups import as_groups, table_of_queries
 from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures, unknown_name
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
@@ -475,7 +475,7 @@ def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
     return query_weights(weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids))
 
 
-def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> QueryGroups:
+def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> pd.Categorical:
     """The group of each evaluated query.
 
     Parameters
@@ -496,4 +496,4 @@ def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> QueryGrou
     if not groups.index.isin(ids).all():
         ids_of_tables = [np.asarray(table[QUERY].unique(), dtype=object) for table in tables]
         refuse_unknown(groups, np.concatenate(ids_of_tables), "by")
-    return QueryGroups.from_values(align(groups, ids, "by"))
+    return as_groups(align(groups, ids, "by"))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import check_number
-from boostrank.queries.weights import check_weights
+from boostrank.queries.weights import check_weights, weighted_means
 
 # Differences below this share of the largest value are rounding errors, and count as 0.
 ROUNDING = 1e-12
@@ -52,7 +50,7 @@ def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayL
 
 def confidence_interval(
     values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95, sample_weight: ArrayLike | None = None
-) -> tuple[Any, Any]:
+) -> tuple[float, float]:
     """Confidence interval of a mean difference over queries, by Student's t distribution.
 
     It is the mean and ``t_{n - 1, (1 + level) / 2}`` standard errors on both sides, with the quantile of Student's
@@ -63,10 +61,9 @@ def confidence_interval(
 
     Parameters
     ----------
-    values : array-like, shape (n_queries,) or (n_rankers, n_queries)
-        Values of a metric on each query; queries that are NaN in both arguments are left out.
-    baseline : array-like, shape (n_queries,)
-        Values of the ranker that the others are compared with.
+    values, baseline : array-like, shape (n_queries,)
+        Values of a metric on each query, of a ranker and of the one that it is compared with; queries that are NaN in
+        both are left out.
     level : float in (0, 1), default 0.95
         Probability that the interval contains the mean difference.
     sample_weight : array-like, shape (n_queries,), optional
@@ -74,7 +71,7 @@ def confidence_interval(
 
     Returns
     -------
-    low, high : float, or ndarray of shape (n_rankers,)
+    low, high : float
         The ends of the interval. They are NaN for a single query.
 
     Raises
@@ -94,18 +91,13 @@ def confidence_interval(
     (-0.0598, 0.4598)
     """
     check_number("level", level, above=0, below=1)
-    differences, weights = paired_differences(values, baseline, sample_weight, max_dimension=2)
-    n = differences.shape[-1]
-    freedom = n - 1.0 if n > 1 else np.nan
-    means = (weights * differences).mean(axis=-1, keepdims=True)
-    errors = np.sqrt(((weights * (differences - means)) ** 2).sum(axis=-1) / (n * freedom))
-    half = scipy.special.stdtrit(freedom, (1.0 + level) / 2.0) * errors
-    low, high = means[..., 0] - half, means[..., 0] + half
-    return (low, high) if differences.ndim == 2 else (float(low), float(high))
+    means = weighted_means(*paired_differences(values, baseline, sample_weight))
+    (mean,), (margin,) = means.mean.tolist(), means.margin(level).tolist()
+    return mean - margin, mean + margin
 
 
 def paired_differences(
-    values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None, *, max_dimension: int = 1
+    values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[Floats, Floats]:
     """Values minus baseline on the queries that count: those that are not skipped and whose weight is not 0.
 
@@ -113,13 +105,12 @@ def paired_differences(
 
     Parameters
     ----------
-    values : array-like, shape (n_queries,), or, if `max_dimension` is 2, (n_rankers, n_queries)
-    baseline, sample_weight
+    values, baseline, sample_weight
         As in :func:`confidence_interval`.
 
     Returns
     -------
-    differences : ndarray, shape (n_counted,) or (n_rankers, n_counted)
+    differences : ndarray, shape (n_counted,)
     weights : ndarray, shape (n_counted,)
         With the mean 1, so that ``mean(weights * differences)`` is the weighted mean.
 
@@ -129,10 +120,8 @@ def paired_differences(
         If the shapes do not match, a value is infinite, a query is NaN in only one of the two, no query is left, or
         weights are negative, not finite or all 0.
     """
-    if max_dimension == 1 and np.ndim(values) != 1:
-        raise ValueError(f"values must be one-dimensional, paired by query; got shape {np.shape(values)}")
     left, right = as_floats(values, "values", keep_shape=True), as_floats(baseline, "baseline")
-    if right.ndim != 1 or left.ndim not in (1, 2) or left.shape[-1] != len(right):
+    if left.ndim != 1 or left.shape != right.shape:
         raise ValueError(f"values and baseline must be paired by query; got shapes {left.shape} and {right.shape}")
     if np.isinf(left).any() or np.isinf(right).any():
         raise ValueError("values and baseline must be finite, or NaN where a query is skipped")
@@ -144,7 +133,7 @@ def paired_differences(
     if weights.shape != right.shape:
         raise ValueError(f"sample_weight must have one weight per query ({len(right)}); got shape {weights.shape}")
     counts = ~np.isnan(right) & (weights > 0)
-    left, right = left[..., counts], right[counts]
+    left, right = left[counts], right[counts]
     if left.size == 0:
         raise ValueError("there is no query to compare: values and baseline are empty, or NaN everywhere")
     differences = left - right

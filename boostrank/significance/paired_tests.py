@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import as_generator, check_count, check_number
+from boostrank.inputs.checks import as_generator, check_count
 from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, mean_difference, paired_differences
 
 # Differences with an adjusted p-value below this are called significant.
@@ -45,15 +45,13 @@ class PairedTest(NamedTuple):
     ties: int
     losses: int
 
-    def conclusion(self, name: str, baseline: str, level: float = LEVEL) -> str:
-        """A sentence that says whether the ranker is better or worse, without the full stop.
+    def conclusion(self, name: str, baseline: str) -> str:
+        """A sentence that says whether the ranker is better or worse at the level 0.05, without the full stop.
 
         Parameters
         ----------
         name, baseline : str
             What the sentence calls the two rankers.
-        level : float, default 0.05
-            The difference is significant if the p-value is below this level, which is between 0 and 1.
 
         Examples
         --------
@@ -62,9 +60,8 @@ class PairedTest(NamedTuple):
         >>> PairedTest(-0.005, 0.4, 10, 1, 9).conclusion("softmax", "LambdaMART")
         'softmax does not differ significantly from LambdaMART (difference -0.0050, p = 0.400)'
         """
-        check_number("level", level, above=0, below=1)
         verdict = "does not differ significantly from"
-        if self.p_value < level:
+        if self.p_value < LEVEL:
             verdict = "is better than" if self.difference > 0 else "is worse than"
         p = "p < 0.001" if self.p_value < MIN_SHOWN_P else f"p = {self.p_value:.3f}"
         return f"{name} {verdict} {baseline} (difference {self.difference:+.4f}, {p})"

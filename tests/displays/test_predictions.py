@@ -147,7 +147,7 @@ def test_the_name_of_one_ranker_is_the_title():
 
 def test_bad_input_is_named(ragged):
     for make, message in (
-        (lambda: NDCGCurveDisplay.from_predictions([0, 1], [1, 2], [7, 7], ks=[0]), "ks"),
+        (lambda: NDCGCurveDisplay.from_predictions([0, 1], [1, 2], [7, 7], ks=[0]), "k must"),
         (lambda: NDCGCurveDisplay.from_predictions([0, 1], [1, 2, 3], [7, 7]), "y_score"),
         (lambda: by_group(*ragged, by="length"), "by must be one of size, relevant; got 'length'"),
         (lambda: by_group(*ragged, measure="nothing"), "measure must be"),

@@ -10,7 +10,7 @@ from loss_defaults import PLAIN_TREES
 from measure_definitions import FUNCTIONS
 
 import boostrank as br
-from boostrank import metrics, significance
+from boostrank import significance
 
 K = 3
 N_ROWS = 8
@@ -73,7 +73,6 @@ METRICS = {
     "evaluate": lambda y, s, q: br.evaluate(y, s, q, ["ndcg@3", "mrr"], per_query=True),
     "make_scorer": lambda y, s, q: br.make_scorer("ndcg@3")(Constant(s), FEATURES, y, q),
     "reconcile": lambda y, s, q: br.reconcile(y, s, q, k=K).value,
-    "ndcg_curve": lambda y, s, q: metrics.ndcg_curve(y, s, q, ks=[1, K], per_query=True),
     "expected_ndcg": lambda y, s, q: br.expected_ndcg(y, s, q, K),
     "queries_needed": needed,
     "agreement of preferences": agreement,

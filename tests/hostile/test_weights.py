@@ -11,7 +11,6 @@ import pytest
 from cases import for_each
 
 import boostrank as br
-from boostrank import metrics
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 from hostile import brute_force
@@ -103,10 +102,6 @@ MEASURES = {
         mean_ndcg,
     ),
     "reconcile": (lambda weights: br.reconcile(*ROWS, k=K, sample_weight=weights).value, mean_ndcg),
-    "ndcg_curve": (
-        lambda weights: metrics.ndcg_curve(*ROWS, ks=[1, K], sample_weight=weights),
-        lambda weights: [mean_ndcg(weights, k) for k in (1, K)],
-    ),
     "agreement of preferences": (agreement_of_preferences, partial(mean_of, "agreement")),
 }
 FITS = {

@@ -55,6 +55,6 @@ def test_an_object_that_is_no_array_is_named():
     graph = br.PreferenceGraph([0, 0], [0], [1])
     with pytest.raises(ValueError, match="y_true must be an array; got PreferenceGraph"):
         as_array(graph, "y_true")
-    for call in (br.metrics.ndcg_curve, br.reconcile):
+    for call in (br.ndcg_score, br.reconcile):
         with pytest.raises(ValueError, match=r"needs relevance labels.*measure of preferences is 'agreement'"):
             call(graph, [0.0, 1.0], [0, 0])

@@ -8,7 +8,7 @@ from measure_definitions import CHOOSE
 from oracles import dcg_of_order, normalized_gains, orders_by
 
 import boostrank as br
-from boostrank.metrics import expected_ndcg, ndcg_curve
+from boostrank.metrics import expected_ndcg
 
 TIES = ("average", "stable", "best", "worst")
 
@@ -65,25 +65,18 @@ def test_a_gain_may_be_a_function_without_a_hash():
 
 @for_each("ties", TIES)
 @for_each("empty", ["zero", "one", "skip"])
-def test_curve_is_ndcg_score_at_every_cutoff(ties, empty, tied):
+def test_many_cutoffs_at_once_are_ndcg_score_at_every_cutoff(ties, empty, tied):
     labels, scores, qid = tied
     settings = {"ties": ties, "empty": empty, "gain": "linear", "discount": "zipf"}
     ks = [7, 1, 30, 2, 3, 12]
+    measures = {str(k): br.get_measure("ndcg", k=k, **settings) for k in ks}
     for weights in (None, 1.0 + np.arange(40) % 3, 1.0 + qid % 3):
-        options = settings | {"sample_weight": weights}
-        expected = [br.ndcg_score(labels, scores, qid, k=k, **options) for k in ks]
-        np.testing.assert_allclose(ndcg_curve(labels, scores, qid, ks=ks, **options), expected, rtol=0, atol=1e-12)
+        seen = br.evaluate(labels, scores, qid, measures, sample_weight=weights)
+        expected = [br.ndcg_score(labels, scores, qid, k=k, sample_weight=weights, **settings) for k in ks]
+        np.testing.assert_allclose(list(seen.values()), expected, rtol=0, atol=1e-12)
     expected = [br.ndcg_score(labels, scores, qid, k=k, per_query=True, **settings) for k in ks]
-    seen = ndcg_curve(labels, scores, qid, ks=ks, per_query=True, **settings)
+    seen = br.evaluate(labels, scores, qid, measures, per_query=True)
     np.testing.assert_allclose(seen, np.transpose(expected), rtol=0, atol=1e-12)
-
-
-def test_bad_settings_of_a_curve_are_errors():
-    for ks in ([], [0], 3):
-        with pytest.raises(ValueError, match="ks must be"):
-            ndcg_curve([1], [1], [1], ks=ks)
-    with pytest.raises(ValueError, match="empty must be one of zero, one, skip, raise; got 'nan'"):
-        ndcg_curve([1], [1], [1], empty="nan")
 
 
 OUTCOMES, PROBABILITIES = np.array([[2, 0, 1, 3, 0], [0, 1, 0, 1, 2], [0, 0, 3, 0, 1]]), np.array([0.5, 0.3, 0.2])

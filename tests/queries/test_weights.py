@@ -88,7 +88,7 @@ NAMED = pd.RangeIndex(3, name="qid")
 def test_a_series_of_query_weights_has_ids_or_the_sequence_of_the_queries(series, queries, expected):
     assert query_weights(series, queries).tolist() == expected
     groups = query_groups(series.map(str), queries)
-    assert groups.of_queries.tolist() == list(map(str, expected))
+    assert groups.tolist() == list(map(str, expected))
 
 
 @pytest.mark.parametrize("qid", [[2, 2, 0, 1], [2, 0, 1]])

@@ -55,13 +55,11 @@ def test_bad_arguments_are_named(function):
 
 @pytest.mark.parametrize("n", [2, 10, 200])
 def test_the_interval_is_that_of_student(n):
-    differences = np.random.default_rng(n).normal(0.1, 1.0, (4000, n))
-    low, high = confidence_interval(differences, np.zeros(n), level=0.9)
-    assert np.mean((low <= 0.1) & (high >= 0.1)) == pytest.approx(0.9, abs=0.015)
-    expected = stats.ttest_1samp(differences[0], 0.0).confidence_interval(0.9)
-    np.testing.assert_allclose((low[0], high[0]), expected)
-    weighted = confidence_interval(differences[0], np.zeros(n), level=0.9, sample_weight=np.full(n, 7.0))
-    np.testing.assert_allclose(weighted, expected)
+    differences = np.random.default_rng(n).normal(0.1, 1.0, n)
+    expected = stats.ttest_1samp(differences, 0.0).confidence_interval(0.9)
+    for weights in (None, np.full(n, 7.0)):
+        interval = confidence_interval(differences, np.zeros(n), level=0.9, sample_weight=weights)
+        np.testing.assert_allclose(interval, expected)
 
 
 @pytest.mark.parametrize("function", ALL)
