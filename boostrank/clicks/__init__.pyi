@@ -19,4 +19,3 @@ from .relevance import estimate_relevance as estimate_relevance
 from .simulation import SimulatedClicks as SimulatedClicks
 from .simulation import simulate_clicks as simulate_clicks
 from .targets import click_targets as click_targets
-from .targets import session_targets as session_targets

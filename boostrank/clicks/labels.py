@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.clicks import relevance as estimation
 from boostrank.clicks.log import ClickLog, check_log
@@ -24,13 +24,13 @@ from boostrank.clicks.targets import (
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice, refuse
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
-from boostrank.queries.labels import Labels
+from boostrank.queries.labels import Labels, RowsOfQueries
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import check_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickLabels(Labels):
+class ClickLabels(RowsOfQueries, Labels):
     """A click log with its click model, in place of the labels `y`.
 
     Rankers, cross-validation, grid search, validation sets and scorers take it where they take labels. It belongs to
@@ -144,22 +144,9 @@ class ClickLabels(Labels):
         self.entry_weights()
 
     @property
-    def queries(self) -> Queries:
+    def queries(self) -> Queries:  # type: ignore[override]
         """The queries of the rows."""
         return self.log.queries
-
-    @property
-    def qid(self) -> NDArray[Any]:
-        """Query id of each row, shape (n_documents,)."""
-        return self.log.qid
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The shape (n_documents,), so that scikit-learn takes this object for an array of labels."""
-        return self.log.shape
-
-    def __len__(self) -> int:
-        return len(self.log)
 
     def __repr__(self) -> str:
         settings = {field.name: (getattr(self, field.name), field.default) for field in fields(self)[2:]}
@@ -170,7 +157,7 @@ class ClickLabels(Labels):
 
     def __getitem__(self, rows: Any) -> ClickLabels:
         """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
-        shrink = self.shrink[rows[0] if isinstance(rows, tuple) else rows] if self._has_prior else self.shrink
+        shrink = self.shrink[self._numbers_of(rows)[0]] if self._has_prior else self.shrink
         return replace(self, log=self.log[rows], shrink=shrink)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
@@ -368,7 +355,3 @@ class ClickLabels(Labels):
     def _evidence(self, prior: Floats) -> Floats:
         """The evidence of each row for some prior."""
         return estimation.evidence(self.log, self.entry_weights(), prior)
-
-    def check_qid(self, qid: ArrayLike) -> None:
-        """Raise ValueError if `qid` are not the query ids of the log."""
-        self.queries.check_qid(qid, f"the click log, {self.log!r}")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
+from boostrank.queries.labels import RowsOfQueries
 from boostrank.queries.queries import Queries, other_type
 from boostrank.queries.segments import Segments
 
@@ -26,7 +27,7 @@ MAX_CELLS_PER_ENTRY = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class ClickLog:
+class ClickLog(RowsOfQueries):
     """Clicks on documents that were shown at known positions of result lists.
 
     A log is a table. An *entry* of it says that one row of `X` was shown at one position, how often (`impressions`),
@@ -205,11 +206,6 @@ class ClickLog:
         return cls._of(first.queries, documents, columns, sessions, np.arange(len(sizes)), of_sessions)
 
     @property
-    def n_documents(self) -> int:
-        """Number of rows of `X`."""
-        return self.queries.n_documents
-
-    @property
     def n_entries(self) -> int:
         """Number of entries."""
         return len(self.row)
@@ -234,11 +230,6 @@ class ClickLog:
         """The largest position."""
         return int(self.position.max())
 
-    @property
-    def qid(self) -> NDArray[Any]:
-        """Query id of each row of `X`, shape (n_documents,)."""
-        return self.queries.qid
-
     @cached_property
     def query(self) -> Ints:
         """Number of the query of each entry, an index of ``queries.ids``, shape (n_entries,)."""
@@ -250,19 +241,11 @@ class ClickLog:
         return self.row, self.position, self.clicks, self.impressions
 
     @property
-    def shape(self) -> tuple[int]:
-        """The shape (n_documents,), so that scikit-learn takes the log for an array of labels."""
-        return (self.n_documents,)
-
-    @property
     def shown(self) -> Bools:
         """Whether each row of `X` has an impression, shape (n_documents,)."""
         mask = np.zeros(self.n_documents, dtype=bool)
         mask[self.row] = True
         return mask
-
-    def __len__(self) -> int:
-        return self.n_documents
 
     def __repr__(self) -> str:
         sessions = "" if self.sessions is None else f"n_sessions={self.n_sessions}, "
@@ -283,12 +266,7 @@ class ClickLog:
         Sessions lose the entries of the other rows, and sessions without entries are left out. Select whole queries, as
         the splitters of boostrank do, to keep sessions complete.
         """
-        # scikit-learn indexes by (rows, ...).
-        kept = np.arange(self.n_documents)[rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows]
-        new_row = np.full(self.n_documents, -1)
-        new_row[kept] = np.arange(len(kept))
-        if np.count_nonzero(new_row >= 0) != len(kept):
-            raise ValueError("rows are repeated: the impressions of copies of a document are not defined")
+        kept, new_row = self._numbers_of(rows)
         entries = new_row[self.row] >= 0
         if not entries.any():
             raise ValueError(

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from boostrank.clicks.log import ClickLog, check_log, summed
-from boostrank.clicks.models import Cascade, get_click_model, require_absolute
+from boostrank.clicks.models import Cascade, ClickModel, get_click_model, require_absolute
 from boostrank.clicks.relevance import NOT_SHOWN, NotShown, estimate_relevance
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number, refuse_first
@@ -81,9 +81,11 @@ def click_targets(
     """
     check_log(log)
     check_choice("normalize", normalize, CLICK_NORMALIZATIONS)
+    check_choice("not_shown", not_shown, NOT_SHOWN)
+    check_number("clip", clip, smallest=0, below=1)
     dcg, queries = DCG() if dcg is None else dcg, log.queries
     if normalize == "sessions":
-        per_entry = session_targets(log, model, dcg=dcg, clip=clip, not_shown=not_shown)
+        per_entry = _session_targets(log, get_click_model(model), dcg, clip, not_shown)
         sums = np.bincount(log.row, weights=per_entry, minlength=len(log))
         return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
     relevance = estimate_relevance(log, model, clip=clip, not_shown=not_shown).relevance
@@ -99,30 +101,17 @@ def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNo
     return queries.ungroup(_times_expectation(grouped, tables, queries))
 
 
-def session_targets(
-    log: ClickLog, model: Any, *, dcg: DCG | None = None, clip: float = 0.0, not_shown: NotShown = "error"
-) -> Floats:
+def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: NotShown) -> Floats:
     """Unbiased estimates of the normalized gains of single sessions, one for each entry, shape (n_entries,).
 
     Their mean over all sessions of a query has the expectation ``E[u]``, for every distribution of the relevances of a
-    session; the page "Targets from clicks" of the guide has the proof. Parameters and errors are those of
-    :func:`click_targets`.
-
-    Examples
-    --------
-    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[5, 5])
-    >>> session_targets(log, [1.0, 0.5]).round(4).tolist()
-    [0.2263, 1.2263]
+    session; the page "Targets from clicks" of the guide has the proof.
     """
-    check_log(log)
-    check_choice("not_shown", not_shown, NOT_SHOWN)
-    check_number("clip", clip, smallest=0, below=1)
-    click_model, dcg, sessions = get_click_model(model), DCG() if dcg is None else dcg, log.sessions
     require_absolute(click_model)
+    sessions = log.sessions
     if sessions is None:
         raise ValueError(
-            "NDCG, normalize='sessions' and session_targets need a log of sessions: counts do not say which documents "
-            "were clicked together"
+            "normalize='sessions' needs a log of sessions: counts do not say which documents were clicked together"
         )
     if isinstance(click_model, Cascade) and click_model.satisfaction == 1.0:
         raise ValueError(

@@ -12,7 +12,7 @@ from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_len
 from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.dcg import TIES, Ties, check_relevance
-from boostrank.queries.labels import Labels
+from boostrank.queries.labels import Labels, RowsOfQueries
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import ranges
 from boostrank.surrogates.convex_functions import MARGINS
@@ -21,7 +21,7 @@ from boostrank.surrogates.convex_functions import MARGINS
 EDGE_LOSS_MARGINS = {f"edge-{margin}": margin for margin in MARGINS}
 
 
-class PreferenceGraph(Labels):
+class PreferenceGraph(RowsOfQueries, Labels):
     """Preferences between documents: directed, weighted edges from a winner to a loser of the same query.
 
     One graph contains the preferences of all rows of a data set, and is used in place of the labels `y`. Indexing it by
@@ -103,32 +103,14 @@ class PreferenceGraph(Labels):
         return cls(qid, *_ordered_pairs(labels, queries))
 
     @property
-    def n_documents(self) -> int:
-        """Number of rows."""
-        return self.queries.n_documents
-
-    @property
     def n_edges(self) -> int:
         """Number of edges."""
         return len(self.winner)
 
     @property
-    def qid(self) -> NDArray[Any]:
-        """Query id of each row, shape (n_documents,)."""
-        return self.queries.qid
-
-    @property
     def weights(self) -> Floats:
         """Weight of each edge, shape (n_edges,)."""
         return np.ones(self.n_edges) if self.weight is None else self.weight
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The shape (n_documents,), so that scikit-learn takes the graph for an array of labels."""
-        return (self.n_documents,)
-
-    def __len__(self) -> int:
-        return self.n_documents
 
     def __repr__(self) -> str:
         n_queries = self.queries.n_queries
@@ -136,14 +118,8 @@ class PreferenceGraph(Labels):
 
     def __getitem__(self, rows: Any) -> PreferenceGraph:
         """The graph of some rows: a slice, a mask, or row numbers without repetition, in the sequence given."""
-        # scikit-learn indexes by (rows, ...).
-        rows = rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows
-        kept = np.arange(self.n_documents)[rows]
-        position = np.full(self.n_documents, -1)
-        position[kept] = np.arange(len(kept))
-        if np.count_nonzero(position >= 0) != len(kept):
-            raise ValueError("rows are repeated: an edge between copies of a document is not defined")
-        winner, loser = position[self.winner], position[self.loser]
+        kept, new_row = self._numbers_of(rows)
+        winner, loser = new_row[self.winner], new_row[self.loser]
         return self._select(self.qid[kept], winner, loser, (winner >= 0) & (loser >= 0))
 
     @property
@@ -241,10 +217,6 @@ class PreferenceGraph(Labels):
     def with_weight(self, weight: Floats | None) -> PreferenceGraph:
         """The graph with other weights of its edges, shape (n_edges,)."""
         return self._with(self.qid, self.winner, self.loser, weight)
-
-    def check_qid(self, qid: ArrayLike) -> None:
-        """Raise ValueError if `qid` are not the query ids of this graph."""
-        self.queries.check_qid(qid, f"the preferences, {self!r}")
 
     @classmethod
     def _with(cls, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:

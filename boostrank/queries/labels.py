@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Floats, Ints
 from boostrank.queries.dcg import DCG, Normalize, check_relevance, targets_of
 from boostrank.queries.queries import Queries
 
@@ -104,6 +104,53 @@ class Labels(ABC):
             of each document as predicted from the features, by models that were trained on other queries.
         """
         return self
+
+
+class RowsOfQueries:
+    """Base class of what belongs to all rows of a data set, and has their query ids, so that `qid` may be left out.
+
+    Attributes
+    ----------
+    queries : Queries
+        The queries of the rows.
+    """
+
+    queries: Queries
+
+    def __len__(self) -> int:
+        return self.queries.n_documents
+
+    @property
+    def n_documents(self) -> int:
+        """Number of rows."""
+        return self.queries.n_documents
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape (n_documents,), so that scikit-learn takes this object for an array of labels."""
+        return (len(self),)
+
+    @property
+    def qid(self) -> NDArray[Any]:
+        """Query id of each row, shape (n_documents,)."""
+        return self.queries.qid
+
+    def check_qid(self, qid: ArrayLike) -> None:
+        """Raise ValueError if `qid` are not the query ids of the rows."""
+        self.queries.check_qid(qid, repr(self))
+
+    def _numbers_of(self, rows: Any) -> tuple[Ints, Ints]:
+        """The numbers of some rows, and the new number of each row among them: -1 for those that are left out.
+
+        `rows` is a slice, a mask, or row numbers without repetition.
+        """
+        # scikit-learn indexes by (rows, ...).
+        rows = rows[0] if isinstance(rows, tuple) and rows[1:] == (Ellipsis,) else rows
+        kept, new_row = np.arange(len(self))[rows], np.full(len(self), -1)
+        new_row[kept] = np.arange(len(kept))
+        if np.count_nonzero(new_row >= 0) != len(kept):
+            raise ValueError("rows are repeated: clicks on copies of a document, or preferences, are not defined")
+        return kept, new_row
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from boostrank.clicks import (
     ClickLog,
     PositionBased,
     harvest_propensities,
-    session_targets,
     simulate_clicks,
 )
 from boostrank.clicks.propensities import _variance_of_clicks, warn_of_cut_lists
@@ -173,7 +172,6 @@ def test_relative_propensities_need_their_factor():
     calls = (
         lambda model: br.ClickLabels(log, model, normalize="sessions"),
         lambda model: br.clicks.click_targets(log, model, normalize="sessions"),
-        lambda model: session_targets(log, model),
     )
     for call in calls:
         for relative in (found, found.extended(5), found.click_model()):

@@ -87,7 +87,7 @@ def test_they_are_no_array_of_numbers():
     for use in (lambda y: br.ndcg_score(y, np.arange(8.0), QID), lambda y: br.evaluate(y, np.arange(8.0))):
         with pytest.raises(ValueError, match=r"^ndcg(@10)? needs relevance labels.*got ClickLabels.*'click-dcg(@10)?'"):
             use(labels)
-    with pytest.raises(ValueError, match="qid differs from the query ids of the click log"):
+    with pytest.raises(ValueError, match="qid differs from the query ids of ClickLabels"):
         labels.check_qid(QID[::-1])
     labels.check_qid(QID.astype(object))
 

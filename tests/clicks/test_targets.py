@@ -15,7 +15,6 @@ from boostrank.clicks import (
     TrustBias,
     click_targets,
     estimate_relevance,
-    session_targets,
     simulate_clicks,
 )
 from boostrank.clicks.targets import expect_without_each
@@ -29,6 +28,10 @@ TRUST = TrustBias(P, 0.9, [0.4, 0.3, 0.1, 0.0])
 def one_session(clicks):
     m = len(clicks)
     return ClickLog(np.ones(m), np.arange(m), np.arange(1, m + 1), clicks, session=np.zeros(m))
+
+
+def session_targets(log, model, **settings):
+    return click_targets(log, model, normalize="sessions", **settings)
 
 
 def targets_by_clicks(model, k, m):
@@ -128,7 +131,7 @@ def test_invalid_arguments_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             click_targets(log, **{"model": "position-based", **settings})
-    with pytest.raises(ValueError, match="need a log of sessions"):
+    with pytest.raises(ValueError, match="needs a log of sessions"):
         session_targets(log.aggregate(), "position-based")
     with pytest.raises(ValueError, match="at most one click of a session"):
         session_targets(log, "cascade")

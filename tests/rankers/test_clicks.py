@@ -174,7 +174,7 @@ def test_misuse_is_an_error(ranker):
     by_labels, by_clicks = {"eval_set": [(X, y, qid)]}, {"eval_set": [(X, labels)]}
     for arguments, settings, fit, message in (
         ((X, drawn.log), {}, {}, r"y is a ClickLog.*pass boostrank.ClickLabels"),
-        ((X, labels, qid[::-1]), {}, {}, "qid differs from the query ids of the click log"),
+        ((X, labels, qid[::-1]), {}, {}, "qid differs from the query ids of ClickLabels"),
         ((X[:10], labels), {}, {}, f"y has {len(X)} values for the 10 rows of X"),
         ((X, labels), {"normalize": "none"}, {}, "set normalize of the ClickLabels"),
         ((X, labels), {"objective": native}, {}, no_relevance),
