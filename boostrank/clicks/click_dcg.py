@@ -8,7 +8,6 @@ properties, and the standard errors.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,7 +18,7 @@ from boostrank.clicks.labels import ClickLabels
 from boostrank.clicks.log import ClickLog
 from boostrank.clicks.relevance import require_support
 from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
-from boostrank.inputs.checks import check_number, refuse
+from boostrank.inputs.checks import check_number
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
 from boostrank.queries.dcg import DCG, Discount
@@ -69,14 +68,17 @@ def evaluate(
     model: Any = None,
     *,
     baseline: ArrayLike | None = None,
-    measure: str = "dcg@10",
+    k: int | float | None = 10,
     discount: Discount = "log2",
     level: float = 0.95,
     **settings: Any,
 ) -> CounterfactualEstimate:
-    """Estimate from clicks how good the ranking by new scores is, with a confidence interval for other queries.
+    """Estimate DCG of the ranking by new scores from clicks, with a confidence interval for other queries.
 
-    The page "Evaluation by clicks" of the guide has the formulas.
+    Relevance is binary with gain 1. The estimate is divided by the estimated number of relevant documents, which gives
+    the mean discount of a relevant document, in [0, 1] apart from errors of estimates. Times
+    ``labels.document_weights @ labels.relevance`` of ClickLabels it is the expected DCG of a session. The page
+    "Evaluation by clicks" of the guide has the formulas.
 
     Parameters
     ----------
@@ -92,13 +94,8 @@ def evaluate(
     baseline : array-like, shape (n_documents,), optional
         Scores of another ranker. Then the result is the estimate for `scores` minus that for `baseline`, with the
         interval of this difference: one of the rankers is better if the interval does not contain 0.
-    measure : str, default "dcg@10"
-        "dcg", or with a cutoff such as "dcg@5". Relevance is binary with gain 1. The estimate is divided by the
-        estimated number of relevant documents, which gives the mean discount of a relevant document, in [0, 1] apart
-        from errors of estimates. Times ``labels.document_weights @ labels.relevance`` of ClickLabels it is the expected
-        DCG of a session.
-    discount
-        As in :class:`boostrank.DCG`.
+    k, discount
+        As in :class:`boostrank.DCG`; the default is the cutoff 10.
     level : float in (0, 1), default 0.95
     **settings
         `clip`, `not_shown` and `average` of :class:`ClickLabels`; for ClickLabels, in place of theirs. Documents at
@@ -132,10 +129,7 @@ def evaluate(
     >>> round(evaluate(log, y, "position-based", baseline=shown).value, 4)
     0.5
     """
-    match = re.fullmatch(r"dcg(?:@([1-9][0-9]*))?", str(measure))
-    if match is None:
-        refuse("measure", measure, "'dcg', or with a cutoff such as 'dcg@10'")
-    dcg = DCG(None if match[1] is None else int(match[1]), discount=discount)
+    dcg = DCG(k, discount=discount)
     check_number("level", level, above=0, below=1)
     is_labels = model is None and isinstance(log, ClickLabels)
     labels = replace(log, **settings) if is_labels else ClickLabels(log, model, **settings)
@@ -193,8 +187,7 @@ def _require_relevant(measure: object, labels: ClickLabels, total: float) -> Non
 class ClickDCG(Measure):
     """The self-normalized counterfactual estimate of DCG@k as a measure of :class:`boostrank.ClickLabels`.
 
-    It is the value of :func:`evaluate` with ``measure="dcg@k"``: the estimated mean discount of a
-    relevant document,
+    It is the value of :func:`evaluate`: the estimated mean discount of a relevant document,
 
         sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i,
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset, Fold
 from boostrank.datasets.letor_parser import (
-    Array,
     ParsedFile,
     PathLike,
     ReadOptions,
@@ -215,33 +214,15 @@ def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset
     all_int64 = all(is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
     datasets = []
     for parsed in files:
-        X = _dense(parsed, width) if is_dense else _csr(parsed, width)
+        if is_dense and parsed.n_regular == width:
+            X = parsed.data.reshape(parsed.n_rows, width)
+        else:
+            X = _csr(parsed, width)
+            X = X.toarray() if is_dense else X
         texts, counts = zip(*parsed.qid_runs, strict=True)
         ids = np.array([int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts])
         datasets.append(Dataset(X, np.concatenate(parsed.labels), np.repeat(ids, counts)))
     return datasets
-
-
-def _dense(parsed: ParsedFile, width: int) -> Array:
-    data, shape = parsed.data, (parsed.n_rows, width)
-    if parsed.n_regular == width:
-        return data.reshape(shape)
-    try:
-        X = np.zeros(shape, data.dtype)
-    except (MemoryError, ValueError):  # NumPy raises ValueError for more bytes than can be addressed.
-        raise MemoryError(
-            f"a dense array of {shape[0]} x {shape[1]} features does not fit in memory; pass sparse=True"
-        ) from None
-    if parsed.n_regular is not None:
-        X[:, : parsed.n_regular] = data.reshape(parsed.n_rows, parsed.n_regular)
-        return X
-    indices, row, start = parsed.indices, 0, 0
-    for counts in parsed.counts:  # One block at a time: the row numbers of all values would take much memory.
-        rows = np.repeat(np.arange(row, row + len(counts)), counts)
-        listed = slice(start, start + rows.size)
-        X[rows, indices[listed]] = data[listed]
-        row, start = row + len(counts), listed.stop
-    return X
 
 
 def _csr(parsed: ParsedFile, width: int) -> sp.csr_matrix:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad_vec
 
@@ -224,25 +225,19 @@ def normalized_scores(scores: ArrayLike, qid: ArrayLike) -> Floats:
     values = check_scores(scores)
     queries = Queries.from_qid(qid)
     check_lengths(scores=len(values), qid=queries.n_documents)
-    grouped = queries.group(values)
-    sizes = queries.repeat(queries.sizes)
-    # Ranks from the first document plus ranks from the last document: for tied documents, this gives the mean rank.
-    twice = queries.ranks(grouped) + sizes + 1 - queries.ranks(-grouped)
-    return queries.ungroup(1.0 - (twice - 1.0) / (2.0 * sizes))
+    by_query = pd.Series(queries.group(values)).groupby(queries.repeat(np.arange(queries.n_queries)))
+    ranks = by_query.rank(ascending=False).to_numpy()
+    return queries.ungroup(1.0 - (ranks - 0.5) / queries.repeat(queries.sizes))
 
 
 def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Floats:
     """Means of `values`, shape (n, m), in bins of equal size by normalized score; shape (n_bins, m)."""
-    different, inverse = np.unique(normalized, return_inverse=True)
-    ends = np.concatenate([[0.0], np.cumsum(np.bincount(inverse)) / len(normalized)])
+    tied = pd.DataFrame(values).groupby(normalized)
+    ends, sums = np.append(0.0, tied.size().cumsum() / len(values)), tied.sum().cumsum() / len(values)
     parts = np.linspace(0.0, 1.0, n_bins + 1)
-    means = np.empty((n_bins, values.shape[1]))
-    for j, column in enumerate(values.T):
-        sums = np.bincount(inverse, weights=column.astype(np.float64), minlength=len(different))
-        # If a bin ends among tied documents, its part of them has the mean value of all of them.
-        total = np.interp(parts, ends, np.concatenate([[0.0], np.cumsum(sums) / len(normalized)]))
-        means[:, j] = np.diff(total) * n_bins
-    return means
+    # If a bin ends among tied documents, its part of them has the mean value of all of them.
+    totals = [np.interp(parts, ends, np.append(0.0, sums[column])) for column in sums]
+    return np.diff(totals, axis=1).T * n_bins
 
 
 def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()) -> Any:

@@ -19,9 +19,7 @@ MODELS = {"positions": (1.0, 0.8, 0.6, 0.5), "trust": TRUST, "cascade": Cascade(
 def test_it_is_the_estimate_of_evaluate(model, k, average):
     log = simulated(model=model)
     labels = br.ClickLabels(log, model, clip=0.55, average=average)
-    expected = evaluate(
-        log, SCORES, model, measure="dcg" if k is None else f"dcg@{k}", clip=0.55, average=average
-    ).value
+    expected = evaluate(log, SCORES, model, k=k, clip=0.55, average=average).value
     measure = ClickDCG(k)
     assert measure(labels, SCORES) == pytest.approx(expected, rel=1e-12)
     assert measure(labels, SCORES, QID) == measure(labels, SCORES)
@@ -29,7 +27,7 @@ def test_it_is_the_estimate_of_evaluate(model, k, average):
     bound = measure.bind(grouped.values, labels.queries)
     assert bound.mean(labels.queries.group(SCORES)) == pytest.approx(expected, rel=1e-12)
     assert bound.results(labels.queries.group(SCORES))[0][0] == str(measure)
-    zipf = evaluate(log, SCORES, model, measure="dcg", discount="zipf", clip=0.55, average=average).value
+    zipf = evaluate(log, SCORES, model, k=None, discount="zipf", clip=0.55, average=average).value
     assert ClickDCG(discount="zipf")(labels, SCORES) == pytest.approx(zipf, rel=1e-12)
 
 

@@ -42,7 +42,7 @@ def test_dcg_is_the_sum_of_discounted_estimates(model, k, average):
     relevance = estimate_relevance(log, model, bounded=False).relevance
     sessions = np.bincount(log.query[log.sessions.starts]) if average == "sessions" else np.ones(3)
     weight = (sessions / sessions.sum())[[[1, 2, 3].index(q) for q in QID]]
-    settings = {"measure": "dcg" if k is None else f"dcg@{k}", "average": average}
+    settings = {"k": k, "average": average}
     expected = (weight * relevance * d).sum() / (weight * relevance).sum()
     assert evaluate(log, SCORES, model, **settings).value == pytest.approx(expected)
 
@@ -53,22 +53,22 @@ def test_errors_are_those_of_a_ratio_of_means_over_queries():
     above, below = (
         np.array([values[query == QID].sum() for query in (1, 2, 3)]) for values in (relevance * d, relevance)
     )
-    found = evaluate(log, SCORES, MODEL, measure="dcg@2", average="queries")
+    found = evaluate(log, SCORES, MODEL, k=2, average="queries")
     ratio = above.sum() / below.sum()
     assert found.value == pytest.approx(ratio)
     assert found.standard_error == pytest.approx(np.std(above - ratio * below, ddof=1) / np.sqrt(3) / below.mean())
-    counts = evaluate(log.aggregate(), SCORES, MODEL, measure="dcg@2", average="queries")
+    counts = evaluate(log.aggregate(), SCORES, MODEL, k=2, average="queries")
     assert counts[:4] == pytest.approx(found[:4])
 
 
-@pytest.mark.parametrize("measure", ["dcg@2", "dcg"])
-def test_differences_are_paired(measure):
+@pytest.mark.parametrize("k", [2, None])
+def test_differences_are_paired(k):
     log, other = simulated(), -SCORES
-    one, two = (evaluate(log, scores, MODEL, measure=measure) for scores in (SCORES, other))
-    found = evaluate(log, SCORES, MODEL, baseline=other, measure=measure)
+    one, two = (evaluate(log, scores, MODEL, k=k) for scores in (SCORES, other))
+    found = evaluate(log, SCORES, MODEL, baseline=other, k=k)
     assert found.value == pytest.approx(one.value - two.value, rel=1e-12)
     assert found.n_queries == one.n_queries
-    same = evaluate(log, SCORES, MODEL, baseline=SCORES * 7, measure=measure)
+    same = evaluate(log, SCORES, MODEL, baseline=SCORES * 7, k=k)
     assert same[:4] == (0.0, 0.0, 0.0, 0.0)
     # The standard deviation of a difference is between the difference and the sum of both.
     assert abs(one.standard_error - two.standard_error) <= found.standard_error + 1e-12
@@ -91,7 +91,7 @@ def test_a_difference_needs_support_only_where_ranks_differ():
 def test_documents_without_support_are_named():
     log = ClickLog([1, 1, 1, 2, 2], [0, 1, 3], [1, 2, 1], [1, 0, 1], session=["s", "s", "t"], documents=list("abcde"))
     scores = [3, 2, 1, 2, 1]
-    assert evaluate(log, scores, "position-based", measure="dcg@1").n_without_support == 0
+    assert evaluate(log, scores, "position-based", k=1).n_without_support == 0
     with pytest.raises(ValueError, match=r"2 of 5 rows have no support: .* row 2, document 'c' of query"):
         evaluate(log, scores, "position-based")
     assert evaluate(log, scores, "position-based", not_shown="irrelevant").n_without_support == 2
@@ -100,14 +100,14 @@ def test_documents_without_support_are_named():
 def test_queries_without_impressions_have_no_weight():
     log = ClickLog([1, 1, 2, 3], [0, 1, 2], [1, 2, 1], [1, 0, 0], session=["s", "s", "t"])
     for average in ("queries", "sessions"):
-        found = evaluate(log, [1, 0, 0, 0], "position-based", measure="dcg", average=average, not_shown="irrelevant")
+        found = evaluate(log, [1, 0, 0, 0], "position-based", k=None, average=average, not_shown="irrelevant")
         assert (found.value, found.n_queries) == (1.0, 2)
 
 
 def test_invalid_arguments_are_named():
     log = simulated()
     for settings, message in (
-        ({"measure": "ndcg"}, "measure must be 'dcg', or with a cutoff"),
+        ({"k": 0}, "k must be None, an integer of at least 1"),
         ({"average": "rows"}, "average must be one of"),
         ({"level": 1.0}, "level must be"),
         ({"not_shown": "zero"}, "not_shown must be one of"),

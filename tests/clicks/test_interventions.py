@@ -179,5 +179,5 @@ def test_relative_propensities_need_their_factor():
                 call(relative)
         call(0.6 * found.values)
     # The others do not depend on the factor.
-    br.clicks.evaluate(log, scores, found, measure="dcg@2")
+    br.clicks.evaluate(log, scores, found, k=2)
     br.ClickLabels(log, found).targets()

@@ -42,7 +42,7 @@ def test_feature_indices_start_at_one_by_default(tmp_path):
 def test_empty_columns_take_no_memory_in_a_sparse_matrix_and_too_much_in_an_array(tmp_path):
     content = "1 qid:1 2147483647:1\n" + "1 qid:1\n" * 70_000
     assert read(tmp_path, content).X.shape == (70_001, 2**31 - 1)
-    with pytest.raises(MemoryError, match="70001 x 2147483647 features does not fit in memory; pass sparse=True"):
+    with pytest.raises(MemoryError, match="Unable to allocate"):
         read(tmp_path, content, sparse=False)
 
 
