@@ -73,19 +73,9 @@ def counts(judged, documents, rel):
     return both, len(documents), sum(grade >= rel for grade in judged.values())
 
 
-def set_relative_precision(judged, documents, rel):
-    both, retrieved, relevant = counts(judged, documents, rel)
-    return both / min(retrieved, relevant) if retrieved and relevant else 0.0
-
-
 def set_precision_recall(judged, documents, rel):
     both, retrieved, relevant = counts(judged, documents, rel)
     return both / retrieved if retrieved else 0.0, both / relevant if relevant else 0.0
-
-
-def set_f(judged, documents, rel, beta=2):
-    precision, recall = set_precision_recall(judged, documents, rel)
-    return (1 + beta**2) * precision * recall / (beta**2 * precision + recall) if precision else 0.0
 
 
 #: Each takes the judgments of a query, its documents in the sequence of their ranks, and the smallest relevance of

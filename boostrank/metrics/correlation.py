@@ -75,15 +75,7 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
     return count
 
 
-class Correlation(QueryMeasure):
-    """A correlation of labels and scores, undefined for a query where one of them is constant."""
-
-    domain: ClassVar[Domain] = "arrays"
-    reason: ClassVar[str] = "has labels or scores that are all equal"
-    empty: Empty = "skip"
-
-
-class KendallTau(Correlation):
+class KendallTau(QueryMeasure):
     """Mean over queries of Kendall's tau-b between labels and scores.
 
     ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))``. Of the ``N = n (n - 1) / 2`` pairs of documents of a query, ``C``
@@ -109,6 +101,9 @@ class KendallTau(Correlation):
     """
 
     name: ClassVar[str] = "kendall_tau"
+    domain: ClassVar[Domain] = "arrays"
+    reason: ClassVar[str] = "has labels or scores that are all equal"
+    empty: Empty = "skip"
 
     def prepare(self, labels: GroupedLabels) -> Prepared:
         queries = labels.queries
@@ -119,9 +114,7 @@ class KendallTau(Correlation):
             # Half of the pairs with equal scores count as reversed.
             balance = n_pairs - same_label - 2.0 * count_reversed_pairs(codes, scores, queries, "average")
             same_score = label_codes(scores, queries)[1]
-            norm = np.sqrt((n_pairs - same_label).astype(np.float64)) * np.sqrt(
-                (n_pairs - same_score).astype(np.float64)
-            )
+            norm = np.sqrt(1.0 * n_pairs - same_label) * np.sqrt(1.0 * n_pairs - same_score)
             tau = np.divide(balance, norm, out=np.full(len(norm), np.nan), where=norm > 0)
             return np.clip(tau, -1.0, 1.0)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from boostrank.comparison import Comparison
@@ -13,7 +12,7 @@ from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
-from boostrank.runs.evaluation import QUERIES, groups_by_id, measures_of_runs, warn_of_queries, weights_by_id
+from boostrank.runs.evaluation import evaluated_queries, groups_by_id, measures_of_runs, weights_by_id
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
 
 
@@ -102,8 +101,6 @@ def compare_runs(
     dense  0.6667  +0.1667     1.000  2/0/1
     dense does not differ significantly from bm25.
     """
-    if queries is not None:
-        check_choice("queries", queries, QUERIES)
     if not isinstance(runs, Mapping) or not runs or not all(isinstance(name, str) for name in runs):
         raise TypeError(f"runs must be a dict of one or more runs by name; got {runs!r:.100}")
     baseline = next(iter(runs)) if baseline is None else baseline
@@ -113,7 +110,9 @@ def compare_runs(
     if geometric:
         raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
     all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
-    judgments = _of_queries(all_judgments, tables, queries)
+    numbered = number_queries(all_judgments, *tables.values())
+    is_evaluated = evaluated_queries(numbered, [f"the run {name}" for name in tables], queries)
+    judgments = all_judgments[is_evaluated[numbered.numbers[: len(all_judgments)]]]
     settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "queries": "judged"}
     values: dict[Any, Any] = {
         name: _named(name, evaluate_run, judgments, table, measures, per_query=True, **settings)
@@ -133,20 +132,6 @@ def compare_runs(
     texts = {name: str(value) for name, value in {**settings, "queries": queries, **tests}.items()}
     texts["versions"] = versions()
     return Comparison(per_query, list(measures), baseline, "run", settings=texts, **tests)
-
-
-def _of_queries(judgments: pd.DataFrame, tables: Mapping[str, pd.DataFrame], queries: str | None) -> pd.DataFrame:
-    """The judgments of the queries to evaluate; a warning names queries that are not in all tables."""
-    numbered = number_queries(judgments, *tables.values())
-    if queries == "common":
-        common = np.all(numbered.are_in, axis=0)
-        if not common.any():
-            raise ValueError(f"no query of qrels is in all of the runs {', '.join(tables)}")
-        return judgments[common[numbered.numbers[: len(judgments)]]]
-    if queries is None:
-        names = [f"the run {name}" for name in tables]
-        warn_of_queries(numbered, names, "compare the runs on the queries that all of them have")
-    return judgments
 
 
 def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:

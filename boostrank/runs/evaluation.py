@@ -192,8 +192,8 @@ def _measure_of_runs(measure: Any) -> Measure:
     parsed = parse_name(text, of_runs=True)
     if parsed is not None:
         return from_parsed(parsed, text, {})
-    is_other_name = text and ":" not in text and base_name(text) not in MEASURES
-    return provided_measure(text) if is_other_name else get_measure(measure)
+    name = base_name(text)
+    return provided_measure(text) if name and ":" not in name and name not in MEASURES else get_measure(measure)
 
 
 def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
@@ -364,10 +364,9 @@ def join(
     ValueError
         If no query is in both tables, or a document has several judgments and may not.
     """
-    if queries is not None:
-        check_choice("queries", queries, QUERIES)
     numbered, n_judgments = number_queries(judgments, retrieved), len(judgments)
-    is_evaluated, query, n_queries = _are_evaluated(numbered, queries), numbered.numbers, len(numbered.ids)
+    is_evaluated = evaluated_queries(numbered, ["the run"], queries)
+    query, n_queries = numbered.numbers, len(numbered.ids)
     # A pair is a document of a query.
     texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
     check_unique(judgments, "qrels", pairs[:n_judgments], subtopics=subtopics)
@@ -422,38 +421,45 @@ def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedB
     return RankedBlock(np.flatnonzero(n_retrieved > 0), sizes, Segments.from_sizes(sizes), rows, score[rows])
 
 
-def _are_evaluated(numbered: NumberedQueries, queries: str | None) -> Bools:
-    """Which queries to evaluate; a warning names queries that only one of the two tables has."""
-    ids, (are_judged, are_in_run) = numbered.ids, numbered.are_in
-    are_in_both = are_judged & are_in_run
-    if not are_in_both.any():
-        raise ValueError(
-            f"the run has none of the queries of qrels: {shown(ids[are_in_run])} in the run, {shown(ids[are_judged])} "
-            "in qrels"
-        )
-    if queries is None:
-        warn_of_queries(numbered, ["the run"], "evaluate only queries that both have, as trec_eval does")
-    return are_in_both if queries == "common" else are_judged
+def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: str | None) -> Bools:
+    """Which queries to evaluate, shape (n_queries,); a warning names those that only the judgments or only a run has.
 
-
-def warn_of_queries(numbered: NumberedQueries, runs: Sequence[str], use_of_common: str) -> None:
-    """Warn of queries that only the judgments or only a run has; `runs` are the names of the tables after the first."""
+    Parameters
+    ----------
+    numbered : NumberedQueries
+        Those of the judgments and of each run.
+    runs : sequence of str
+        What messages call the runs.
+    queries : {"judged", "common"}, optional
+        As in :func:`boostrank.compare_runs`.
+    """
+    if queries is not None:
+        check_choice("queries", queries, QUERIES)
     faults = []
     are_judged, *are_in_runs = numbered.are_in
     for run, are_in_run in zip(runs, are_in_runs, strict=True):
         missing, unknown = numbered.ids[are_judged & ~are_in_run], numbered.ids[are_in_run & ~are_judged]
+        if len(missing) == are_judged.sum():
+            ids = f"{shown(unknown)} in the run, {shown(missing)} in qrels"
+            raise ValueError(f"{run} has none of the queries of qrels: {ids}")
         if len(missing):
             number = f"{len(missing)} of {are_judged.sum()} queries of qrels"
             faults.append(f"{number} are not in {run} and count as 0 ({shown(missing)})")
         if len(unknown):
             number = f"{len(unknown)} of {are_in_run.sum()} queries of {run}"
             faults.append(f"{number} have no judgments and are left out ({shown(unknown)})")
-    if faults:
+    if faults and queries is None:
         warn(
             "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
-            f"queries='common' to {use_of_common}",
+            "queries='common' to evaluate only queries that all of them have, as trec_eval does",
             UserWarning,
         )
+    if queries != "common":
+        return are_judged
+    are_in_all = numbered.are_in.all(axis=0)
+    if not are_in_all.any():
+        raise ValueError(f"no query of qrels is in all of them: {', '.join(runs)}")
+    return are_in_all
 
 
 def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_flag, check_number, setting
+from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, Summary
 from boostrank.metrics.binary import AveragePrecision, RelevantDocuments
 from boostrank.metrics.labels import GroupedLabels
@@ -43,19 +43,15 @@ class SetPrecision(SetMeasure):
 
     Parameters
     ----------
-    relative : bool, default False
-        Divide by the largest number of relevant documents that so many retrieved documents can have,
-        ``min(#{retrieved}, #{relevant})``: ``set_relative_P`` of trec_eval, ``SetRelP`` of ir_measures.
     threshold : float, default 1
         Documents with a relevance of at least this are relevant.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
     """
 
     name: ClassVar[str] = "setp"
-    relative: bool = setting(False, check_flag)
 
     def of_counts(self, both: Floats, retrieved: Floats, relevant: Floats) -> Floats:
-        return both / (np.minimum(retrieved, relevant) if self.relative else retrieved)
+        return both / retrieved
 
 
 class SetRecall(SetMeasure):
@@ -79,8 +75,8 @@ class SetRecall(SetMeasure):
 class SetF(SetMeasure):
     """The F measure: the weighted harmonic mean of set precision P and set recall R.
 
-    ``F = (1 + beta^2) P R / (beta^2 P + R)``, and 0 if no relevant document was retrieved. ``set_F`` of trec_eval and
-    ``SetF`` of ir_measures have ``beta`` in place of ``beta^2``: ``SetF(beta=4)`` is ``get_measure("setf", beta=2)``.
+    ``F = (1 + beta^2) P R / (beta^2 P + R)``, and 0 if no relevant document was retrieved. It is ``set_F`` of
+    trec_eval and ``SetF`` of ir_measures, where ``SetF(beta=4)`` is ``get_measure("setf", beta=2)``.
 
     Parameters
     ----------

@@ -11,11 +11,11 @@ MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from boostrank.inputs.checks import check_choice, check_number, is_count, refuse
+from boostrank.inputs.checks import check_choice, refuse
 from boostrank.metrics import names as names_of_measures
 from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_arguments, split_name
 
@@ -28,16 +28,14 @@ _MEASURES = {
     **dict.fromkeys(("RR", "MRR"), "mrr"),
     **dict.fromkeys(("Rprec", "RPrec"), "rprec"),
     **dict.fromkeys(("Bpref", "BPref"), "bpref"),
-    **dict.fromkeys(("SetP", "SetRelP"), "setp"),
     **dict.fromkeys(("NumRet", "NumRelRet"), "numret"),
-    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "Judged", "SetR", "SetF", "SetAP")},
-    **{name: name.lower() for name in ("NumQ", "NumRel")},
+    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "Judged")},
+    **{name: name.lower() for name in ("SetP", "SetR", "SetF", "SetAP", "NumQ", "NumRel")},
 }
 # Settings that give our measure the conventions of ir_measures. The largest grade of ERR is that of gdeval.
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "nDCG": {"gain": "linear"},
     "ERR": {"max_grade": 4},
-    "SetRelP": {"relative": True},
     "NumRelRet": {"threshold": 1},
 }
 # Where the value differs from that of our measure by default: our convention, and that of ir_measures.
@@ -46,8 +44,9 @@ _CONVENTIONS = {
     "ERR": ("the largest label as max_grade", "max_grade=4"),
 }
 # Our settings by the names of parameters of ir_measures.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "gains": "gain"}
-_PARAMETERS |= {name: name for name in ("p", "beta", "relative", "judged_only")}
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "p": "p", "judged_only": "judged_only"}
+# The gains of names of a DCG.
+_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 # Names of trec_eval, where they are not ours; a number is a cutoff or a level of recall.
 _OF_TREC_EVAL = {
     "recip_rank": "RR",
@@ -58,7 +57,6 @@ _OF_TREC_EVAL = {
     "num_ret": "NumRet",
     "num_rel_ret": "NumRelRet",
     "set_P": "SetP",
-    "set_relative_P": "SetRelP",
     "set_recall": "SetR",
     "set_F": "SetF",
     "set_map": "SetAP",
@@ -120,7 +118,9 @@ def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | No
         setting = _PARAMETERS.get(parameter, "")
         if setting not in {field.name for field in fields(kind)}:
             return None
-        settings[setting] = _CONVERSIONS.get(parameter, lambda same: same)(value)
+        if parameter == "dcg":
+            check_choice("dcg", value, _GAINS)
+        settings[setting] = _GAINS[value] if parameter == "dcg" else value
     if kind.name == "rbp" and "threshold" not in settings:
         raise ValueError(
             f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
@@ -145,35 +145,10 @@ def similar_name(text: str) -> str:
     >>> similar_name("p@5"), similar_name("ndgc@5")
     ("; did you mean 'P'?", '')
     >>> print(similar_name("NDCG@5"))
-    ; did you mean 'ndcg', which has the gain 2^y - 1, or (for runs) 'nDCG' of ir_measures, with the label y as gain?
+    ; did you mean 'ndcg', or, for runs, 'nDCG' of ir_measures?
     """
     similar = [name for name in _MEASURES if name.casefold() == base_name(text).casefold()]
-    if not similar or similar[0] not in _CONVENTIONS:
-        return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
-    ours, theirs = _CONVENTIONS[similar[0]]
-    other = f"(for runs) {similar[0]!r} of ir_measures, with {theirs}"
-    return f"; did you mean {_MEASURES[similar[0]]!r}, which has {ours}, or {other}?"
-
-
-def _gain_of_dcg(dcg: Any) -> str:
-    """The gain of a name of a DCG."""
-    gains = {"log2": "linear", "exp-log2": "exp2"}
-    check_choice("dcg", dcg, gains)
-    return gains[dcg]
-
-
-def _gain_table(gains: Any) -> tuple[float, ...]:
-    """A table of gains by label; labels that are not among the keys are their own gains."""
-    if not isinstance(gains, dict) or not gains or not all(is_count(key) and key >= 0 for key in gains):
-        refuse("gains", gains, "gains by label, such as {0: 0, 1: 1, 2: 5}")
-    return tuple(gains.get(label, label) for label in range(max(gains) + 1))
-
-
-def _square_root(beta: Any) -> float:
-    """The beta of the F measure; ir_measures has its square."""
-    check_number("beta", beta, smallest=0)
-    return float(beta**0.5)
-
-
-#: Functions that convert the value of a parameter of ir_measures to our setting.
-_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {"dcg": _gain_of_dcg, "gains": _gain_table, "beta": _square_root}
+    for name in similar:
+        if name in _CONVENTIONS:
+            return f"; did you mean {_MEASURES[name]!r}, or, for runs, {name!r} of ir_measures?"
+    return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""

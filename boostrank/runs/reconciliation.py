@@ -309,33 +309,20 @@ def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights
         values.append(data.mean(ours, weights))
     if values[-1] > convention.max_value:
         return row | {"because": f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"}
-    low, high = _bounds(convention, theirs, data, weights)
+    low = high = values[-1]
+    if longest > convention.unstable_above:
+        # The library ranks tied documents of long queries by no rule.
+        low, high = (data.mean(replace(theirs, ties=ties), weights) for ties in ("worst", "best"))
     parts = dict(zip(data.steps, np.diff(values).tolist(), strict=True))
     because = [
         f"{setting_text(step, getattr(theirs, step))} {_signed(difference)}"
         for step, difference in parts.items()
         if abs(difference) > ROUNDING_TOLERANCE
     ]
-    if low != high:
+    if high - low > ROUNDING_TOLERANCE:
         because.append(f"ties: {low:.4f} to {high:.4f}")
     row |= {"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]}
     return row | {f"from_{step}": part for step, part in parts.items()} | {"because": "; ".join(because)}
-
-
-def _bounds(
-    convention: Convention, theirs: Settings, data: ReconciledValues, weights: Floats | None
-) -> tuple[float, float]:
-    """Smallest and largest value over the permutations of tied documents that the library ranks by no rule."""
-    unstable, values = data.sizes > convention.unstable_above, data.per_query(theirs)
-    value = data.mean(theirs, weights)
-    if not unstable.any():
-        return value, value
-    low, high = (
-        data.mean(theirs, weights, np.where(unstable, data.per_query(replace(theirs, ties=ties)), values))
-        for ties in ("worst", "best")
-    )
-    # Without ties the three differ by rounding alone.
-    return (value, value) if high - low <= ROUNDING_TOLERANCE else (low, high)
 
 
 def _signed(difference: float) -> str:
@@ -406,10 +393,10 @@ class ReconciledValues:
         """Whether each query counts in the mean, shape (n_queries,)."""
         return (self.sizes > 0) | (settings.queries != "common")
 
-    def mean(self, settings: Settings, weights: Floats | None, values: Floats | None = None) -> float:
-        """Mean over queries of `values`, which are those of the measure by default, with the weights of `settings`."""
+    def mean(self, settings: Settings, weights: Floats | None) -> float:
+        """Mean of the measure over queries, with the weights of `settings`."""
         counted = self.counted(settings)
-        values = (self.per_query(settings) if values is None else values)[counted]
+        values = self.per_query(settings)[counted]
         queries = Queries.from_sizes(self.queries.sizes[counted], self.queries.ids[counted])
         undefined = np.isnan(values)
         if weights is None or settings.weights == "ignored":

@@ -25,7 +25,6 @@ OF_TREC_EVAL = {
     "iprec": "11pt_avg",
     "Bpref": "bpref",
     "SetP": "set_P",
-    "SetRelP": "set_relative_P",
     "SetR": "set_recall",
     "SetF": "set_F",
     "SetAP": "set_map",
