@@ -70,10 +70,7 @@ def _print_diagnosis(path: Path) -> bool:
     """Print what a click log can tell; whether no check fails."""
     from boostrank.clicks import diagnose, from_table
 
-    frame = read_columns(path, column_names(path), ())
-    if "document" not in frame:
-        frame = frame.rename(columns={"row": "document"})
-    log = from_table(frame.drop(columns="row", errors="ignore"))
+    log = from_table(read_columns(path, column_names(path), ()))
     diagnosis = diagnose(log)
     rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in diagnosis.table.to_numpy()]
     typer.echo(f"{log!r}\n")

@@ -219,7 +219,7 @@ class ClickLabels(RowsOfQueries, Labels):
 
     def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> ClickLabels:
         """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is ``"auto"``."""
-        if not self.needs_prediction:
+        if not isinstance(self.shrink, str) or self.normalize == "sessions" or not self.log.n_clicks:
             return self
         return self.with_prediction(predict_logs(np.maximum(self.relevance, 0.0), self.evidence))
 
@@ -233,11 +233,6 @@ class ClickLabels(RowsOfQueries, Labels):
     def relevance(self) -> Floats:
         """Estimated probability of relevance of each row, shape (n_documents,); see :attr:`estimates`."""
         return self.estimates.relevance
-
-    @property
-    def needs_prediction(self) -> bool:
-        """Whether a ranker is to call :meth:`with_prediction` before it is trained on the targets."""
-        return isinstance(self.shrink, str) and self.normalize != "sessions" and self.log.n_clicks > 0
 
     @cached_property
     def evidence(self) -> Floats:

@@ -15,7 +15,7 @@ from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_leng
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.labels import RowsOfQueries
-from boostrank.queries.queries import Queries, other_type
+from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
 #: Integers up to this number are exact as float64.
@@ -463,12 +463,8 @@ def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, im
         (clicks > impressions, "clicks", clicks, ", more than impressions: count clicks of one impression once"),
         (position > MAX_POSITION, "position", position, f", more than {MAX_POSITION}: positions are ranks, not ids"),
     ):
-        _check_entries(bad, name, column, fault)
-
-
-def _check_entries(bad: Bools, name: str, column: Ints, fault: str) -> None:
-    """Raise ValueError that names the first entry that is bad, and the number that it has in a column, if one is."""
-    refuse_first(bad, lambda entry: f"{name}[{entry}] is {column[entry]}{fault}")
+        if bad.any():
+            raise ValueError(f"{name}[{np.argmax(bad)}] is {column[np.argmax(bad)]}{fault}")
 
 
 def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArray[Any]]:
@@ -495,9 +491,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         ============ =========================================================================================
         name         content
         ============ =========================================================================================
-        row          number of the row of `X`; or, in its place, the two columns qid and document
-        qid          id of the query; with the column row it is optional, and compared with that of the row
-        document     id of the document, which may be unique only within its query
+        qid          id of the query
+        document     id of the document, which may be unique only within its query; or, in its place, a column row
         position     position at which it was shown, from 1
         clicks       number of clicks, or 0 and 1, or truth values; or, in its place, a column click
         impressions  number of impressions; optional, by default every line is one impression
@@ -506,9 +501,9 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         ============ =========================================================================================
 
     qid, documents : array-like, shape (n_documents,), optional
-        Query id and document id of each row of `X`. A table with the column row needs `qid`. One without it needs both
-        or none: then the table itself defines the rows, the different pairs of qid and document, numbered by first
-        appearance and grouped by query.
+        Query id and document id of each row of `X`. By default the table itself defines the rows, the different pairs
+        of qid and document, numbered by first appearance and grouped by query. For numbers of rows, there is
+        :class:`ClickLog`.
 
     Returns
     -------
@@ -517,8 +512,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     Raises
     ------
     ValueError
-        If a column or an id is missing; if no row or several rows have a pair of qid and document; if the columns qid
-        and document contradict the ids of a row; or if :class:`ClickLog` refuses an entry.
+        If a column or an id is missing; if no row or several rows have a pair of qid and document; or if
+        :class:`ClickLog` refuses an entry.
 
     Examples
     --------
@@ -533,41 +528,23 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     [True, True, False]
     """
     frame = as_frame(table, "the table", "position")
+    frame = frame if "document" in frame else frame.rename(columns={"row": "document"})
     clicks = "click" if "click" in frame else "clicks"
-    by_ids = () if "row" in frame else ("qid", "document")
-    frame = as_frame(frame, "the table", clicks, *by_ids)
+    frame = as_frame(frame, "the table", clicks, "qid", "document")
     for name in ("qid", "document"):
-        missing = frame[name].isna().to_numpy() if name in frame else np.zeros(0, dtype=bool)
+        missing = frame[name].isna().to_numpy()
         if missing.any():
             raise ValueError(f"line {np.argmax(missing)} of the table has no {name}")
-    if (qid is None) != (len(by_ids) > 0 and documents is None):
-        raise ValueError("pass the ids of each row of X as qid= and documents=, and for row numbers at least qid=")
-    if not by_ids:
-        rows = frame["row"].to_numpy()
-    elif qid is None:
+    if (qid is None) != (documents is None):
+        raise ValueError("pass the ids of each row of X as qid= and documents=, or none of them")
+    if qid is None:
         # The rows are the different pairs of ids, grouped by query in the sequence of their first appearance.
-        pairs = frame.drop_duplicates(list(by_ids))
+        pairs = frame.drop_duplicates(["qid", "document"])
         by_query = np.argsort(pairs["qid"].factorize()[0], kind="stable")
-        qid, documents = (pairs[name].to_numpy()[by_query] for name in by_ids)
-        rows = np.argsort(by_query)[frame.groupby(list(by_ids), sort=False).ngroup().to_numpy()]
+        qid, documents = (pairs[name].to_numpy()[by_query] for name in ("qid", "document"))
+        rows = np.argsort(by_query)[frame.groupby(["qid", "document"], sort=False).ngroup().to_numpy()]
     else:
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
     impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
     entries: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
-    log = ClickLog(np.asarray(qid), rows, *entries, documents=documents, context=frame.get("context"))
-    for name, kind, ids in (("qid", "query", log.qid), ("document", "document", log.documents)):
-        if not by_ids and name in frame and ids is not None:
-            _check_ids(frame[name].to_numpy(), ids, whole_numbers(rows, "row", None), kind)
-    return log
-
-
-def _check_ids(listed: NDArray[Any], ids: NDArray[Any], rows: Ints, kind: str) -> None:
-    """Raise ValueError if the ids that are listed contradict the ids of the rows."""
-    expected = ids[rows]
-    refuse_first(
-        np.asarray(listed.astype(object) != expected.astype(object)),
-        lambda i: (
-            f"line {i} of the table has the {kind} {str(listed[i])!r}, but row {rows[i]} belongs to the {kind} "
-            f"{str(expected[i])!r}{other_type(listed[i], expected[i])}"
-        ),
-    )
+    return ClickLog(np.asarray(qid), rows, *entries, documents=documents, context=frame.get("context"))

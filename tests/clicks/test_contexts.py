@@ -26,7 +26,7 @@ def simulated():
             settings = {"model": ("power", 1.0, first), "n_sessions": n_sessions, "relevance": lambda y: y}
             frame = br.simulate_clicks(GAMMA, scores, QID, random_state=len(frames), **settings).log.to_frame()
             frames.append(frame.assign(context=context, session=frame["session"] + 10**6 * len(frames)))
-    return from_table(pd.concat(frames), QID)
+    return from_table(pd.concat(frames), QID, np.arange(len(QID)))
 
 
 def test_propensities_and_relevance_are_right_within_contexts_only():
@@ -50,7 +50,7 @@ def test_propensities_and_relevance_are_right_within_contexts_only():
 
 def test_contexts_stay_with_their_sessions():
     log = simulated().select(slice(29_990, 30_010))
-    again = from_table(log.to_frame(), QID)
+    again = from_table(log.to_frame(), QID, np.arange(len(QID)))
     devices = log.contexts.tolist()
     assert devices == ["phone"] * 10 + ["desktop"] * 10
     assert again.contexts.tolist() == devices
