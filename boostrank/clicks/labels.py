@@ -17,7 +17,7 @@ from boostrank.clicks.targets import (
     CLICK_NORMALIZATIONS,
     ClickNormalize,
     Unit,
-    click_targets,
+    means_of_sessions,
     session_weights,
     targets_of_relevance,
 )
@@ -56,10 +56,13 @@ class ClickLabels(RowsOfQueries, Labels):
         As in :func:`boostrank.clicks.get_click_model`. The propensity 1.0 of all positions makes naive labels: how
         often a document was clicked when it was shown.
     normalize : {"independent", "none", "sessions"}, default "independent"
-        The kind of targets, as in :func:`boostrank.clicks.click_targets`: for NDCG with independent relevances, for
-        DCG, and for NDCG with any distribution of relevances.
-    clip
-        As in :func:`boostrank.clicks.click_targets`.
+        The kind of targets: for NDCG with independent relevances, for DCG, and for NDCG with any distribution of
+        relevances. ``"none"``: the estimated probability of relevance. ``"independent"``: its expected normalized gain,
+        if relevances are independent. ``"sessions"``: the mean over sessions of unbiased estimates of the normalized
+        gains of a session, which needs propensities that are right absolutely, not only relative to position 1. The
+        page "Targets from clicks" of the guide has the definitions and proofs, and says which one to use.
+    clip : float in [0, 1), default 0
+        Smallest number that divides clicks.
     not_shown : {"error", "irrelevant", "predict"}, default "error"
         What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
         them; count them as not relevant; or, with ``"predict"``, train on the relevance that `shrink` predicts for
@@ -226,8 +229,7 @@ class ClickLabels(RowsOfQueries, Labels):
     @cached_property
     def estimates(self) -> estimation.RelevanceEstimates:
         """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they may be negative."""
-        settings: dict[str, Any] = {"clip": self.clip, "bounded": False, "not_shown": "irrelevant"}
-        return estimation.estimate_relevance(self.log, self.model, **settings)
+        return estimation.estimate_relevance(self.log, self.model, clip=self.clip)
 
     @property
     def relevance(self) -> Floats:
@@ -292,9 +294,9 @@ class ClickLabels(RowsOfQueries, Labels):
     ) -> Floats:
         """The targets of surrogates that rankers train on, one for each row, shape (n_documents,).
 
-        These are the targets of :func:`boostrank.clicks.click_targets`. Those of ``normalize="sessions"``, which are
-        means over sessions, are set to 0 where they are negative, because surrogates are not bounded below for negative
-        targets. This bias tends to 0 with the number of sessions (the page theory/losses_of_clicks of the guide).
+        Those of ``normalize="sessions"``, which are means over sessions, are set to 0 where they are negative, and
+        estimates of relevance are clipped to [0, 1], because surrogates are not bounded below for negative targets.
+        This bias tends to 0 with the number of sessions (the page theory/losses_of_clicks of the guide).
         With ``shrink="auto"`` they are not shrunk, because a ranker makes the prediction from its features: it calls
         :meth:`with_prediction` first.
 
@@ -311,7 +313,9 @@ class ClickLabels(RowsOfQueries, Labels):
         ------
         ValueError
             If `normalize` has another value; if a row is in :attr:`lacks_support`, or has to be predicted before
-            :meth:`with_prediction` was called; and as :func:`boostrank.clicks.click_targets`.
+            :meth:`with_prediction` was called; for ``"sessions"``, if the log has no sessions, for a cascade model in
+            which a click ends the session, or if a session has so many clicks at small propensities that its targets
+            have large rounding errors.
 
         Warns
         -----
@@ -326,9 +330,7 @@ class ClickLabels(RowsOfQueries, Labels):
         estimation.warn_of_excess(self.log, self.model)
         dcg = DCG() if dcg is None else dcg
         if self.normalize == "sessions":
-            not_shown: Any = "irrelevant" if self.not_shown == "irrelevant" else "error"
-            settings: dict[str, Any] = {"dcg": dcg, "clip": self.clip, "not_shown": not_shown}
-            return np.maximum(click_targets(self.log, self.model, normalize="sessions", **settings), 0.0)
+            return np.maximum(means_of_sessions(self.log, self.model, dcg, self.clip, self.not_shown), 0.0)
         advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
         estimation.require_support(self.log, self.lacks_support, advice)
         if self._has_prior:

@@ -4,7 +4,7 @@ If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, wher
 ``sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r`` has the expectation ``gamma`` for all weights ``w_r >= 0`` that do not
 depend on the clicks: 1, and ``1 / a_r`` for a cascade model in which sessions go on after clicks, for which only that
 is unbiased. The page "Relevance from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs,
-and the bias of `clip` and `bounded`.
+and the bias of `clip`.
 
 Documents with few clicks may be judged by a prediction from the features: with a *prior* ``g``, a prediction of the
 relevance from the clicks on other queries, and the *evidence* ``E``, the number of known impressions that would say as
@@ -14,7 +14,7 @@ the largest likelihood. The same page says why it stays consistent, and when it 
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import Cascade, ClickModel, get_click_model
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_choice, check_flag, check_number, refuse_first, warn
+from boostrank.inputs.checks import check_number, refuse_first, warn
 
-NotShown = Literal["error", "irrelevant"]
-NOT_SHOWN: tuple[str, ...] = get_args(NotShown)
 # Chance does not explain clicks above the largest expectation plus this number of standard deviations plus this number
 # of clicks, which are added because small counts are not normally distributed.
 MAX_DEVIATIONS = 4.0
@@ -73,12 +71,11 @@ def estimate_relevance(
     model: Any,
     *,
     clip: float = 0.0,
-    bounded: bool = True,
-    not_shown: NotShown = "error",
 ) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
-    Estimates are unbiased without `clip` and `bounded`; the page "Relevance from clicks" of the guide has the proofs.
+    Estimates are unbiased without `clip`, so that they may be negative or above 1; the page "Relevance from clicks" of
+    the guide has the proofs.
 
     Parameters
     ----------
@@ -87,10 +84,6 @@ def estimate_relevance(
         As in :func:`boostrank.clicks.get_click_model`. Its probabilities are those that were estimated or are known.
     clip : float in [0, 1), default 0
         Smallest number that divides: smaller probabilities are replaced by it.
-    bounded : bool, default True
-        Whether estimates are clipped to [0, 1]. Without it, they may be negative or above 1.
-    not_shown : {"error", "irrelevant"}, default "error"
-        What to do if a row was never shown: raise an error that names it, or estimate its relevance as 0.
 
     Returns
     -------
@@ -99,7 +92,7 @@ def estimate_relevance(
     Raises
     ------
     ValueError
-        If a row was never shown and `not_shown` is ``"error"``, or if an argument is invalid.
+        If an argument is invalid, or the model does not fit the log.
 
     Examples
     --------
@@ -108,8 +101,6 @@ def estimate_relevance(
     [0.2667, 0.4]
     """
     check_log(log)
-    check_choice("not_shown", not_shown, NOT_SHOWN)
-    check_flag("bounded", bounded)
     click_model = get_click_model(model)
     if click_model.is_by_position:
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
@@ -120,13 +111,9 @@ def estimate_relevance(
         return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
 
     impressions = total(np.where(a > 0.0, log.impressions, 0.0))
-    shown = impressions > 0
-    if not_shown == "error":
-        require_support(log, ~shown, "Leave such rows out, or pass not_shown='irrelevant'")
     clicks, divisor = total(weights * (log.clicks - b * log.impressions)), total(weights * clipped * log.impressions)
     estimate = np.divide(clicks, divisor, out=np.zeros(len(log)), where=divisor > 0)
-    relevance = np.clip(estimate, 0.0, 1.0) if bounded else estimate
-    return RelevanceEstimates(relevance, impressions.astype(np.int64), shown)
+    return RelevanceEstimates(estimate, impressions.astype(np.int64), impressions > 0)
 
 
 class EntryWeights(NamedTuple):

@@ -8,15 +8,14 @@ guide (examples/guide/theory/click_targets.md) proves which targets are consiste
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from boostrank.clicks.log import ClickLog, check_log, summed
-from boostrank.clicks.models import Cascade, ClickModel, get_click_model, require_absolute
-from boostrank.clicks.relevance import NOT_SHOWN, NotShown, estimate_relevance
+from boostrank.clicks.log import ClickLog, summed
+from boostrank.clicks.models import Cascade, ClickModel
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_choice, check_number, refuse_first
+from boostrank.inputs.checks import refuse_first
 from boostrank.queries.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
@@ -30,68 +29,6 @@ MAX_WEIGHTS = 2_000_000
 MAX_ROUNDING = 1e-3
 
 
-def click_targets(
-    log: ClickLog,
-    model: Any,
-    *,
-    normalize: ClickNormalize = "independent",
-    dcg: DCG | None = None,
-    clip: float = 0.0,
-    not_shown: NotShown = "error",
-) -> Floats:
-    """Targets of surrogates from clicks, one for each row of `X`, shape (n_documents,).
-
-    The page "Targets from clicks" of the guide has the definitions and proofs, and says which kind of target to use.
-
-    Parameters
-    ----------
-    log : ClickLog
-    model : str, ClickModel, or array-like of propensities
-        As in :func:`boostrank.clicks.get_click_model`.
-    normalize : {"none", "independent", "sessions"}, default "independent"
-        ``"none"``: the estimated probability of relevance. ``"independent"``: its expected normalized gain, if
-        relevances are independent. ``"sessions"``: the mean over sessions of unbiased estimates of the normalized gains
-        of a session; they may be negative, or above 1, and need propensities that are right absolutely, not only
-        relative to position 1.
-    dcg : DCG, optional
-        Discount and cutoff of the NDCG; its gain does not matter, because relevance is binary. The default is
-        ``DCG()``.
-    clip : float in [0, 1), default 0
-        Smallest number that divides clicks.
-    not_shown : {"error", "irrelevant"}, default "error"
-        What to do with rows that were never shown, and for ``"sessions"`` with rows that a session does not show: raise
-        an error that names one of them, or assume that they are not relevant.
-
-    Raises
-    ------
-    ValueError
-        If a row has no support and `not_shown` is ``"error"``; for ``"sessions"``, if the log has no sessions, for a
-        cascade model in which a click ends the session, or if a session has so many clicks at small propensities that
-        its targets have large rounding errors; or if an argument is invalid.
-
-    Examples
-    --------
-    >>> log = ClickLog([1, 1], row=[0, 1, 0, 1], position=[1, 2, 1, 2], clicks=[1, 1, 1, 0], session=[5, 5, 6, 6])
-    >>> click_targets(log, [1.0, 0.5], normalize="none").tolist()
-    [1.0, 1.0]
-    >>> click_targets(log, [1.0, 0.5]).round(4).tolist()
-    [0.6131, 0.6131]
-    >>> click_targets(log, [1.0, 0.5], normalize="sessions").round(4).tolist()
-    [0.6131, 0.6131]
-    """
-    check_log(log)
-    check_choice("normalize", normalize, CLICK_NORMALIZATIONS)
-    check_choice("not_shown", not_shown, NOT_SHOWN)
-    check_number("clip", clip, smallest=0, below=1)
-    dcg, queries = DCG() if dcg is None else dcg, log.queries
-    if normalize == "sessions":
-        per_entry = _session_targets(log, get_click_model(model), dcg, clip, not_shown)
-        sums = np.bincount(log.row, weights=per_entry, minlength=len(log))
-        return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
-    relevance = estimate_relevance(log, model, clip=clip, not_shown=not_shown).relevance
-    return targets_of_relevance(queries, relevance, normalize, dcg)
-
-
 def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNormalize, dcg: DCG) -> Floats:
     """The targets of ``"none"`` or ``"independent"`` from probabilities of relevance, shape (n_documents,)."""
     if normalize == "none":
@@ -101,13 +38,27 @@ def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNo
     return queries.ungroup(_times_expectation(grouped, tables, queries))
 
 
-def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: NotShown) -> Floats:
-    """Unbiased estimates of the normalized gains of single sessions, one for each entry, shape (n_entries,).
+def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
+    """The targets of ``"sessions"``, shape (n_documents,): means of unbiased estimates of the gains of each session.
 
-    Their mean over all sessions of a query has the expectation ``E[u]``, for every distribution of the relevances of a
-    session; the page "Targets from clicks" of the guide has the proof.
+    They have the expectation ``E[u]``, for every distribution of the relevances of a session; the page "Targets from
+    clicks" of the guide has the proof. They may be negative, or above 1. With ``not_shown="error"``, sessions that do
+    not show all documents of their query are refused.
+
+    Examples
+    --------
+    >>> from boostrank.clicks import PositionBased
+    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[5, 5])
+    >>> means_of_sessions(log, PositionBased([1.0, 0.5]), DCG(), clip=0.0, not_shown="error").round(4).tolist()
+    [0.2263, 1.2263]
     """
-    require_absolute(click_model)
+    per_entry = _session_targets(log, click_model, dcg, clip, not_shown)
+    sums, queries = np.bincount(log.row, weights=per_entry, minlength=len(log)), log.queries
+    return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
+
+
+def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
+    """The unbiased estimate of each entry, shape (n_entries,)."""
     sessions = log.sessions
     if sessions is None:
         raise ValueError(

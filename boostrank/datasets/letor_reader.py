@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -214,11 +214,11 @@ def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset
     all_int64 = all(is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
     datasets = []
     for parsed in files:
+        X: Any
         if is_dense and parsed.n_regular == width:
             X = parsed.data.reshape(parsed.n_rows, width)
         else:
-            X = _csr(parsed, width)
-            X = X.toarray() if is_dense else X
+            X = _csr(parsed, width).toarray() if is_dense else _csr(parsed, width)
         texts, counts = zip(*parsed.qid_runs, strict=True)
         ids = np.array([int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts])
         datasets.append(Dataset(X, np.concatenate(parsed.labels), np.repeat(ids, counts)))

@@ -39,7 +39,7 @@ def discounts_by_orders(k=None):
 @pytest.mark.parametrize("model", [MODEL, TrustBias(MODEL, 0.9, [0.5, 0.3, 0.1, 0.1]), Cascade(0.4, 0.9)])
 def test_dcg_is_the_sum_of_discounted_estimates(model, k, average):
     log, d = simulated(model=model), discounts_by_orders(k)
-    relevance = estimate_relevance(log, model, bounded=False).relevance
+    relevance = estimate_relevance(log, model).relevance
     sessions = np.bincount(log.query[log.sessions.starts]) if average == "sessions" else np.ones(3)
     weight = (sessions / sessions.sum())[[[1, 2, 3].index(q) for q in QID]]
     settings = {"k": k, "average": average}
@@ -49,7 +49,7 @@ def test_dcg_is_the_sum_of_discounted_estimates(model, k, average):
 
 def test_errors_are_those_of_a_ratio_of_means_over_queries():
     log, d = simulated(), discounts_by_orders(2)
-    relevance = estimate_relevance(log, MODEL, bounded=False).relevance
+    relevance = estimate_relevance(log, MODEL).relevance
     above, below = (
         np.array([values[query == QID].sum() for query in (1, 2, 3)]) for values in (relevance * d, relevance)
     )

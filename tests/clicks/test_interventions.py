@@ -169,10 +169,7 @@ def test_relative_propensities_need_their_factor():
     settings = {"model": PositionBased([0.6, 0.4, 0.3]), "random_state": 0, "noise": 0.1}
     log = simulate_clicks(y, scores, qid, n_sessions=20_000, policy=("plackett-luce", 1.0), **settings).log
     found = harvest_propensities(log)
-    calls = (
-        lambda model: br.ClickLabels(log, model, normalize="sessions"),
-        lambda model: br.clicks.click_targets(log, model, normalize="sessions"),
-    )
+    calls = (lambda model: br.ClickLabels(log, model, normalize="sessions"),)
     for call in calls:
         for relative in (found, found.extended(5), found.click_model()):
             with pytest.raises(ValueError, match=r"pass p \* propensities.values with the probability p"):

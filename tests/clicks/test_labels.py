@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, TrustBias, click_targets
+from boostrank.clicks import Cascade, ClickLog, TrustBias, estimate_relevance
+from boostrank.clicks.targets import means_of_sessions, targets_of_relevance
 from boostrank.queries.dcg import DCG
 
 TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
@@ -25,10 +26,14 @@ def simulated(n_sessions=(40, 80, 20, 0), model=(1.0, 0.8, 0.6, 0.5), seed=0):
 @pytest.mark.parametrize("k", [None, 1])
 @pytest.mark.parametrize("normalize", ["independent", "none", "sessions"])
 @pytest.mark.parametrize("model", [(1.0, 0.8, 0.6, 0.5), TRUST, Cascade(0.5)], ids=["positions", "trust", "cascade"])
-def test_targets_are_click_targets_that_are_not_negative(model, normalize, k):
+def test_targets_are_not_negative(model, normalize, k):
     log, dcg = simulated(model=model), DCG(k)
     labels = br.ClickLabels(log, model, normalize=normalize, clip=0.55)
-    expected = click_targets(log, model, normalize=normalize, dcg=dcg, clip=0.55, not_shown="irrelevant")
+    if normalize == "sessions":
+        expected = means_of_sessions(log, labels.model, dcg, 0.55, "irrelevant")
+    else:
+        relevance = np.clip(estimate_relevance(log, model, clip=0.55).relevance, 0, 1)
+        expected = targets_of_relevance(log.queries, relevance, normalize, dcg)
     np.testing.assert_array_equal(labels.targets(dcg=dcg), np.maximum(expected, 0))
     if normalize == "sessions" and model is TRUST and k is None:
         assert expected.min() < 0  # Otherwise nothing is tested.

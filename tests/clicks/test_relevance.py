@@ -22,7 +22,7 @@ def expectation_and_variance(impressions, probability, model, **settings):
     for clicks in itertools.product(*(range(n + 1) for n in impressions)):
         weight = np.prod([binom.pmf(c, n, q) for c, n, q in zip(clicks, impressions, probability, strict=True)])
         log = ClickLog([1], np.zeros_like(positions), positions, clicks, impressions)
-        value = estimate_relevance(log, model, bounded=False, **settings).relevance[0]
+        value = estimate_relevance(log, model, **settings).relevance[0]
         first, second = first + weight * value, second + weight * value**2
     return first, second - first**2
 
@@ -53,7 +53,7 @@ def test_cascade_corrections_are_unbiased_for_all_relevances(settings):
         mean = np.zeros(4)
         for clicks, probability in cascade_clicks(relevant, *settings):
             log = ClickLog([1] * 4, range(4), range(1, 5), clicks, session=[0] * 4)
-            estimate = estimate_relevance(log, model, bounded=False).relevance
+            estimate = estimate_relevance(log, model).relevance
             np.testing.assert_allclose(estimate, clicks / model.corrections(log)[0])
             mean += probability * estimate
         np.testing.assert_allclose(mean, relevant, atol=1e-12)
@@ -62,7 +62,7 @@ def test_cascade_corrections_are_unbiased_for_all_relevances(settings):
 def test_impressions_of_a_cascade_that_goes_on_have_the_inverses_of_its_probabilities_as_weights():
     log = ClickLog([1, 1], [0, 1, 0, 1], [1, 2, 1, 2], [1, 1, 0, 1], session=[0, 0, 1, 1])
     # The second document is examined with the probability 0.5 below a click.
-    assert estimate_relevance(log, Cascade(0.5), bounded=False).relevance.tolist() == [0.5, (1 / 0.5 + 1) / 2]
+    assert estimate_relevance(log, Cascade(0.5)).relevance.tolist() == [0.5, (1 / 0.5 + 1) / 2]
 
 
 def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
@@ -72,14 +72,14 @@ def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
     assert found.impressions.tolist() == [2, 2, 1]
     first = ClickLog([1, 1], [0, 1], [1, 2], [1, 0], session=[0, 0])
     with pytest.raises(ValueError, match=r"1 of 2 rows have no support.* row 1 of query '1'"):
-        estimate_relevance(first, "cascade")
+        ClickLabels(first, "cascade").targets()
 
 
 def test_rows_without_support_are_named_or_marked():
-    log = ClickLog([1, 1, 2], row=[0], position=[1], clicks=[1], documents=["x", "y", "z"])
+    log = ClickLog([1, 1, 1], row=[0], position=[1], clicks=[1], documents=["x", "y", "z"])
     with pytest.raises(ValueError, match=r"2 of 3 rows have no support.* row 1, document 'y' of query '1'"):
-        estimate_relevance(log, "position-based")
-    found = estimate_relevance(log, "position-based", not_shown="irrelevant")
+        ClickLabels(log, "position-based").targets()
+    found = estimate_relevance(log, "position-based")
     assert found.relevance.tolist() == [1.0, 0.0, 0.0]
     assert found.shown.tolist() == [True, False, False]
 
@@ -87,7 +87,6 @@ def test_rows_without_support_are_named_or_marked():
 def test_invalid_arguments_are_named():
     counts = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0])
     for settings, message in (
-        ({"not_shown": "drop"}, "not_shown must be one of"),
         ({"clip": 1.0}, "clip must be a finite number"),
         ({"model": [1.0]}, "propensities has 1 positions, but position 2 is used"),
         ({"model": [1.0, 0.0]}, r"not in \(0, 1\]"),
@@ -98,7 +97,7 @@ def test_invalid_arguments_are_named():
     sessions = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], session=[0, 0])
     both = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[0, 0])
     with pytest.raises(ValueError, match=r"contradicts Cascade.* row 1 of query '1' was clicked at position 2, below"):
-        estimate_relevance(both, "cascade", not_shown="irrelevant")
+        estimate_relevance(both, "cascade")
     with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
         estimate_relevance([1, 0], "position-based")
     with pytest.raises(ValueError, match="has no unbiased correction"):

@@ -10,14 +10,15 @@ from clicks.enumeration import binary_vectors, cascade_clicks, ideal, independen
 
 from boostrank.clicks import (
     Cascade,
+    ClickLabels,
     ClickLog,
     PositionBased,
     TrustBias,
-    click_targets,
     estimate_relevance,
+    get_click_model,
     simulate_clicks,
 )
-from boostrank.clicks.targets import expect_without_each
+from boostrank.clicks.targets import expect_without_each, means_of_sessions
 from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.segments import Segments
 
@@ -30,8 +31,8 @@ def one_session(clicks):
     return ClickLog(np.ones(m), np.arange(m), np.arange(1, m + 1), clicks, session=np.zeros(m))
 
 
-def session_targets(log, model, **settings):
-    return click_targets(log, model, normalize="sessions", **settings)
+def session_targets(log, model, dcg=None, clip=0.0):
+    return means_of_sessions(log, get_click_model(model), dcg or DCG(), clip, "error")
 
 
 def targets_by_clicks(model, k, m):
@@ -72,7 +73,7 @@ def test_means_over_sessions_of_several_queries(k):
         rows = log.row[entries]
         sums[rows] += session_targets(one_session(log.clicks[entries]), "position-based", dcg=DCG(k))
         counts[rows] += 1
-    found = click_targets(log, "position-based", normalize="sessions", dcg=DCG(k))
+    found = session_targets(log, "position-based", dcg=DCG(k))
     np.testing.assert_allclose(found[:7], sums[:7] / counts[:7], atol=1e-12)
     assert found[7] == 0.0
 
@@ -83,14 +84,14 @@ def test_independent_targets_are_the_expectation_over_independent_relevances(k):
     qid = np.array([1, 2, 2, 1, 2, 1, 2, 2])
     clicks, impressions = random.integers(0, 5, size=8), np.full(8, 9)
     log = ClickLog(qid, np.arange(8), np.ones(8), clicks, impressions)
-    found = click_targets(log, "position-based", dcg=DCG(k))
+    found = ClickLabels(log, "position-based").targets(dcg=DCG(k))
     gamma = estimate_relevance(log, "position-based").relevance
     for query in (1, 2):
         rows = np.flatnonzero(qid == query)
         cutoff = int(np.ceil(0.4 * len(rows))) if k == 0.4 else k
         expected = sum(w * normalized(r, cutoff) for r, w in independent_clicks(gamma[rows]))
         np.testing.assert_allclose(found[rows], expected, atol=1e-12)
-    np.testing.assert_array_equal(click_targets(log, "position-based", normalize="none"), gamma)
+    np.testing.assert_array_equal(ClickLabels(log, "position-based", normalize="none").targets(), gamma)
 
 
 def test_clipped_session_targets_have_the_expectation_at_thinned_relevances():
@@ -117,20 +118,13 @@ def test_clicks_whose_targets_are_lost_in_rounding_errors_are_named(n_clicks, p)
     log = ClickLog([0] + [1] * n_clicks, row, position, np.ones_like(row), session=session)
     with warnings.catch_warnings(action="error"):
         with pytest.raises(ValueError, match=f"session 'many' has {n_clicks} clicks, .* lost in rounding errors"):
-            click_targets(log, [p] * n_clicks, normalize="sessions")
-        found = click_targets(log, [p] * n_clicks, normalize="sessions", clip=0.99)
+            session_targets(log, [p] * n_clicks)
+        found = session_targets(log, [p] * n_clicks, clip=0.99)
     assert np.abs(found).max() < 2
 
 
-def test_invalid_arguments_are_named():
+def test_clicks_without_sessions_and_cascades_that_end_with_a_click_are_errors():
     log = one_session([1, 0])
-    for settings, message in (
-        ({"normalize": "dcg"}, "normalize must be one of none, independent, sessions"),
-        ({"normalize": "sessions", "clip": -0.1}, "clip must be"),
-        ({"not_shown": "skip"}, "not_shown must be one of"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            click_targets(log, **{"model": "position-based", **settings})
     with pytest.raises(ValueError, match="needs a log of sessions"):
         session_targets(log.aggregate(), "position-based")
     with pytest.raises(ValueError, match="at most one click of a session"):

@@ -142,7 +142,7 @@ def test_score_and_early_stopping_are_counterfactual_estimates(ranker):
     fitted.fit(X, clicks(), eval_set={"labels": (fresh, fresh_y, fresh_qid), "clicks": (fresh, watched)})
     history = fitted.evals_result_["clicks"]["click-dcg@5"]
     assert fitted.best_iteration_ == np.argmax(history) + 1
-    settings = {"measure": "dcg@5", "average": "queries", "not_shown": "irrelevant"}
+    settings = {"k": 5, "average": "queries", "not_shown": "irrelevant"}
     expected = evaluate(drawn.log, fitted.predict(fresh), ("power", 1.0), **settings).value
     assert max(history) == pytest.approx(expected, abs=1e-6)
     assert fitted.score(fresh, watched) == pytest.approx(expected, rel=1e-12)
