@@ -185,7 +185,7 @@ def describe(name, values, curves, longest):
         limit, last = theory.ndcg_limit(curve, discount=discount, k=k), values[:, j, -1]
         print(
             f"  {ranker:14} {last.mean():6.3f} {last.std(ddof=1):7.3f} {limit.value:7.3f} "
-            f"{limit.standard_deviation:7.3f}  ({limit.source})"
+            f"{limit.standard_deviation:7.3f}"
         )
 
 

@@ -87,11 +87,6 @@ class EdgeLoss(BindableLoss):
         margins = scores[graph.winner] - scores[graph.loser]
         return graph.sum(get_margin(self.margin).value(margins) * graph.weights)
 
-    def slope_curvature(self, margins: Floats, weight: Floats | float) -> tuple[Floats, Floats]:
-        """Weighted first and second derivative of ``phi`` at the margin of each edge, each of shape (n_edges,)."""
-        slope, curvature = get_margin(self.margin).slope_curvature(margins)
-        return slope * weight, curvature * weight
-
 
 class EdgeObjective(BoundLoss):
     """A loss of edges bound to the preferences of one data set.
@@ -159,7 +154,7 @@ class EdgeObjective(BoundLoss):
 
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
         """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
-        graph, weight = self.graph, self.graph.weight
+        graph, weight, derivatives = self.graph, self.graph.weight, get_margin(self.surrogate.margin).slope_curvature
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
         blocks = [slice(first, first + BLOCK_EDGES) for first in range(0, graph.n_edges, BLOCK_EDGES)]
         sums: list[Any] = [None] * len(blocks)
@@ -168,7 +163,7 @@ class EdgeObjective(BoundLoss):
             edges = blocks[number]
             winner, loser = graph.winner[edges], graph.loser[edges]
             weights = 1.0 if weight is None else weight[edges]
-            slope, curvature = self.surrogate.slope_curvature(scores[winner] - scores[loser], weights)
+            slope, curvature = (values * weights for values in derivatives(scores[winner] - scores[loser]))
             # Edges are sorted by winner, so that those of a block are in few queries.
             first = min(winner[0], loser.min())
             ends = np.stack([winner, loser], axis=1).ravel() - first

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats, check_lengths, finite_numbers, rescale_extreme
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.dcg import TIES, Ties, check_relevance
@@ -69,7 +69,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         self.winner = _rows(winner, self.n_documents, "winner")
         self.loser = _rows(loser, self.n_documents, "loser")
         check_lengths(winner=len(self.winner), loser=len(self.loser))
-        self.weight = None if weight is None else _edge_weights(weight, len(self.winner))
+        self.weight = weights = None if weight is None else finite_numbers(weight, "weight", winner=self.n_edges)
+        if weights is not None:
+            refuse_first(weights < 0, lambda i: f"weight[{i}] is {weights[i]}: weights of edges must not be negative")
         self._check_edges()
 
     @classmethod
@@ -305,16 +307,6 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
     )
     # With 32 bits, a pass over the edges reads half of the memory.
     return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)
-
-
-def _edge_weights(weight: ArrayLike, n_edges: int) -> Floats:
-    array = as_floats(weight, "weight")
-    check_lengths(winner=n_edges, weight=len(array))
-    refuse_first(
-        ~np.isfinite(array) | (array < 0),
-        lambda i: f"weight[{i}] is {array[i]}: weights of edges must be finite and not negative",
-    )
-    return array
 
 
 def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:

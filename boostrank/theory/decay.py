@@ -31,10 +31,6 @@ from boostrank.queries.discounts import (
     sums_over_ranks,
 )
 
-# Number of terms of a sum that are added. The remainder is integrated.
-MAX_SUMMED = 1_000_000
-
-
 Verdict = Literal["feasible", "boundary", "too fast"]
 
 
@@ -142,8 +138,8 @@ def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
     if is_constant(k):
         function = checked_discount(discount)
-        squares = sums_over_ranks(lambda ranks: function(ranks) ** 2, k, MAX_SUMMED)  # type: ignore[arg-type]
-        return float(sums_over_ranks(function, k, MAX_SUMMED)), float(squares)  # type: ignore[arg-type]
+        squares = sums_over_ranks(lambda ranks: function(ranks) ** 2, k)  # type: ignore[arg-type]
+        return float(sums_over_ranks(function, k)), float(squares)  # type: ignore[arg-type]
     name, parameter = cast("tuple[str, float]", discount)
     if name == "power":
         return float(special.zeta(parameter)), float(special.zeta(2 * parameter))

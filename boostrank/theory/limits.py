@@ -32,19 +32,16 @@ class Limit(NamedTuple):
         The limit of NDCG, or the limit of its expectation if NDCG does not converge.
     standard_deviation : float
         The limit of the standard deviation over lists; 0 if NDCG converges.
-    source : str
-        The theorem of the paper.
 
     Examples
     --------
     >>> limit = ndcg_limit(ScoreCurve.binary(lambda s: s), discount=("power", 0.5))
-    >>> round(limit.value, 4), limit.standard_deviation, limit.source
-    (0.9428, 0.0, 'Theorem 7')
+    >>> round(limit.value, 4), limit.standard_deviation
+    (0.9428, 0.0)
     """
 
     value: float
     standard_deviation: float
-    source: str
 
 
 def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", discount: Discount = "log2") -> Limit:
@@ -80,21 +77,20 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
     >>> round(ndcg_limit(good, discount=("power", 0.5)).value, 6)
     0.942809
     >>> ndcg_limit(good, k=("power", 0.5))
-    Limit(value=1.0, standard_deviation=0.0, source='Theorem 11')
+    Limit(value=1.0, standard_deviation=0.0)
     >>> noisy = ScoreCurve.binary(lambda s: 0.8 * s)
     >>> ndcg_limit(noisy, discount=("exponential", 2))._replace(standard_deviation=0.0)
-    Limit(value=0.8, standard_deviation=0.0, source='Theorem 10')
+    Limit(value=0.8, standard_deviation=0.0)
     """
     levels, reached = curve.ideal_steps(gain)
     power, share = decay_power(discount), share_kept(k)
     if is_constant(k) or power > 1:
         return _in_distribution(curve, k, gain, discount, levels[0])
-    source = _source(power, share, graded=len(curve.labels) > 2)
     if share == 0 or power == 1:
-        return Limit(float(curve.expected_gain([1.0], gain)[0] / levels[0]), 0.0, source)
+        return Limit(float(curve.expected_gain([1.0], gain)[0] / levels[0]), 0.0)
     if power == 0 and share == 1:
-        return Limit(1.0, 0.0, source)
-    return Limit(_ratio(curve, gain, levels, reached, power, share), 0.0, source)
+        return Limit(1.0, 0.0)
+    return Limit(_ratio(curve, gain, levels, reached, power, share), 0.0)
 
 
 def pseudo_expectation(
@@ -159,20 +155,7 @@ def _in_distribution(curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discoun
     mean = float(at_top @ gains)
     total, squares = bounded_sums(discount, k)
     deviation = np.sqrt(at_top @ (gains - mean) ** 2 * squares) / total
-    return Limit(mean, float(deviation), "Theorem 10")
-
-
-def _source(power: float, share: float, graded: bool) -> str:
-    """The theorem that states a limit."""
-    if share == 0:
-        return "Theorem 15" if graded else "Theorem 11"
-    if power == 1:
-        return "Theorem 9" if share == 1 and not graded else "Theorem 9, extended"
-    if power == 0:
-        return "Theorem 4" if share == 1 else "Theorem 16" if graded else "Theorem 12"
-    if share == 1:
-        return "Theorem 14" if graded else "Theorem 7"
-    return "Theorem 17" if graded else "Theorem 13"
+    return Limit(mean, float(deviation))
 
 
 def _by_sum(curve: ScoreCurve, n: int, k: Cutoff, gain: Gain, discount: Discount) -> float:
