@@ -145,7 +145,6 @@ def html_table(
     caption: str = "",
     *,
     n_texts: int = 1,
-    has_head: bool = True,
     notes: Sequence[str] = (),
 ) -> str:
     """Make an HTML table of rows of text.
@@ -153,14 +152,12 @@ def html_table(
     Parameters
     ----------
     rows : sequence of sequences
-        All of the same length. Their elements are converted to text, and characters that have a meaning in HTML are
-        escaped.
+        All of the same length; the first one is the head. Their elements are converted to text, and characters that
+        have a meaning in HTML are escaped.
     caption : str, optional
         Text above the table.
     n_texts : int, default 1
         Number of the first columns that are texts, and are aligned left; the others are numbers.
-    has_head : bool, default True
-        Whether the first row is the head.
     notes : sequence of str, optional
         Sentences below the table; those that are empty are left out.
 
@@ -170,14 +167,13 @@ def html_table(
     >>> table.count("<th "), table.count("<td "), "&lt;a&gt;" in table
     (2, 2, True)
     """
-    head, body = (rows[:1], rows[1:]) if has_head else ([], rows)
     # Notebooks align and shade cells by their own rules, unless an element says otherwise.
     caption_style = "caption-side: top; text-align: left; font-weight: bold; color: inherit"
     parts = ['<table style="border-collapse: collapse">']
     if caption:
         parts.append(f'<caption style="{caption_style}">{html.escape(caption)}</caption>')
-    parts += ["<thead>", *(_row(row, "th", n_texts, _BELOW_HEAD) for row in head), "</thead>"] if head else []
-    parts += ["<tbody>", *(_row(row, "td", n_texts) for row in body), "</tbody>", "</table>"]
+    parts += ["<thead>", _row(rows[0], "th", n_texts, _BELOW_HEAD), "</thead>"]
+    parts += ["<tbody>", *(_row(row, "td", n_texts) for row in rows[1:]), "</tbody>", "</table>"]
     parts += [f"<p>{html.escape(note)}</p>" for note in notes if note]
     # A table that is wider than the notebook gets a scroll bar of its own.
     return "\n".join(['<div style="overflow-x: auto">', *parts, "</div>"])

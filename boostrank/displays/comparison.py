@@ -224,7 +224,7 @@ def html_report(comparison: Comparison, measure: str) -> str:
         f"{n_queries:,} queries": comparison._repr_html_() + EXPLANATION,
         f"Differences in {name}": _picture(differences, f"Differences to {comparison.baseline}"),
         f"Queries with the lowest difference in {name}": _worst(comparison, measure),
-        "Settings": html_table([*comparison.settings.items()], n_texts=2, has_head=False),
+        "Settings": html_table([("setting", "value"), *comparison.settings.items()], n_texts=2),
     }
     body = [f"<h2>{html.escape(head)}</h2>\n{text}" for head, text in sections.items() if text]
     return PAGE.format(title=html.escape(title), style=STYLE, body="\n".join(body))

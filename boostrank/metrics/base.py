@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
-from boostrank.inputs.checks import check_choice, check_flag, check_settings, setting
+from boostrank.inputs.checks import check_choice, check_flag, check_settings
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import measure_name, register
 from boostrank.queries.compiled import RankedMeasure, is_available
@@ -23,6 +23,8 @@ from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
+#: The value of each query of a block, from its ranked documents.
+PerBlock = Callable[[RankedBlock], Floats]
 #: How the values of queries become one value.
 Summary = Literal["mean", "sum", "geometric mean"]
 #: In a geometric mean smaller values count as this, as in trec_eval, since one 0 would make it 0.
@@ -243,7 +245,7 @@ class PreparedRanks(NamedTuple):
 
     undefined: Bools
     cutoffs: Ints
-    per_block: Callable[[RankedBlock], Floats]
+    per_block: PerBlock
     stable: bool
     not_retrieved: float | Floats = 0.0
 
@@ -312,7 +314,7 @@ def sum_over_ranks(
     at_ranks: Callable[[RankedDocuments], Floats],
     *,
     sorts_ties: bool = False,
-) -> Callable[[RankedBlock], Floats]:
+) -> PerBlock:
     """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it is not used.
 
     Parameters
@@ -367,8 +369,6 @@ class QueryMeasure(Measure):
     ----------
     empty : {"zero", "one", "skip", "raise"}
         Value of a query for which the measure is undefined (0/0): 0, 1, left out of the mean, or an error.
-    judged_only : bool, default False
-        Leave the documents that were not judged out of the ranking. Only for runs.
     """
 
     #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
@@ -382,7 +382,6 @@ class QueryMeasure(Measure):
     #: Values of the setting `ties`, if the measure has it.
     tie_rules: ClassVar[tuple[str, ...]] = TIES
     empty: Empty = "zero"
-    judged_only: bool = setting(False, check_flag)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -400,10 +399,8 @@ class QueryMeasure(Measure):
 
     def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
         """Raise ValueError if the measure is not defined for arrays, or for runs."""
-        domain = "runs" if self.judged_only else self.domain
-        if needed not in domain:
-            name = f"{self} with judged_only=True" if self.judged_only else str(self)
-            raise ValueError(f"{name} is not defined for {needed}: {_ADVICE[domain]}")
+        if needed not in self.domain:
+            raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[self.domain]}")
 
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         self.check_domain("arrays")
@@ -482,7 +479,6 @@ def compute_measures(
     weights : ndarray, shape (n_queries,)
     per_query : bool
     """
-    check_flag("per_query", per_query)
     grouped = GroupedLabels(labels, queries)
     bound = [BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights) for measure in measures]
     values = values_of_measures([measure.prepared for measure in bound], scores, queries)

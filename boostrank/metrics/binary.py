@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number, setting
-from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, ranked_documents, sum_over_ranks
+from boostrank.metrics.base import (
+    PerBlock,
+    PreparedRanks,
+    QueryMeasure,
+    RankedDocuments,
+    ranked_documents,
+    sum_over_ranks,
+)
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.queries.dcg import DCG, Ties, check_cutoff
 from boostrank.queries.rankings import RankedBlock
@@ -47,7 +53,7 @@ class BinaryMeasure(RelevantDocuments):
     ties: Ties = "average"
 
     @abstractmethod
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
         """Value of each query of a block, as a function of its ranked documents.
 
         Values of queries without relevant documents are not used.
@@ -58,13 +64,16 @@ class BinaryMeasure(RelevantDocuments):
             1 for relevant documents, and 0 for others.
         relevant : ndarray, shape (n_queries,)
             Number of relevant documents of each query.
+        cutoffs : ndarray of int64, shape (n_queries,)
+            Number of ranks of each query that count.
         queries : Segments
         """
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        per_block = self.per_block(gains, relevant, labels.queries)
-        return PreparedRanks(relevant == 0, DCG(self.k).cutoffs(labels.queries), per_block, self.ties != "average")
+        cutoffs = DCG(self.k).cutoffs(labels.queries)
+        per_block = self.per_block(gains, relevant, cutoffs, labels.queries)
+        return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
 
 class Precision(BinaryMeasure):
@@ -99,13 +108,11 @@ class Precision(BinaryMeasure):
     name: ClassVar[str] = "precision"
     needs_cutoff: ClassVar[bool] = True
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        return _relevant_by(gains, _depths(self.k, queries), queries, self.ties, DCG(self.k).cutoffs(queries))
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+        return _relevant_by(gains, _depths(self.k, queries), queries, self.ties, cutoffs)
 
 
-def _relevant_by(
-    gains: Floats, divisors: Floats, queries: Segments, ties: Ties, cutoffs: Ints
-) -> Callable[[RankedBlock], Floats]:
+def _relevant_by(gains: Floats, divisors: Floats, queries: Segments, ties: Ties, cutoffs: Ints) -> PerBlock:
     """The number of relevant documents up to the cutoff of each query of a block, by its divisor."""
     n_relevant = DCG(discount=np.ones_like).per_block(gains, queries, ties, cutoffs)
     return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
@@ -149,10 +156,10 @@ class FMeasure(BinaryMeasure):
     needs_cutoff: ClassVar[bool] = True
     beta: float = setting(1.0, check_number, smallest=0)
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
         square = float(self.beta) ** 2
         divisors = (square * relevant + _depths(self.k, queries)) / (1.0 + square)
-        return _relevant_by(gains, divisors, queries, self.ties, DCG(self.k).cutoffs(queries))
+        return _relevant_by(gains, divisors, queries, self.ties, cutoffs)
 
 
 class Recall(BinaryMeasure):
@@ -180,8 +187,8 @@ class Recall(BinaryMeasure):
 
     name: ClassVar[str] = "recall"
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        return _relevant_by(gains, relevant, queries, self.ties, DCG(self.k).cutoffs(queries))
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+        return _relevant_by(gains, relevant, queries, self.ties, cutoffs)
 
 
 class Success(BinaryMeasure):
@@ -215,11 +222,9 @@ class Success(BinaryMeasure):
 
     name: ClassVar[str] = "success"
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        cutoffs, ties = DCG(self.k).cutoffs(queries), self.ties
-
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
         def per_block(ranked: RankedBlock) -> Floats:
-            documents = ranked_documents(ranked, gains, cutoffs, ties)
+            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
             probability = documents.queries.sum(np.where(documents.counts, first_relevant(documents), 0.0))
             return np.minimum(probability, 1.0)
 
@@ -254,8 +259,8 @@ class ReciprocalRank(BinaryMeasure):
 
     name: ClassVar[str] = "mrr"
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        return sum_over_ranks("reciprocal_rank", gains, DCG(self.k).cutoffs(queries), self.ties, _reciprocal_ranks)
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+        return sum_over_ranks("reciprocal_rank", gains, cutoffs, self.ties, _reciprocal_ranks)
 
 
 def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
@@ -323,8 +328,7 @@ class AveragePrecision(BinaryMeasure):
     name: ClassVar[str] = "map"
     denominator: Denominator = setting("all", check_choice, choices=get_args(Denominator))
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
-        cutoffs = DCG(self.k).cutoffs(queries)
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
         divisors = relevant if self.denominator == "all" else np.minimum(relevant, cutoffs)
         total = sum_over_ranks("average_precision", gains, cutoffs, self.ties, _precision_at_relevant)
         return lambda ranked: total(ranked) / divisors[ranked.segments]

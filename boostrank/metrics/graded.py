@@ -13,9 +13,6 @@ from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments,
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.queries.dcg import DCG, Gain, Ties, check_cutoff
 
-# If a user reads on with a probability below this, the documents after it do not change a result in float64.
-NEGLIGIBLE = 1e-18
-
 
 class ExpectedReciprocalRank(QueryMeasure):
     """Mean expected reciprocal rank over queries, not normalized.
@@ -97,10 +94,7 @@ def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
     """
     rows = ranking.tied.starts[runs, None] + np.arange(ranking.tied.sizes[runs[0]])
     satisfied, counts = ranking.quality[rows], ranking.counts[rows]
-    # P_t <= P_1^t (Maclaurin's inequality), so that P_t is not needed if this bound is negligible.
-    with np.errstate(divide="ignore", over="ignore"):
-        negligible = np.maximum(1.0, np.ceil(np.log(NEGLIGIBLE) / np.log1p(-satisfied.mean(axis=1))))
-    n = int(np.minimum(counts.sum(axis=1), negligible).max())
+    n = int(counts.sum(axis=1).max())
     reading, sizes = np.ones((n + 1, len(runs))), np.arange(1.0, n + 1.0)[:, None]
     # The qualities increase. As long as they are 0 in all runs, all P_t are 1.
     for i in range(int((satisfied == 0.0).sum(axis=1).min()), rows.shape[1]):

@@ -46,11 +46,7 @@ def query_groups(by: Any, queries: Queries) -> pd.Categorical:
         series = by_id(by, "by")
         refuse_unknown(series, np.asarray(queries.ids), "by")
         return as_groups(align(series, queries.ids, "by"))
-    values = (
-        by.reset_index(drop=True)
-        if isinstance(by, pd.Series)
-        else pd.Series(by if isinstance(by, pd.Categorical) else as_array(by, "by"))
-    )
+    values = pd.Series(by if isinstance(by, (pd.Series, pd.Categorical)) else as_array(by, "by"))
     if len(values) not in lengths:
         raise ValueError(
             f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or be a dict, a Series "

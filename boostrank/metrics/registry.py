@@ -285,17 +285,15 @@ def evaluate(
     """
     check_flag("per_query", per_query)
     named = named_measures(measures)
-    values: dict[str, Any] = dict.fromkeys(named)
-    together = {name: measure for name, measure in named.items() if isinstance(measure, QueryMeasure)}
     of_queries = per_query or by is not None
-    if together and not isinstance(y_true, Labels):
-        labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(together)))
+    if isinstance(y_true, Labels) or not all(isinstance(measure, QueryMeasure) for measure in named.values()):
+        settings: dict[str, Any] = {"sample_weight": sample_weight, "per_query": of_queries}
+        values = {name: measure(y_true, y_score, qid, **settings) for name, measure in named.items()}
+    else:
+        labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(named), "evaluate"))
         weights = query_weights(sample_weight, queries, grouped=False)
-        results = compute_measures(together.values(), labels, scores, queries, weights, of_queries)
-        values |= zip(together, results, strict=True)
-    for name, measure in named.items():
-        if values[name] is None:
-            values[name] = measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=of_queries)
+        results = compute_measures(named.values(), labels, scores, queries, weights, of_queries)
+        values = dict(zip(named, results, strict=True))
     if not of_queries:
         return {name: float(value) for name, value in values.items()}
     queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))

@@ -82,8 +82,8 @@ def evaluate_run(
         of the run.
     unjudged : {"zero", "remove"}, default "zero"
         Documents that were retrieved but not judged, or judged with a relevance below 0, have the relevance 0, or are
-        removed from the run, as with ``trec_eval -J``. Single measures have it as a parameter of their name, such as
-        ``"P(judged_only=True)@5"``.
+        removed from the run, as with ``trec_eval -J``. Where ir_measures is installed,
+        single measures may have it as a parameter of their name, such as ``"P(judged_only=True)@5"``.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
@@ -155,7 +155,7 @@ def evaluate_run(
         prepared = measure.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(measure, judged.queries, prepared, weights)
-        values = values_of_ranking(prepared, judged.judged_ranking if measure.judged_only else judged.ranking)
+        values = values_of_ranking(prepared, judged.judged_ranking if unjudged == "remove" else judged.ranking)
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
@@ -214,7 +214,7 @@ def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
     else:
         has_ties = "ties" in {field.name for field in fields(measure)}
         rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
-        return replace(measure, judged_only=measure.judged_only or unjudged == "remove", **rules)
+        return replace(measure, **rules)
     raise ValueError(f"{name} is {fault}")
 
 
@@ -499,7 +499,5 @@ def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> pd.Catego
         As :func:`boostrank.evaluate_run` for `by`.
     """
     groups = by_id(by, "by", ids_are_text=True)
-    if not groups.index.isin(ids).all():
-        ids_of_tables = [np.asarray(table[QUERY].unique(), dtype=object) for table in tables]
-        refuse_unknown(groups, np.concatenate(ids_of_tables), "by")
+    refuse_unknown(groups, np.concatenate([table[QUERY].unique() for table in tables], dtype=object), "by")
     return as_groups(align(groups, ids, "by"))

@@ -44,7 +44,7 @@ _CONVENTIONS = {
     "ERR": ("the largest label as max_grade", "max_grade=4"),
 }
 # Our settings by the names of parameters of ir_measures.
-_PARAMETERS = {"rel": "threshold", "dcg": "gain", "p": "p", "judged_only": "judged_only"}
+_PARAMETERS = {"rel": "threshold", "dcg": "gain", "p": "p"}
 # The gains of names of a DCG.
 _GAINS = {"log2": "linear", "exp-log2": "exp2"}
 # Names of trec_eval, where they are not ours; a number is a cutoff or a level of recall.

@@ -5,7 +5,6 @@ No other library is imported; their conventions are in :data:`boostrank.runs.CON
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Bools, Floats, check_lengths
-from boostrank.inputs.checks import check_count, refuse, refuse_first
-from boostrank.metrics.base import Measure, QueryMeasure, fill_undefined, mean_of_queries
+from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
+from boostrank.inputs.checks import check_count, refuse
+from boostrank.metrics.base import Measure, PerBlock, QueryMeasure, fill_undefined, mean_of_queries
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import MEASURES, measure_name
@@ -261,7 +260,7 @@ def reconcile_run(
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores
     data = ReconciledValues(name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged)
-    documents = "judged" if our_measure.judged_only else "all"
+    documents = "judged" if unjudged == "remove" else "all"
     of_run: dict[str, Any] = {"queries": queries or "judged", "documents": documents}
     if ties == "trec_eval":
         of_run |= {"ties": "names", "scores": "float32"}
@@ -290,7 +289,7 @@ def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | No
 
 def _settings_of(measure: QueryMeasure) -> Settings:
     """The settings of our measure."""
-    settings = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name != "judged_only"}
+    settings = {field.name: getattr(measure, field.name) for field in fields(measure)}
     return Settings(**settings | {"k": None if settings["k"] is None else int(settings["k"])})
 
 
@@ -412,8 +411,7 @@ def _measure(name: str, settings: Settings) -> Any:
     measure, rule = MEASURES[name], settings.ties
     if rule == "last rank":
         measure, rule = LastRankAveragePrecision, "average"
-    names = {field.name for field in fields(measure)} - {"judged_only"}
-    values = {setting: getattr(settings, setting) for setting in names}
+    values = {setting.name: getattr(settings, setting.name) for setting in fields(measure)}
     return measure(**values | {"ties": "stable" if rule in ("names", "names ascending") else rule})
 
 
@@ -421,16 +419,7 @@ def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
     names = np.arange(queries.n_documents) if documents is None else np.asarray(documents)
     check_lengths(y_true=queries.n_documents, documents=names.size)
-    texts, query = names.ravel().astype(str), queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    invalid = pd.isna(names) | pd.DataFrame({"query": query, "name": texts}).duplicated().to_numpy()
-    refuse_first(
-        invalid,
-        lambda row: (
-            f"documents must not be missing, and must be different within a query; documents[{row}] is "
-            f"{names.tolist()[row]!r}, in the query {str(queries.ids[query[row]])!r}"
-        ),
-    )
-    return np.unique(queries.group(texts), return_inverse=True)[1].astype(np.float64)
+    return np.unique(queries.group(names.ravel().astype(str)), return_inverse=True)[1].astype(np.float64)
 
 
 class LastRankAveragePrecision(AveragePrecision):
@@ -439,7 +428,7 @@ class LastRankAveragePrecision(AveragePrecision):
     ``AP = (1/R) sum over relevant documents i of #{relevant j: s_j >= s_i} / #{j: s_j >= s_i}``.
     """
 
-    def per_block(self, gains: Floats, relevant: Floats, queries: Segments) -> Callable[[RankedBlock], Floats]:
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
         def values(ranked: RankedBlock) -> Floats:
             ranked_queries, tied, is_relevant = ranked.part, ranked.tied, gains[ranked.rows]
             last = tied.ends - 1

@@ -58,20 +58,18 @@ def test_values_are_those_of_trec_eval(rel):
 
 
 def test_values_without_unjudged_documents_are_those_of_trec_eval():
-    measures = {name: get_measure(with_threshold(name, 2), judged_only=True) for name in OF_TREC_EVAL}
-    same = {name: with_threshold(name, 2) for name in OF_TREC_EVAL}
+    measures = {name: with_threshold(name, 2) for name in OF_TREC_EVAL}
     n_tables = 20
     qrels, run = many_random_tables(n_tables)
-    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
+    found = evaluate_run(qrels, run, measures, queries="common", per_query=True, unjudged="remove")
     names = set(OF_TREC_EVAL.values())
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=2, judged_docs_only_flag=True)
     theirs = evaluator.evaluate(run)
     expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
     # trec_eval divides 0 by 0 where no retrieved document is judged.
     np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
-    assert evaluate_run(qrels, run, same, queries="common", per_query=True, unjudged="remove").equals(found)
     # The first query of the judgments of each table is not in the run.
-    every = evaluate_run(qrels, run, same, queries="judged", per_query=True, unjudged="remove")
+    every = evaluate_run(qrels, run, measures, queries="judged", per_query=True, unjudged="remove")
     assert len(every) == len(found) + n_tables
     assert every.loc[found.index].equals(found)
 
@@ -161,8 +159,8 @@ def test_geometric_means_of_groups_and_with_weights():
 def test_documents_with_a_negative_relevance_are_unjudged_documents_of_the_pool():
     """As for trec_eval -J; but ir_measures counts them as judged in Judged."""
     qrels, run = {"q": {"a": 1, "b": -1, "c": 0}}, {"q": {"b": 4.0, "x": 3.0, "a": 2.0, "c": 1.0}}
-    values = evaluate_run(qrels, run, ["RR", "RR(judged_only=True)", "Judged@2", "Bpref"])
-    assert values == {"RR": 1 / 3, "RR(judged_only=True)": 1.0, "Judged@2": 0.5, "Bpref": 1.0}
+    assert evaluate_run(qrels, run, ["RR", "Judged@2", "Bpref"]) == {"RR": 1 / 3, "Judged@2": 0.5, "Bpref": 1.0}
+    assert evaluate_run(qrels, run, "RR", unjudged="remove") == {"RR": 1.0}
     assert evaluate_run(qrels, {"q": {"b": 4.0}}, ["RR", "numret"], unjudged="remove") == {"RR": 0.0, "numret": 0.0}
     assert evaluate_run(qrels, run, "nDCG@3") == evaluate_run({"q": {"a": 1, "b": 0}}, run, "nDCG@3")
 

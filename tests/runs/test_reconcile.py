@@ -97,7 +97,6 @@ def test_names_of_metrics_say_cutoff_and_threshold():
         ("map", {"k": True}, "k must be .*got True"),
         ("ndcg", {"ties": "names"}, "ties must be .*got 'names'"),
         ("mrr", {"gain": "linear"}, "'mrr' has no setting 'gain'"),
-        (get_measure("map", judged_only=True), {}, "map with judged_only=True is not defined for arrays"),
     ],
 )
 def test_bad_settings_are_errors(measure, settings, message):
@@ -139,14 +138,8 @@ def test_names_of_documents_order_ties_of_trec_eval():
         assert table.loc[table["library"] == "pytrec_eval", "value"].item() == value
     # Another query may have a document of the same name.
     br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], [0, 0, 1], documents=["b", "a", "a"])
-    with pytest.raises(ValueError, match=r"different within a query; documents\[2\] is 'a', in the query 'y'"):
-        br.reconcile([0, 1, 1], [0.5, 0.5, 0.5], ["x", "y", "y"], documents=["b", "a", "a"])
-    for wrong, message in (
-        (["a"], r"has 1 values for the 2 rows of y_true"),
-        (["a", None], r"must not be missing.* documents\[1\] is None"),
-    ):
-        with pytest.raises(ValueError, match=f"documents {message}"):
-            br.reconcile([0, 1], [0.5, 0.5], [0, 0], documents=wrong)
+    with pytest.raises(ValueError, match="documents has 1 values for the 2 rows of y_true"):
+        br.reconcile([0, 1], [0.5, 0.5], [0, 0], documents=["a"])
     # Without names, row numbers are compared as texts: trec_eval puts "2" before "10".
     y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     qid = [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
