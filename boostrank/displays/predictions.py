@@ -141,7 +141,7 @@ class NDCGCurveDisplay(PredictionDisplay):
         measures = {str(k): get_measure("ndcg", k=k, **settings) for k in sorted(set(ks))}
         tables = []
         for name, scores in by_name(y_score, SCORES).items():
-            of_queries: dict[str, Any] = {"sample_weight": sample_weight, "by": np.zeros(len(y_true))}
+            of_queries: dict[str, Any] = {"sample_weight": sample_weight, "by": np.zeros(np.shape(y_true))}
             means = evaluate(y_true, scores, qid, measures, **of_queries)
             tables.append(means[means[GROUP] == ALL_QUERIES].assign(ranker=name, k=pd.to_numeric(means["metric"])))
         table = pd.concat(tables, ignore_index=True)

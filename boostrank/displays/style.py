@@ -28,8 +28,8 @@ DARK = "0.35"
 WIDTH, HEIGHT = 7.0, 4.0
 # Lines with more points than this have no markers.
 MAX_MARKERS = 25
-# Height of the tick labels and the label of an x axis, in inches.
-LABELS_HEIGHT = 0.5
+# Height of the tick labels and the label of an x axis, in units of the size of the font.
+LABELS_HEIGHT = 3.6
 # Height of a row of a legend, in inches.
 LEGEND_ROW = 0.21
 # About as many characters are as wide as a figure, and as the symbol of a legend with its gaps.
@@ -116,12 +116,8 @@ def legend_below(ax: Any, n_columns: int | None = None) -> None:
     n_columns : int, optional
         By default as many as fit into the width of a figure.
     """
-    from matplotlib.transforms import ScaledTranslation
-
     columns = n_columns or legend_columns(ax.get_legend_handles_labels()[1])
-    # In inches, because the height of labels does not depend on that of the axes.
-    below = ax.transAxes + ScaledTranslation(0, -LABELS_HEIGHT, ax.figure.dpi_scale_trans)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": LABELS_HEIGHT}
     ax.legend(ncols=columns, frameon=False, **place)
 
 

@@ -72,15 +72,10 @@ def _stops(ranking: RankedDocuments) -> Floats:
     """
     satisfied, tied = ranking.quality, ranking.tied
     reading = ranking.queries.product_before(1.0 - satisfied)
-    stops = np.where(ranking.counts, reading * satisfied / ranking.ranks, 0.0)
-    # Permutations of equal documents change nothing, and ranks beyond the cutoff do not count. `satisfied` increases
-    # within a run, so the documents of a run differ if the first and the last of them do.
-    mixed = (satisfied[tied.starts] < satisfied[tied.ends - 1]) & ranking.counts[tied.starts]
-    if mixed.any():
-        stops[tied.repeat(mixed)] = 0.0
-        for size in np.unique(tied.sizes[mixed]):
-            runs = np.flatnonzero(mixed & (tied.sizes == size))
-            stops[tied.starts[runs]] = reading[tied.starts[runs]] * _expected_stops(ranking, runs)
+    stops = np.zeros(len(satisfied))
+    for size in np.unique(tied.sizes):
+        runs = np.flatnonzero(tied.sizes == size)
+        stops[tied.starts[runs]] = reading[tied.starts[runs]] * _expected_stops(ranking, runs)
     return stops
 
 

@@ -52,9 +52,7 @@ def query_groups(by: Any, queries: Queries) -> pd.Categorical:
             f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or be a dict, a Series "
             f"or a DataFrame by query id; got {len(values)} values"
         )
-    is_missing = values.isna().to_numpy()
-    if is_missing.any():
-        raise ValueError(f"by must have no missing values; by[{int(np.argmax(is_missing))}] is missing")
+    refuse_first(values.isna().to_numpy(), lambda i: f"by must have no missing values; by[{i}] is missing")
     if len(values) == queries.n_documents:
         if queries.permutation is not None:
             values = values.iloc[queries.permutation]
@@ -107,7 +105,7 @@ def group_means(
         means = weighted_means(of_queries, weights, codes, len(names))
         mean, margin = means.mean, means.margin()
         if summary == "sum":
-            mean, margin = np.bincount(codes, weights * of_queries), np.full(len(names), np.nan)
+            mean, margin = 1.0 * np.bincount(codes, weights * of_queries), np.full(len(names), np.nan)
         ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
         if summary == "geometric mean":
             ends = {name: np.exp(end) for name, end in ends.items()}

@@ -286,13 +286,14 @@ def evaluate(
     check_flag("per_query", per_query)
     named = named_measures(measures)
     of_queries = per_query or by is not None
-    if isinstance(y_true, Labels) or not all(isinstance(measure, QueryMeasure) for measure in named.values()):
+    query_measures = [measure for measure in named.values() if isinstance(measure, QueryMeasure)]
+    if isinstance(y_true, Labels) or len(query_measures) < len(named):
         settings: dict[str, Any] = {"sample_weight": sample_weight, "per_query": of_queries}
         values = {name: measure(y_true, y_score, qid, **settings) for name, measure in named.items()}
     else:
         labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(named), "evaluate"))
         weights = query_weights(sample_weight, queries, grouped=False)
-        results = compute_measures(named.values(), labels, scores, queries, weights, of_queries)
+        results = compute_measures(query_measures, labels, scores, queries, weights, of_queries)
         values = dict(zip(named, results, strict=True))
     if not of_queries:
         return {name: float(value) for name, value in values.items()}

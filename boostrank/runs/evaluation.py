@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -148,8 +148,8 @@ def evaluate_run(
     of_queries = per_query or groups is not None
     results: dict[str, Any] = {}
     for name, measure in checked.items():
-        if isinstance(measure, ProvidedMeasure):
-            values = measure.values(judgments[judgments[QUERY].isin(ids)], retrieved, ids)
+        if is_of_ir_measures(measure):
+            values = provided_values(measure, judgments[judgments[QUERY].isin(ids)], retrieved, ids)
             results[name] = values if of_queries else float(np.average(values, weights=weights))
             continue
         prepared = measure.prepare(labels)
@@ -159,12 +159,12 @@ def evaluate_run(
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
-    summaries = {name: measure.summary for name, measure in checked.items()}
+    summaries = {name: measure.summary for name, measure in checked.items() if isinstance(measure, QueryMeasure)}
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     return table_of_queries(table, groups, weights, per_query, summaries)
 
 
-def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """The measures of runs by name, as :func:`boostrank.metrics.named_measures`, with names of ir_measures and groups.
 
     Raises
@@ -187,7 +187,7 @@ def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]
     return named
 
 
-def _measure_of_runs(measure: Any) -> Measure:
+def _measure_of_runs(measure: Any) -> Any:
     text = str(measure) if isinstance(measure, str) or is_of_ir_measures(measure) else ""
     parsed = parse_name(text, of_runs=True)
     if parsed is not None:
@@ -196,12 +196,12 @@ def _measure_of_runs(measure: Any) -> Measure:
     return provided_measure(text) if name and ":" not in name and name not in MEASURES else get_measure(measure)
 
 
-def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
+def for_runs(name: str, measure: Any, ties: str, unjudged: str) -> Any:
     """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     check_choice("unjudged", unjudged, UNJUDGED)
     k: Any = getattr(measure, "k", None)
-    if isinstance(measure, ProvidedMeasure):
+    if is_of_ir_measures(measure):
         if ties == TREC_EVAL and unjudged == "zero":
             return measure
         fault = (
@@ -218,57 +218,8 @@ def for_runs(name: str, measure: Measure, ties: str, unjudged: str) -> Any:
     raise ValueError(f"{name} is {fault}")
 
 
-@dataclass(frozen=True, repr=False)
-class ProvidedMeasure(Measure):
-    """A measure that a provider of ir_measures computes, such as ``"alpha_nDCG@10"``; only for runs.
-
-    Parameters
-    ----------
-    name : str
-        Its name in ir_measures.
-    """
-
-    name: str  # type: ignore[misc]
-    #: The value over queries is the mean.
-    summary: ClassVar[str] = "mean"
-
-    def __str__(self) -> str:
-        return self.name
-
-    def arguments(self) -> str:
-        return repr(self.name)
-
-    def values(self, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]) -> Floats:
-        """Value of each query, shape (n_queries,); 0 for those that the provider leaves out.
-
-        Parameters
-        ----------
-        judgments, run : DataFrame
-            Results of :func:`boostrank.runs.trec_tables.as_qrels` and :func:`boostrank.runs.trec_tables.as_run`.
-        ids : ndarray of object, shape (n_queries,)
-        """
-        import ir_measures
-
-        relevance = judgments[RELEVANCE].to_numpy()
-        if (relevance != np.floor(relevance)).any():
-            raise ValueError(f"{self} is computed by ir_measures, which needs a relevance of whole numbers")
-        qrels = judgments.assign(**{RELEVANCE: relevance.astype(np.int64)})
-        try:
-            results = list(ir_measures.iter_calc([ir_measures.parse_measure(self.name)], qrels, run))
-        except Exception as error:  # Providers have many kinds of errors.
-            raise ValueError(f"ir_measures cannot compute {self}: {error}") from error
-        by_query = {result.query_id: result.value for result in results}
-        return np.array([by_query.get(query, 0.0) for query in ids], dtype=np.float64)
-
-    def bind(self, *args: Any, **settings: Any) -> NoReturn:
-        """Raise ValueError: the measure needs a run."""
-        raise ValueError(f"{self} is not defined for arrays: pass judgments and a run to evaluate_run")
-
-    _compute = bind
-
-
-def provided_measure(name: str) -> ProvidedMeasure:
-    """The measure of this name.
+def provided_measure(name: str) -> Any:
+    """The measure of this name in ir_measures, whose providers compute it; only for runs.
 
     Raises
     ------
@@ -283,10 +234,36 @@ def provided_measure(name: str) -> ProvidedMeasure:
             "package, which computes it: pip install ir-measures"
         ) from None
     try:
-        ir_measures.parse_measure(name)
+        measure = ir_measures.parse_measure(name)
+        measure.validate_params()
     except (NameError, ValueError):
         raise unknown_name(name) from None
-    return ProvidedMeasure(name)
+    except AssertionError as error:
+        raise ValueError(f"ir_measures cannot compute {name}: {error}") from None
+    return measure
+
+
+def provided_values(measure: Any, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]) -> Floats:
+    """Value of each query by a measure of ir_measures, shape (n_queries,); 0 for those that its provider leaves out.
+
+    Parameters
+    ----------
+    measure : object of ir_measures
+    judgments, run : DataFrame
+        Results of :func:`boostrank.runs.trec_tables.as_qrels` and :func:`boostrank.runs.trec_tables.as_run`.
+    ids : ndarray of object, shape (n_queries,)
+    """
+    import ir_measures
+
+    relevance = judgments[RELEVANCE].to_numpy()
+    if (relevance != np.floor(relevance)).any():
+        raise ValueError(f"{measure} is computed by ir_measures, which needs a relevance of whole numbers")
+    qrels = judgments.assign(**{RELEVANCE: relevance.astype(np.int64)})
+    try:
+        by_query = {result.query_id: result.value for result in ir_measures.iter_calc([measure], qrels, run)}
+    except Exception as error:  # Providers have many kinds of errors.
+        raise ValueError(f"ir_measures cannot compute {measure}: {error}") from error
+    return np.array([by_query.get(query, 0.0) for query in ids], dtype=np.float64)
 
 
 def values_of_ranking(prepared: PreparedRanks, ranking: RankedBlock | None) -> Floats:
@@ -456,7 +433,7 @@ def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: s
         )
     if queries != "common":
         return are_judged
-    are_in_all = numbered.are_in.all(axis=0)
+    are_in_all: Bools = np.logical_and.reduce(numbered.are_in)
     if not are_in_all.any():
         raise ValueError(f"no query of qrels is in all of them: {', '.join(runs)}")
     return are_in_all

@@ -64,19 +64,14 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id", "iteration" (texts; "0" if there are none) and "relevance"
-        (float64).
+        With the columns "query_id", "doc_id", "iteration" if it is there (texts), and "relevance" (float64).
 
     Raises
     ------
     ValueError, TypeError
         As :func:`as_run`.
     """
-    table = _checked_table(qrels, "qrels", RELEVANCE, ITERATION)
-    if ITERATION not in table:
-        zeros = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int8), pd.Index(["0"]))
-        table.insert(2, ITERATION, pd.Series(zeros))
-    return table
+    return _checked_table(qrels, "qrels", RELEVANCE, ITERATION)
 
 
 def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.DataFrame:

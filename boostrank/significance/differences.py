@@ -155,7 +155,5 @@ def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) ->
 
 def mean_difference(differences: Floats) -> float:
     """Mean of weighted differences, rounded to twelve digits after the first of the largest, so that 0.2 is 0.2."""
-    largest = float(np.abs(differences).max())
-    if largest == 0.0:
-        return 0.0
-    return round(float(differences.mean()), 12 - max(-300, math.ceil(math.log10(largest))))
+    largest = max(float(np.abs(differences).max()), 1e-300)
+    return round(float(differences.mean()), 12 - math.ceil(math.log10(largest)))
