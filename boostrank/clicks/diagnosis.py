@@ -21,7 +21,6 @@ from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.propensities import (
     MAX_ENDING_WITH_CLICK,
     MIN_SESSIONS,
-    Propensities,
     ending_with_click,
     harvest_propensities,
 )
@@ -40,14 +39,11 @@ class ClickDiagnosis(NamedTuple):
     estimator : str
         Python text that makes the click model, such as "harvest_propensities(log)"; "" if the log is not usable.
     reason : str
-    propensities : Propensities or None
-        The harvested propensities; None if there are none.
     """
 
     table: pd.DataFrame
     estimator: str
     reason: str
-    propensities: Propensities | None
 
 
 def diagnose(log: ClickLog) -> ClickDiagnosis:
@@ -114,7 +110,7 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
     else:
         rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
         estimator = f"harvest_propensities(log){rest}"
-    return ClickDiagnosis(table, estimator, reason, propensities)
+    return ClickDiagnosis(table, estimator, reason)
 
 
 def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:

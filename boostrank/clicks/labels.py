@@ -123,6 +123,7 @@ class ClickLabels(RowsOfQueries, Labels):
     shrink: Any = None
 
     default_measure: ClassVar[str] = "click-dcg"
+    losses: ClassVar[str] = "a surrogate, such as 'softmax'"
 
     def __post_init__(self) -> None:
         check_log(self.log)
@@ -144,7 +145,7 @@ class ClickLabels(RowsOfQueries, Labels):
         if self.not_shown == "predict" and self.shrink is None:
             object.__setattr__(self, "shrink", "auto")
         # This checks the other settings, and whether the model fits the log.
-        self.entry_weights()
+        estimation.entry_weights(self.log, self.model, self.clip)
 
     @property
     def queries(self) -> Queries:  # type: ignore[override]
@@ -169,21 +170,6 @@ class ClickLabels(RowsOfQueries, Labels):
             "the measure 'click-dcg@10' or by boostrank.clicks.evaluate, and targets() are numbers"
         )
 
-    def require_relevance(self, objective: Any) -> NoReturn:
-        """Raise ValueError: clicks are no relevance."""
-        raise ValueError(
-            f"{objective!r} needs relevance labels, an array of one label for each row; for ClickLabels use a "
-            "surrogate, such as 'softmax'"
-        )
-
-    def require_relevance_to_measure(self, measure: str) -> NoReturn:
-        """Raise ValueError: clicks are no relevance."""
-        cutoff = "".join(measure.partition("@")[1:])
-        raise ValueError(
-            f"{measure} needs relevance labels, one number for each document; got ClickLabels. The measure of "
-            f"ClickLabels is 'click-dcg{cutoff}', an estimate from the clicks"
-        )
-
     @property
     def sameness(self) -> str:
         """Why nothing can be learned from the clicks; "" if estimates of relevance differ."""
@@ -198,10 +184,6 @@ class ClickLabels(RowsOfQueries, Labels):
     def fingerprint(self) -> int:
         """A number that is equal for equal clicks."""
         return hash(tuple(map(bytes, self.log.aggregate().columns)))
-
-    def entry_weights(self) -> estimation.EntryWeights:
-        """The weight of each entry of the log in the estimates of relevance."""
-        return estimation.entry_weights(self.log, self.model, self.clip)
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -351,4 +333,4 @@ class ClickLabels(RowsOfQueries, Labels):
 
     def _evidence(self, prior: Floats) -> Floats:
         """The evidence of each row for some prior."""
-        return estimation.evidence(self.log, self.entry_weights(), prior)
+        return estimation.evidence(self.log, self.model, self.clip, prior)

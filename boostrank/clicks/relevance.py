@@ -105,45 +105,31 @@ def estimate_relevance(
     if click_model.is_by_position:
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
         log = log.aggregate()
-    weights, a, b, clipped = entry_weights(log, click_model, clip)
+    weights, a, b = entry_weights(log, click_model, clip)
 
     def total(per_entry: Floats) -> Floats:
         return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
 
     impressions = total(np.where(a > 0.0, log.impressions, 0.0))
-    clicks, divisor = total(weights * (log.clicks - b * log.impressions)), total(weights * clipped * log.impressions)
+    clicks = total(weights * (log.clicks - b * log.impressions))
+    divisor = total(weights * np.maximum(a, clip) * log.impressions)
     estimate = np.divide(clicks, divisor, out=np.zeros(len(log)), where=divisor > 0)
     return RelevanceEstimates(estimate, impressions.astype(np.int64), impressions > 0)
 
 
-class EntryWeights(NamedTuple):
-    """The weights and the correction of each entry of a log, each of shape (n_entries,).
+def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> tuple[Floats, Floats, Floats]:
+    """The weight ``w`` and the correction ``a`` and ``b`` of each entry, each of shape (n_entries,).
 
-    Attributes
-    ----------
-    weights : ndarray
-        ``w``; 0 for entries that are known not to be examined.
-    a, b : ndarray
-    clipped : ndarray
-        ``max(a, clip)``.
+    The weight is 0 for entries that are known not to be examined. Errors are those of :func:`estimate_relevance`.
     """
-
-    weights: Floats
-    a: Floats
-    b: Floats
-    clipped: Floats
-
-
-def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> EntryWeights:
-    """The weight of each entry in the estimates; errors are those of :func:`estimate_relevance`."""
     check_number("clip", clip, smallest=0, below=1)
     a, b = model.corrections(log)
-    clipped, examined = np.maximum(a, clip), a > 0.0
+    examined = a > 0.0
     weights = examined.astype(np.float64)
     if isinstance(model, Cascade) and model.satisfaction < 1.0:
         # The weights must not depend on the clicks above, on which a depends.
-        weights = np.divide(1.0, clipped, out=np.zeros_like(a), where=examined)
-    return EntryWeights(weights, a, b, clipped)
+        weights = np.divide(1.0, np.maximum(a, clip), out=np.zeros_like(a), where=examined)
+    return weights, a, b
 
 
 def require_support(log: ClickLog, without: Bools, advice: str) -> None:
@@ -183,11 +169,12 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
         )
 
 
-def evidence(log: ClickLog, entry: EntryWeights, prior: Floats) -> Floats:
+def evidence(log: ClickLog, model: ClickModel, clip: float, prior: Floats) -> Floats:
     """The evidence ``E`` of each row, shape (n_documents,); 0 for rows without examined impressions."""
+    weights, a, b = entry_weights(log, model, clip)
     prior = np.minimum(prior, MAX_PRIOR)
-    probability = np.clip(entry.a * prior[log.row] + entry.b, 0.0, 1.0)
-    terms = (entry.weights * entry.a, entry.weights**2 * probability * (1.0 - probability))
+    probability = np.clip(a * prior[log.row] + b, 0.0, 1.0)
+    terms = (weights * a, weights**2 * probability * (1.0 - probability))
     exposure, noise = (np.bincount(log.row, weights=term * log.impressions, minlength=len(log)) for term in terms)
     return np.divide(prior * (1.0 - prior) * exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0)
 

@@ -29,18 +29,16 @@ class SimulatedClicks(NamedTuple):
         A log of sessions.
     relevance : ndarray of float64, shape (n_documents,)
         Probability ``gamma`` that each row of `X` is relevant.
-    model : ClickModel
 
     Examples
     --------
     >>> simulated = simulate_clicks([2, 0], scores=[0.9, 0.1], qid=[7, 7], n_sessions=100, random_state=0)
-    >>> simulated.log.n_sessions, simulated.relevance.tolist(), simulated.model
-    (100, [1.0, 0.0], PositionBased(propensities=('power', 1.0)))
+    >>> simulated.log.n_sessions, simulated.relevance.tolist()
+    (100, [1.0, 0.0])
     """
 
     log: ClickLog
     relevance: Floats
-    model: ClickModel
 
 
 def simulate_clicks(
@@ -89,7 +87,7 @@ def simulate_clicks(
     Returns
     -------
     SimulatedClicks
-        The log, and the probabilities of relevance and the click model that it was drawn from.
+        The log, and the probabilities of relevance that it was drawn from.
 
     Raises
     ------
@@ -124,7 +122,7 @@ def simulate_clicks(
     clicks = click_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
     log = ClickLog(queries.qid, row, sessions.positions + 1, clicks, session=session)
-    return SimulatedClicks(log, gamma, click_model)
+    return SimulatedClicks(log, gamma)
 
 
 def _checked_policy(policy: Any) -> tuple[str, float]:

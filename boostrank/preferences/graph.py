@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,7 @@ class PreferenceGraph(RowsOfQueries, Labels):
     """
 
     default_measure: ClassVar[str] = "agreement"
+    losses: ClassVar[str] = f"one of {', '.join(EDGE_LOSS_MARGINS)}"
 
     def __init__(self, qid: ArrayLike, winner: ArrayLike, loser: ArrayLike, weight: ArrayLike | None = None) -> None:
         self.queries = Queries.from_qid(qid)
@@ -133,19 +134,6 @@ class PreferenceGraph(RowsOfQueries, Labels):
     def sameness(self) -> str:
         """Why nothing can be learned from the preferences; "" if there are some."""
         return "" if self.n_edges else "there is no preference between two documents"
-
-    def require_relevance(self, objective: Any) -> NoReturn:
-        """Raise ValueError: preferences are no relevance."""
-        raise ValueError(
-            f"{objective!r} needs relevance labels; for preferences use one of {', '.join(EDGE_LOSS_MARGINS)}"
-        )
-
-    def require_relevance_to_measure(self, measure: str) -> NoReturn:
-        """Raise ValueError: preferences are no relevance."""
-        raise ValueError(
-            f"{measure} needs relevance labels, one number for each document; got PreferenceGraph. The measure of "
-            "preferences is 'agreement'"
-        )
 
     def group(self, queries: Queries) -> PreferenceGraph:
         """:attr:`grouped`; ValueError if `queries` are not the queries of the graph."""

@@ -26,9 +26,12 @@ class Labels(ABC):
     ----------
     default_measure : str
         Name of the measure by which rankers are scored unless another one is given.
+    losses : str
+        What can be trained on labels that are no relevance, for messages.
     """
 
     default_measure: ClassVar[str]
+    losses: ClassVar[str]
 
     @property
     def qid(self) -> NDArray[Any] | None:
@@ -68,7 +71,6 @@ class Labels(ABC):
     def sameness(self) -> str:
         """Why nothing can be learned from the labels, such as "all labels are 0"; "" if some of them differ."""
 
-    @abstractmethod
     def require_relevance(self, objective: Any) -> Floats:
         """Relevance of each document, shape (n_documents,), for a loss or the objective of a library.
 
@@ -77,10 +79,15 @@ class Labels(ABC):
         ValueError
             If the labels are no relevance. The message says that `objective` needs it.
         """
+        kind = type(self).__name__
+        raise ValueError(f"{objective!r} needs relevance labels, one for each row; for {kind} use {self.losses}")
 
-    @abstractmethod
     def require_relevance_to_measure(self, measure: str) -> Floats:
         """Relevance of each document, shape (n_documents,), for a measure; raises ValueError if there is none."""
+        raise ValueError(
+            f"{measure} needs relevance labels, one number for each document; got {type(self).__name__}, whose measure "
+            f"is {self.default_measure!r}"
+        )
 
     def targets(self, surrogate: Any, queries: Queries, dcg: DCG, normalize: Normalize) -> Floats:
         """The targets of a surrogate for grouped labels, shape (n_documents,); ValueError if there are none."""

@@ -215,17 +215,6 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
     return Solution(scores, losses, residuals)
 
 
-def minimize_from(loss: ExpectedLoss, starts: Sequence[Floats], tolerance: float = SEARCH_TOLERANCE) -> Solution:
-    """The best of the solutions from several starts, for each distribution; solutions that are not solved come last."""
-    best = minimize(loss, starts[0], tolerance)
-    for start in starts[1:]:
-        other = minimize(loss, start, tolerance)
-        wins = (other.solved & ~best.solved) | ((other.solved == best.solved) & (other.losses < best.losses))
-        scores = np.where(wins[:, None], other.scores, best.scores)
-        best = Solution(scores, *(np.where(wins, new, old) for new, old in zip(other[1:], best[1:], strict=True)))
-    return best
-
-
 def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats, Floats]:
     """One Newton step for every distribution, halved until the loss decreases in proportion to its length.
 

@@ -19,7 +19,7 @@ from boostrank.queries.dcg import DCG, Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
 from boostrank.theory.distributions import DistributionBatch, LabelDistribution, check_document_scores
-from boostrank.theory.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize_from
+from boostrank.theory.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize
 
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
@@ -187,6 +187,13 @@ def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
     tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
     shape, random = loss.targets.shape, np.random.default_rng(0)
     if loss.surrogate.convex:
-        return minimize_from(loss, [np.zeros(shape)], tolerance)
-    starts = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
-    return minimize_from(loss, starts, tolerance)
+        return minimize(loss, np.zeros(shape), tolerance)
+    best, *others = (
+        minimize(loss, np.broadcast_to(random.normal(size=shape[1]), shape), tolerance) for _ in range(n_starts)
+    )
+    for other in others:
+        # Solutions that are not solved come last.
+        wins = (other.solved & ~best.solved) | ((other.solved == best.solved) & (other.losses < best.losses))
+        for values, better in zip(best, other, strict=True):
+            values[wins] = better[wins]
+    return best

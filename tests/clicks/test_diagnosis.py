@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, diagnose, harvest_propensities, simulate_clicks
+from boostrank.clicks import Cascade, ClickLog, diagnose, simulate_clicks
 from boostrank.clicks.diagnosis import _ratio_below_clicks
 
 PLACKETT_LUCE = ("plackett-luce", 1.0)
@@ -40,8 +40,6 @@ def test_each_log_has_its_estimator(log, bad, n_good, estimator):
     assert verdicts[verdicts == "bad"].index.tolist() == bad
     assert (verdicts == "good").sum() == n_good
     assert found.estimator.startswith(estimator)
-    if found.propensities is not None:
-        np.testing.assert_array_equal(found.propensities.values, harvest_propensities(log).values)
 
 
 def test_missing_impressions_leave_no_estimator():

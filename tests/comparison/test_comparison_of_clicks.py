@@ -91,7 +91,7 @@ def test_the_identity_is_that_of_the_content():
 def test_labels_of_another_kind_are_errors_before_the_first_training():
     _, y, _, log = data()
     for labels, settings, message in (
-        (clicks(), {"measures": "ndcg@10"}, "ndcg@10 needs relevance labels.*got ClickLabels.*'click-dcg@10'"),
+        (clicks(), {"measures": "ndcg@10"}, "ndcg@10 needs relevance labels.*got ClickLabels.*'click-dcg'"),
         (y, {"measures": "click-dcg@10"}, "click-dcg@10 needs ClickLabels; got ndarray"),
         (log, {}, "y is a ClickLog"),
     ):

@@ -56,5 +56,5 @@ def test_an_object_that_is_no_array_is_named():
     with pytest.raises(ValueError, match="y_true must be an array; got PreferenceGraph"):
         as_array(graph, "y_true")
     for call in (br.ndcg_score, br.reconcile):
-        with pytest.raises(ValueError, match=r"needs relevance labels.*measure of preferences is 'agreement'"):
+        with pytest.raises(ValueError, match=r"needs relevance labels.*measure is 'agreement'"):
             call(graph, [0.0, 1.0], [0, 0])

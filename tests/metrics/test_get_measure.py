@@ -129,7 +129,7 @@ def test_preferences_are_for_agreement_only():
             lambda measure: measure(graph, scores),
             lambda measure: measure.bind(graph.grouped, graph.queries),
         ):
-            with pytest.raises(ValueError, match=f"{name} needs relevance labels, .* of preferences is 'agr"):
+            with pytest.raises(ValueError, match=f"{name} needs relevance labels, .* measure is 'agr"):
                 call(get_measure(name))
 
 

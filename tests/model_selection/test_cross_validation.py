@@ -248,7 +248,7 @@ def test_preferences_are_scored_by_agreement(data):
     search = br.grid_search(ranker, {"learning_rate": [0.1]}, X, graph, cv=3)
     np.testing.assert_allclose(search.best_score_, np.mean(expected))
     assert search.score(X, graph) == search.best_estimator_.score(X, graph)
-    with pytest.raises(ValueError, match=r"^ndcg@10 needs relevance labels.*measure of preferences is"):
+    with pytest.raises(ValueError, match=r"^ndcg@10 needs relevance labels.*PreferenceGraph, whose measure is"):
         br.grid_search(ranker, {"k": [5]}, X, graph, cv=3, scoring={"first": br.make_scorer("ndcg@10")})
 
 
