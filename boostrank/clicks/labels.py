@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.clicks import relevance as estimation
 from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.models import get_click_model, require_absolute
+from boostrank.clicks.models import get_click_model
 from boostrank.clicks.targets import (
     CLICK_NORMALIZATIONS,
     ClickNormalize,
@@ -131,17 +131,20 @@ class ClickLabels(RowsOfQueries, Labels):
         check_choice("not_shown", self.not_shown, ("error", "irrelevant", "predict"))
         check_choice("average", self.average, ("sessions", "queries"))
         object.__setattr__(self, "model", get_click_model(self.model))
-        if self.normalize == "sessions":
-            require_absolute(self.model)
+        if self.normalize == "sessions" and self.model.relative:
+            raise ValueError(
+                "normalize='sessions' needs the probability that a position is examined, but estimates of it are "
+                "relative to position 1: pass p * propensities.values with the probability p that position 1 is "
+                "examined, which may be 1; or use normalize='independent', which does not need p"
+            )
         if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
             prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
-            if self.normalize == "sessions" or not ((prior > 0.0) & (prior < 1.0)).all():
-                expected = "predicted probabilities of relevance in (0, 1), for normalize='independent' or 'none'"
-                got = f"numbers from {prior.min():g} to {prior.max():g} and normalize={self.normalize!r}"
-                refuse("shrink", prior, expected, got=got)
+            if not ((prior > 0.0) & (prior < 1.0)).all():
+                got = f"numbers from {prior.min():g} to {prior.max():g}"
+                refuse("shrink", prior, "predicted probabilities of relevance in (0, 1)", got=got)
             object.__setattr__(self, "shrink", prior)
-        if self.not_shown == "predict" and self.normalize == "sessions":
-            raise ValueError("not_shown='predict' needs normalize='independent' or 'none'; got normalize='sessions'")
+        if self.normalize == "sessions" and (self.not_shown == "predict" or self._has_prior):
+            raise ValueError("predictions of relevance need normalize='independent' or 'none'; got 'sessions'")
         if self.not_shown == "predict" and self.shrink is None:
             object.__setattr__(self, "shrink", "auto")
         # This checks the other settings, and whether the model fits the log.

@@ -82,10 +82,7 @@ class ClickModel:
             If the probability of a click depends on more than the position and the relevance of the document, or if the
             model has no numbers for some of the positions.
         """
-        raise ValueError(
-            f"{self!r} has no affine correction: the probability of a click depends on more than the position and the "
-            "relevance, on the documents that are shown above or on the context"
-        )
+        raise ValueError(f"{self!r} has no affine correction: clicks depend on the context, or on documents above")
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
         """Numbers ``a`` and ``b`` of each entry of a log such that ``(click - b) / a`` has the expectation ``gamma``.
@@ -389,16 +386,6 @@ def get_click_model(model: Any) -> ClickModel:
         # An object of the class Propensities, whose module imports this one.
         return cast(ClickModel, model.click_model())
     return PositionBased(model)
-
-
-def require_absolute(model: ClickModel) -> None:
-    """Raise ValueError if a model has propensities that are known only up to a common factor."""
-    if model.relative:
-        raise ValueError(
-            "NDCG and normalize='sessions' need the probability that a position is examined, but estimates of it are "
-            "relative to position 1: pass p * propensities.values with the probability p that position 1 is "
-            "examined, which may be 1; or use 'dcg' and normalize='independent', which do not need p"
-        )
 
 
 def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:

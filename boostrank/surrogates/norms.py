@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_number, is_number
+from boostrank.inputs.checks import check_number, is_number, refuse
 from boostrank.queries.compiled import LossForm
 from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
@@ -26,9 +26,7 @@ class _QNorm(Surrogate):
 
     def __post_init__(self) -> None:
         if self.q != "log" and not (is_number(self.q) and self.q >= 2):
-            raise ValueError(
-                f"q must be 'log' (log(m) + 2 for a query of m documents) or a number >= 2; got {self.q!r}"
-            )
+            refuse("q", self.q, "'log' (log(m) + 2 for a query of m documents) or a number >= 2")
 
     def exponents(self, sizes: Any) -> Any:
         """The exponent ``q`` for queries of these numbers of documents, an array of their shape."""

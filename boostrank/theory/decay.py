@@ -24,8 +24,6 @@ from boostrank.queries.dcg import Discount
 from boostrank.queries.discounts import (
     Cutoff,
     checked_discount,
-    cutoff_name,
-    discount_name,
     is_constant,
     share_kept,
     sums_over_ranks,
@@ -40,8 +38,6 @@ class Feasibility:
 
     Attributes
     ----------
-    discount, k : str
-        Names by :func:`boostrank.queries.discounts.discount_name` and :func:`boostrank.queries.discounts.cutoff_name`.
     verdict : {"feasible", "boundary", "too fast"}
     reason : str
         Whole sentences that name theorems of the paper.
@@ -49,19 +45,17 @@ class Feasibility:
     Examples
     --------
     >>> result = feasibility(("power", 0.5), k=10)
-    >>> result.discount, result.k, result.verdict
-    ('rank^-0.5', '10', 'too fast')
+    >>> result.verdict
+    'too fast'
     >>> result.reason.split(". ")[0]
     'With the constant cutoff k = 10 the sum of discounts is bounded'
     """
 
-    discount: str
-    k: str
     verdict: Verdict
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.discount}, k = {self.k}: {self.verdict}. {self.reason}"
+        return f"{self.verdict}. {self.reason}"
 
 
 def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility:
@@ -100,8 +94,7 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
     >>> feasibility("log2", k=10).verdict, feasibility("log2", k=0.2).verdict
     ('too fast', 'feasible')
     """
-    verdict, reason = _judge(decay_power(discount), k, share_kept(k))
-    return Feasibility(discount_name(discount), cutoff_name(k), verdict, reason)
+    return Feasibility(*_judge(decay_power(discount), k, share_kept(k)))
 
 
 def decay_power(discount: Discount) -> float:

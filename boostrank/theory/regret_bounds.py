@@ -282,8 +282,7 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     if not (values > 0).all():
         refuse("margins", margins, "positive numbers, one per query")
     check_number("alpha", alpha, smallest=0)
-    powers = np.ones_like(values) if alpha == 0 else values**-alpha
-    return float(np.average(powers, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
+    return float(np.average(values**-alpha, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
 
 
 def low_noise_bound(bound: float, moment: float, alpha: float) -> float:

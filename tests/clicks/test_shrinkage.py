@@ -113,11 +113,11 @@ def test_documents_that_were_never_shown_are_predicted():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"not_shown": "predict", "normalize": "sessions"}, "needs normalize='independent' or 'none'"),
+        ({"not_shown": "predict", "normalize": "sessions"}, "need normalize='independent' or 'none'"),
         ({"shrink": "yes"}, "shrink must be"),
         ({"shrink": [0.5] * 11}, "11 values"),
         ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\).*from 0.5 to 1.5"),
-        ({"shrink": [0.5] * 12, "normalize": "sessions"}, "got numbers from 0.5 to 0.5 and normalize='sessions'"),
+        ({"shrink": [0.5] * 12, "normalize": "sessions"}, "need normalize='independent' or 'none'; got 'sess"),
     ],
 )
 def test_bad_priors(settings, message):
