@@ -91,7 +91,7 @@ class GroupedLabels:
     def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None) -> None:
         self.values, self.queries = values, queries
         self.judgments: Any = values if judgments is None else judgments
-        self._gains: list[tuple[Any, Floats, LevelCounts | None]] = []
+        self._gains: tuple[Any, Floats, LevelCounts | None] | None = None
 
     def binary(self, threshold: float) -> tuple[Floats, Floats]:
         """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums of queries."""
@@ -100,10 +100,8 @@ class GroupedLabels:
 
     def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
         """Relative gain of each document, and the ideal DCG of each query; gains are computed once for all cutoffs."""
-        # A gain may be a function without a hash, such as a polynomial of NumPy.
-        for gain, gains, counts in self._gains:
-            if gain == dcg.gain:
-                return gains, dcg.ideal(gains, self.queries, counts)
-        gains = dcg.relative_gains_of(self.values, self.queries)
-        self._gains.append((dcg.gain, gains, count_levels(gains, self.queries)))
-        return self.gains_and_ideal(dcg)
+        if self._gains is None or self._gains[0] != dcg.gain:
+            gains = dcg.relative_gains_of(self.values, self.queries)
+            self._gains = dcg.gain, gains, count_levels(gains, self.queries)
+        _, gains, counts = self._gains
+        return gains, dcg.ideal(gains, self.queries, counts)

@@ -20,8 +20,7 @@ MEASURES_OF_EXTENSIONS = "boostrank.measures"
 OTHER_NAMES = "boostrank.names_of_measures"
 
 _REGISTERED: dict[str, type[Any]] = {}
-_FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9.]+))?")
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9]+(?:\.[0-9]*)?|\.[0-9]+))?")
 
 
 def register(measure: type[Any]) -> None:
@@ -90,10 +89,13 @@ def base_name(text: str) -> str:
     return re.split(r"[(@]", text, maxsplit=1)[0].strip()
 
 
-def split_name(text: str) -> tuple[str, str | None, str | None] | None:
-    """The name, the text in brackets and the text after "@"; None if the text is not like ``ndcg(gain=linear)@10``."""
+def split_name(text: str) -> tuple[str, str | None, int | float | None] | None:
+    """The name, the text in brackets and the number; None if the text is not like ``ndcg(gain=linear)@10``."""
     match = _FORM.fullmatch(text.strip())
-    return match and (match[1], match[2], match[3])
+    if match is None:
+        return None
+    name, arguments, number = match.groups()
+    return name, arguments, None if number is None else int(number) if number.isdecimal() else float(number)
 
 
 def parse_name(text: str) -> ParsedName | None:
@@ -113,17 +115,17 @@ def parse_name(text: str) -> ParsedName | None:
         parsed = (entry.load().parse_name(text) for entry in entry_points(group=OTHER_NAMES))
         return next(filter(None, parsed), None)
     parts = split_name(text)
-    if parts is None or not (parts[2] is None or _NUMBER.fullmatch(parts[2])):
+    if parts is None:
         return None
     name, arguments, at = parts
-    settings = parse_arguments(arguments, text, words=True) if arguments else {}
-    if at is not None:
-        settings[MEASURES[name].at] = int(at) if at.isdecimal() else float(at)
-    return ParsedName(name, settings)
+    settings = parse_arguments(arguments, text)
+    return ParsedName(name, settings if at is None else {**settings, MEASURES[name].at: at})
 
 
-def parse_arguments(arguments: str, text: str, *, words: bool = False) -> dict[str, Any]:
-    """The arguments between the brackets of a name, by name; with `words`, texts need no quotes."""
+def parse_arguments(arguments: str | None, text: str) -> dict[str, Any]:
+    """The arguments between the brackets of a name, by name; texts need no quotes."""
+    if not arguments:
+        return {}
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
         keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
@@ -131,12 +133,11 @@ def parse_arguments(arguments: str, text: str, *, words: bool = False) -> dict[s
         if not values or len(values) < len(keywords):
             raise ValueError("not NAME=VALUE, each name once")
         return {
-            name: value.id if words and isinstance(value, ast.Name) else ast.literal_eval(value)
-            for name, value in values.items()
+            name: value.id if isinstance(value, ast.Name) else ast.literal_eval(value) for name, value in values.items()
         }
     except (SyntaxError, ValueError) as error:
-        example = "(gain=linear)" if words else "(rel=2)"
-        raise ValueError(f"the parameters of a measure must be like {example}; got {text!r} ({error})") from None
+        form = "(gain=linear) or (rel=2)"
+        raise ValueError(f"the parameters of a measure must be like {form}; got {text!r} ({error})") from None
 
 
 def similar_name(text: Any) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from boostrank.comparison import Comparison
 from boostrank.comparison.versions import versions
-from boostrank.inputs.checks import check_choice
+from boostrank.inputs.checks import check_choice, named_part
 from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
 from boostrank.runs.evaluation import evaluated_queries, groups_by_id, measures_of_runs, weights_by_id
@@ -109,15 +109,17 @@ def compare_runs(
     geometric = [name for name, measure in measures.items() if getattr(measure, "summary", "") == "geometric mean"]
     if geometric:
         raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
-    all_judgments, tables = as_qrels(qrels), {name: _named(name, as_run, run) for name, run in runs.items()}
+    all_judgments, tables, values = as_qrels(qrels), {}, {}
+    for name, run in runs.items():
+        with named_part(f"the run {name}"):
+            tables[name] = as_run(run)
     numbered = number_queries(all_judgments, *tables.values())
     is_evaluated = evaluated_queries(numbered, [f"the run {name}" for name in tables], queries)
     judgments = all_judgments[is_evaluated[numbered.numbers[: len(all_judgments)]]]
     settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "queries": "judged"}
-    values: dict[Any, Any] = {
-        name: _named(name, evaluate_run, judgments, table, measures, per_query=True, **settings)
-        for name, table in tables.items()
-    }
+    for name, table in tables.items():
+        with named_part(f"the run {name}"):
+            values[name] = evaluate_run(judgments, table, measures, per_query=True, **settings)
     ids = values[baseline].index.to_numpy()
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
     of_queries: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
@@ -132,12 +134,3 @@ def compare_runs(
     texts = {name: str(value) for name, value in {**settings, "queries": queries, **tests}.items()}
     texts["versions"] = versions()
     return Comparison(per_query, list(measures), baseline, "run", settings=texts, **tests)
-
-
-def _named(name: str, function: Any, *args: Any, **settings: Any) -> Any:
-    """The result of a function; its errors get a note that says for which run."""
-    try:
-        return function(*args, **settings)
-    except (ValueError, TypeError) as error:
-        error.add_note(f"while the run {name} was evaluated")
-        raise

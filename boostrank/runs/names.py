@@ -75,8 +75,6 @@ GROUPS: Mapping[str, list[str]] = {
         *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
     ]
 }
-_CUTOFF = re.compile(r"[1-9][0-9]*")
-_LEVEL = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
 
 
 def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
@@ -108,13 +106,12 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
 def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | None:
     """None for a measure with settings that ours does not have; ir_measures may compute it for runs."""
     kind = MEASURES[_MEASURES[theirs]]
-    parts, number = split_name(text), _CUTOFF if kind.at == "k" else _LEVEL
-    if parts is None or not (parts[2] is None or number.fullmatch(parts[2])):
-        example = "'nDCG@10' or 'P(rel=2)@5'" if kind.at == "k" else "'IPrec@0.5' or 'IPrec(rel=2)@0.5'"
-        refuse("the name of a measure", text, f"like {example}")
-    _, brackets, cutoff = parts
+    parts = split_name(text)
+    if parts is None:
+        refuse("the name of a measure", text, "like 'nDCG@10', 'P(rel=2)@5' or 'IPrec@0.5'")
+    _, arguments, at = parts
     settings = dict(_SETTINGS.get(theirs, {}))
-    for parameter, value in (parse_arguments(brackets, text) if brackets else {}).items():
+    for parameter, value in parse_arguments(arguments, text).items():
         setting = _PARAMETERS.get(parameter, "")
         if setting not in {field.name for field in fields(kind)}:
             return None
@@ -126,7 +123,6 @@ def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | No
             f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
             "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
         )
-    at = cutoff and (int(cutoff) if kind.at == "k" else float(cutoff))
     if theirs in _CONVENTIONS and not of_runs:
         our_convention, convention = _CONVENTIONS[theirs]
         raise ValueError(

@@ -188,6 +188,5 @@ def test_bad_arguments_are_named(tables, changed, error, message):
 
 def test_errors_name_the_run(tables):
     qrels, runs = tables
-    with pytest.raises(TypeError, match="a dict of dicts, score by document by query") as caught:
-        br.compare_runs(qrels, {**runs, "broken": {"301": [1.0]}})
-    assert caught.value.__notes__ == ["while the run broken was evaluated"]
+    with pytest.raises(ValueError, match="the run broken: score of run must be finite"):
+        br.compare_runs(qrels, {**runs, "broken": {"301": {"a": float("nan")}}})
