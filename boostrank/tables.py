@@ -137,7 +137,6 @@ def _latex_cell(cell: str | Marked, *, is_number: bool) -> str:
 
 # Only borders and spaces are styled, and no colours, so that tables have those of a notebook, dark or light.
 _CELL = "padding: 0.2em 0.8em; text-align: {}"
-_BELOW_HEAD = "; border-bottom: 1px solid"
 
 
 def html_table(
@@ -172,17 +171,17 @@ def html_table(
     parts = ['<table style="border-collapse: collapse">']
     if caption:
         parts.append(f'<caption style="{caption_style}">{html.escape(caption)}</caption>')
-    parts += ["<thead>", _row(rows[0], "th", n_texts, _BELOW_HEAD), "</thead>"]
+    parts += ['<thead style="border-bottom: 1px solid">', _row(rows[0], "th", n_texts), "</thead>"]
     parts += ["<tbody>", *(_row(row, "td", n_texts) for row in rows[1:]), "</tbody>", "</table>"]
     parts += [f"<p>{html.escape(note)}</p>" for note in notes if note]
     # A table that is wider than the notebook gets a scroll bar of its own.
     return "\n".join(['<div style="overflow-x: auto">', *parts, "</div>"])
 
 
-def _row(row: Sequence[object], tag: str, n_texts: int, more: str = "") -> str:
+def _row(row: Sequence[object], tag: str, n_texts: int) -> str:
     cells = []
     for i, cell in enumerate(row):
-        style = _CELL.format("left" if i < n_texts else "right") + more
+        style = _CELL.format("left" if i < n_texts else "right")
         text = html.escape(str(cell)).replace("\n", "<br>")
         cells.append(f'<{tag} style="{style}">{text}</{tag}>')
     return "<tr>" + "".join(cells) + "</tr>"

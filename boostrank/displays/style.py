@@ -82,8 +82,6 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
-    elif not hasattr(ax, "plot"):
-        raise TypeError(f"ax must be matplotlib axes; got {type(ax).__name__}")
     return ax
 
 

@@ -284,9 +284,7 @@ class RankedDocuments(NamedTuple):
         return self.queries.positions + 1
 
 
-def ranked_documents(
-    ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties, *, sorts_ties: bool = False
-) -> RankedDocuments:
+def ranked_documents(ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties) -> RankedDocuments:
     """Apply a cutoff and a tie rule to ranked documents.
 
     Parameters
@@ -297,12 +295,10 @@ def ranked_documents(
     cutoffs : ndarray of int64, shape (n_queries,)
         Cutoffs of all queries.
     ties : {"average", "stable", "best", "worst"}
-    sorts_ties : bool, default False
-        If ties are averaged: whether the quality must not decrease within a run of tied documents.
     """
     first = ranked.first(cutoffs[ranked.segments])
     tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
-    rows = break_ties(first, quality, "worst" if ties == "average" and sorts_ties else ties).rows
+    rows = break_ties(first, quality, ties).rows
     return RankedDocuments(first.part, quality[rows], tied, first.counts)
 
 
@@ -312,8 +308,6 @@ def sum_over_ranks(
     cutoffs: Ints,
     ties: Ties,
     at_ranks: Callable[[RankedDocuments], Floats],
-    *,
-    sorts_ties: bool = False,
 ) -> PerBlock:
     """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it is not used.
 
@@ -321,7 +315,7 @@ def sum_over_ranks(
     ----------
     measure : {"average_precision", "reciprocal_rank", "err"}
         What the compiled library computes.
-    quality, cutoffs, ties, sorts_ties
+    quality, cutoffs, ties
         As in :func:`ranked_documents`.
     at_ranks : callable
         The same with NumPy: a function of ranked documents that returns the summand of each, shape (n_ranked,).
@@ -330,7 +324,7 @@ def sum_over_ranks(
         return lambda ranked: compiled_measure(measure, ranked, quality, cutoffs, ties)
 
     def with_numpy(ranked: RankedBlock) -> Floats:
-        documents = ranked_documents(ranked, quality, cutoffs, ties, sorts_ties=sorts_ties)
+        documents = ranked_documents(ranked, quality, cutoffs, ties)
         return documents.queries.sum(at_ranks(documents))
 
     return with_numpy

@@ -8,9 +8,10 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
-from boostrank.metrics.base import Domain, Empty, Prepared, QueryMeasure
+from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import Ties, tiebreak
+from boostrank.queries.dcg import Ties, break_ties
+from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 
 
@@ -24,34 +25,28 @@ def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
     same_label : ndarray of int64, shape (n_queries,)
         Number of pairs of documents with equal labels.
     """
+    by_label = queries.sort(labels)
+    label_runs = queries.runs(labels[by_label])
+    distinct = label_runs.repeat(np.arange(label_runs.n_segments))
     codes = np.empty(queries.n_rows, dtype=np.int64)
-    same_label = np.empty(queries.n_segments, dtype=np.int64)
-    for block in queries.blocks():
-        block_queries, values = block.part, labels[block.rows]
-        by_label = block_queries.sort(values)
-        label_runs = block_queries.runs(values[by_label])
-        distinct = label_runs.repeat(np.arange(label_runs.n_segments))
-        codes[block.rows][by_label] = distinct - block_queries.repeat(distinct[block_queries.starts])
-        pairs = np.zeros(block_queries.n_rows, dtype=np.int64)
-        pairs[label_runs.starts] = label_runs.sizes * (label_runs.sizes - 1) // 2
-        same_label[block.segments] = block_queries.sum(pairs)
-    return codes, same_label
+    codes[by_label] = distinct - queries.repeat(distinct[queries.starts])
+    return codes, equal_pairs(label_runs, queries)
 
 
-def count_reversed_pairs(codes: Ints, scores: Floats, queries: Segments, ties: Ties) -> Floats:
-    """Number of pairs of documents of each query that the ranking by `scores` reverses, shape (n_queries,).
+def equal_pairs(runs: Segments, queries: Segments) -> Ints:
+    """Number of pairs of documents of each query that are in the same run, shape (n_queries,)."""
+    return queries.sum(runs.repeat(runs.sizes - 1)) // 2
 
-    A pair is reversed if the document with the smaller label is ranked first. Tied documents are ranked by the tie rule
+
+def count_reversed_pairs(codes: Ints, ranked: RankedBlock, ties: Ties) -> Floats:
+    """Number of pairs of documents that a ranking of all documents reverses, for each query of a block.
+
+    A pair is reversed if the document with the larger code is ranked first. Tied documents are ranked by the tie rule
     `ties`; with ``"average"`` half of their pairs are reversed.
     """
     rules: tuple[Ties, ...] = ("best", "worst") if ties == "average" else (ties,)
-    result = np.empty(queries.n_segments)
-    for block in queries.blocks():
-        block_queries, values, by = block.part, codes[block.rows], scores[block.rows]
-        permutations = [block_queries.sort(by, tiebreak(-values, rule)) for rule in rules]
-        counts = [count_inversions(values[permutation], block_queries) for permutation in permutations]
-        result[block.segments] = np.mean(counts, axis=0)
-    return result
+    rankings = [break_ties(ranked, -1.0 * codes, rule) for rule in rules]
+    return np.mean([count_inversions(codes[ranking.rows], ranking.part) for ranking in rankings], axis=0)
 
 
 def count_inversions(codes: Ints, queries: Segments) -> Ints:
@@ -105,20 +100,20 @@ class KendallTau(QueryMeasure):
     reason: ClassVar[str] = "has labels or scores that are all equal"
     empty: Empty = "skip"
 
-    def prepare(self, labels: GroupedLabels) -> Prepared:
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         codes, same_label = label_codes(labels.values, queries)
-        n_pairs = queries.sizes * (queries.sizes - 1) // 2
+        n_pairs = queries.sizes * (queries.sizes - 1) / 2.0
+        n_different = n_pairs - same_label
 
-        def values(scores: Floats) -> Floats:
+        def per_block(ranked: RankedBlock) -> Floats:
+            pairs, different = n_pairs[ranked.segments], n_different[ranked.segments]
             # Half of the pairs with equal scores count as reversed.
-            balance = n_pairs - same_label - 2.0 * count_reversed_pairs(codes, scores, queries, "average")
-            same_score = label_codes(scores, queries)[1]
-            norm = np.sqrt(1.0 * n_pairs - same_label) * np.sqrt(1.0 * n_pairs - same_score)
-            tau = np.divide(balance, norm, out=np.full(len(norm), np.nan), where=norm > 0)
-            return np.clip(tau, -1.0, 1.0)
+            balance = different - 2.0 * count_reversed_pairs(codes, ranked, "average")
+            norm = np.sqrt(different) * np.sqrt(pairs - equal_pairs(ranked.tied, ranked.part))
+            return np.clip(balance / norm, -1.0, 1.0)
 
-        return Prepared(queries.max(codes) == 0, values)
+        return PreparedRanks(n_different == 0, queries.sizes, per_block, stable=False)
 
 
 class AUC(QueryMeasure):
@@ -155,14 +150,13 @@ class AUC(QueryMeasure):
     threshold: float = setting(1, check_number, above=0)
     empty: Empty = "skip"
 
-    def prepare(self, labels: GroupedLabels) -> Prepared:
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         gains, relevant = labels.binary(self.threshold)
-        pairs = relevant * (queries.sizes - relevant)
-        codes = (1.0 - gains).astype(np.int64)
+        pairs, codes = relevant * (queries.sizes - relevant), (1.0 - gains).astype(np.int64)
 
-        def values(scores: Floats) -> Floats:
-            n_reversed = count_reversed_pairs(codes, scores, queries, "average")
-            return np.divide(pairs - n_reversed, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+        def per_block(ranked: RankedBlock) -> Floats:
+            n_pairs = pairs[ranked.segments]
+            return (n_pairs - count_reversed_pairs(codes, ranked, "average")) / n_pairs
 
-        return Prepared(pairs == 0, values)
+        return PreparedRanks(pairs == 0, queries.sizes, per_block, stable=False)

@@ -61,7 +61,7 @@ class ExpectedReciprocalRank(QueryMeasure):
         # The probability R that a document satisfies the user, without overflow.
         satisfaction = np.exp2(labels.values - highest) - np.exp2(-highest)
         cutoffs = DCG(self.k).cutoffs(labels.queries)
-        per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops, sorts_ties=True)
+        per_block = sum_over_ranks("err", satisfaction, cutoffs, self.ties, _stops)
         return PreparedRanks(largest == 0, cutoffs, per_block, self.ties != "average")
 
 
@@ -91,8 +91,7 @@ def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
     satisfied, counts = ranking.quality[rows], ranking.counts[rows]
     n = int(counts.sum(axis=1).max())
     reading, sizes = np.ones((n + 1, len(runs))), np.arange(1.0, n + 1.0)[:, None]
-    # The qualities increase. As long as they are 0 in all runs, all P_t are 1.
-    for i in range(int((satisfied == 0.0).sum(axis=1).min()), rows.shape[1]):
+    for i in range(rows.shape[1]):
         share = np.minimum(sizes / (i + 1.0), 1.0)
         reading[1:] += share * ((1.0 - satisfied[:, i]) * reading[:-1] - reading[1:])
     return (-np.diff(reading, axis=0).T * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, check_lengths
-from boostrank.metrics.base import Domain, Empty, Prepared, QueryMeasure
+from boostrank.metrics.base import Domain, Empty, Prepared, PreparedRanks, QueryMeasure
 from boostrank.metrics.correlation import count_reversed_pairs, label_codes
 from boostrank.metrics.labels import GroupedLabels, check_scores
 from boostrank.preferences.graph import PreferenceGraph
 from boostrank.queries.dcg import Ties
 from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import RankedBlock
 
 
 class Agreement(QueryMeasure):
@@ -59,24 +58,26 @@ class Agreement(QueryMeasure):
     ties: Ties = "average"
     empty: Empty = "skip"
 
-    def prepare(self, labels: GroupedLabels) -> Prepared:
+    def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels."""
         values, queries = labels.values, labels.queries
         if isinstance(values, PreferenceGraph):
             graph = values.relative()
-            total = graph.total()
-            reversed_weight: Callable[[Floats], Floats] = partial(graph.disagreement, ties=self.ties)
-        else:
-            # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
-            codes, same_label = label_codes(values, queries)
-            total = (queries.sizes * (queries.sizes - 1) // 2 - same_label).astype(np.float64)
-            reversed_weight = partial(count_reversed_pairs, codes, queries=queries, ties=self.ties)
+            weight = graph.total()
 
-        def agreement(scores: Floats) -> Floats:
-            with np.errstate(invalid="ignore"):
-                return 1.0 - reversed_weight(scores) / total
+            def of_graph(scores: Floats) -> Floats:
+                with np.errstate(invalid="ignore"):  # 0/0 for queries without preferences
+                    return 1.0 - graph.disagreement(scores, ties=self.ties) / weight
 
-        return Prepared(total == 0, agreement)
+            return Prepared(weight == 0, of_graph)
+        # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
+        codes, same_label = label_codes(values, queries)
+        pairs = queries.sizes * (queries.sizes - 1) / 2.0 - same_label
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            return 1.0 - count_reversed_pairs(codes, ranked, self.ties) / pairs[ranked.segments]
+
+        return PreparedRanks(pairs == 0, queries.sizes, per_block, self.ties == "stable")
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         if isinstance(y_true, PreferenceGraph):

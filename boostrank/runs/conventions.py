@@ -163,13 +163,12 @@ class Convention(Settings):
         The longest query has `longest` documents. Labels of at least `threshold` are relevant for us.
         """
         is_whole = self.labels == "whole"
-        if labels.max() <= self.max_label and not (is_whole and (labels != np.floor(labels)).any()):
-            is_long = longest > self.max_query
-            return f"takes only queries of at most {self.max_query:g} documents" if is_long else ""
-        if self.max_label == 1:
-            return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
-        limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
-        return f"takes only labels that are {'whole numbers' if is_whole else 'numbers'}{limit}"
+        if labels.max() > self.max_label or (is_whole and (labels != np.floor(labels)).any()):
+            if self.max_label == 1:
+                return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
+            limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
+            return f"takes only labels that are {'whole numbers' if is_whole else 'numbers'}{limit}"
+        return f"takes only queries of at most {self.max_query:g} documents" if longest > self.max_query else ""
 
 
 def _level(settings: Settings) -> int:

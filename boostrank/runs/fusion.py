@@ -207,9 +207,7 @@ def _scores_of_runs(runs: Any, qid: ArrayLike | None) -> pd.DataFrame:
         table = as_run(run)
         check_unique(table, f"run {name}")
         scores[name] = table.set_index([QUERY, DOCUMENT])[SCORE]
-    documents = pd.concat([of_run.index.to_frame(index=False) for of_run in scores.values()]).drop_duplicates()
-    index = pd.MultiIndex.from_frame(documents)
-    return pd.DataFrame({name: of_run.reindex(index).to_numpy() for name, of_run in scores.items()}, index=index)
+    return pd.concat(scores, axis=1, sort=False)
 
 
 def _parts(scores: pd.DataFrame, method: str, normalize: str, k: float) -> pd.DataFrame:

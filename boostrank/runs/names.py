@@ -38,10 +38,10 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "ERR": {"max_grade": 4},
     "NumRelRet": {"threshold": 1},
 }
-# Where the value differs from that of our measure by default: our convention, and that of ir_measures.
+# Where the value differs from that of our measure by default: the convention of ir_measures.
 _CONVENTIONS = {
-    "nDCG": ("the gain 2^y - 1", "the label y as gain"),
-    "ERR": ("the largest label as max_grade", "max_grade=4"),
+    "nDCG": "the label y as gain",
+    "ERR": "max_grade=4",
 }
 # Our settings by the names of parameters of ir_measures.
 _PARAMETERS = {"rel": "threshold", "dcg": "gain", "p": "p"}
@@ -124,11 +124,10 @@ def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | No
             "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
         )
     if theirs in _CONVENTIONS and not of_runs:
-        our_convention, convention = _CONVENTIONS[theirs]
+        same, ours = measure_name(kind.name, settings, at), measure_name(kind.name, {}, at)
         raise ValueError(
-            f"{text!r} is a name of ir_measures for runs, with {convention}; for labels and scores write "
-            f"{measure_name(kind.name, settings, at)!r} for the same, or {measure_name(kind.name, {}, at)!r}, which "
-            f"has {our_convention}"
+            f"{text!r} is a name of ir_measures for runs, with {_CONVENTIONS[theirs]}; for labels and scores write "
+            f"{same!r} for the same, or {ours!r}"
         )
     return ParsedName(kind.name, settings | ({kind.at: at} if at is not None else {}))
 
