@@ -133,7 +133,7 @@ def work(library, rank, n_workers, documents, rounds):
     ranker = RANKERS[library](loss, n_estimators=rounds, random_state=0)
     settings, features = checked_settings(ranker, None), TrainingFeatures()
     features.learn(X)
-    specification = specify(settings, features, settings.random_state())
+    specification = specify(settings, features, documents * n_workers, settings.random_state())
     rows = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))], {}
     tracker = Tracker(address(rank), n_workers) if rank == 0 else None
     tracker_address = json.loads(exchange(json.dumps(None if tracker is None else tracker.address))[0])

@@ -505,11 +505,11 @@ class Backend(Protocol):
     def n_rounds(self, booster: Any) -> int:
         """Number of boosting rounds that the booster holds."""
 
-    def save(self, booster: Any, path: str | os.PathLike[str]) -> None:
-        """Write a model file in the format of the library."""
+    def save(self, booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
+        """Write a model file in the format of the library, with a note of one line, in which there is no "="."""
 
-    def load(self, path: str | os.PathLike[str]) -> Any:
-        """Read a booster from a model file in the format of the library.
+    def load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
+        """Read a booster, and the note or nothing, from a model file in the format of the library.
 
         Raises FileNotFoundError if there is no such file, and ValueError if it is not a complete model of a ranker.
         """

@@ -14,6 +14,8 @@ from boostrank.inputs.frames import is_pandas
 
 #: Name of the field of a model file that contains its checksum.
 CHECKSUM_FIELD = "boostrank_sha256"
+#: Name of the field that contains the note on features of lists.
+NOTE_FIELD = "boostrank_query_features"
 #: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64
 # The format of the file determines the few characters between the name of the field and its value.

@@ -84,7 +84,8 @@ def specify(
     Raises ValueError for parameters that do not fit the features, and for metrics that depend on the labels of other
     workers.
     """
-    specification = settings.specification(features, n_documents, random_state, **options)
+    shape = n_documents, features.of_booster.number
+    specification = settings.specification(features, shape, random_state, **options)
     for metric in specification.metrics:
         needs_max_grade = isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None
         if needs_max_grade or not isinstance(metric, Measure):

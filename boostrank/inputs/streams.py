@@ -26,6 +26,8 @@ class FeatureStream(ABC):
         Names of the features.
     cache : str or None
         A folder in which a library may keep the bins of the features while it trains.
+    in_memory : bool
+        Whether the features are in memory, so that all of them may be read at once.
     """
 
     ndim = 2
@@ -33,6 +35,7 @@ class FeatureStream(ABC):
     dtype: np.dtype[Any]
     names: list[str] | None = None
     cache: str | None = None
+    in_memory = False
 
     @abstractmethod
     def __getitem__(self, rows: Any) -> Self:

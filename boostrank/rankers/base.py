@@ -84,6 +84,11 @@ class BoostedRanker(TrainedModel):
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set. The model is not trained on them; another
         ranker with ``n_estimators=ranker.best_iteration_`` is. With `init_model`, subtract its rounds.
+    query_features : str, list of str or QueryFeatures, optional
+        Features that say how a document stands among those of its query, which are added to each column that varies
+        within queries: "standardize", "rank" or both; see :class:`boostrank.QueryFeatures`. `fit` computes them, also
+        for validation sets, and `predict` then needs `qid` or `group`. Lists at prediction must be drawn as those of
+        the training. By default none are added, so that documents can be scored without their lists.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -114,7 +119,11 @@ class BoostedRanker(TrainedModel):
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     objective_ : str, Surrogate, EdgeLoss or callable
         The parameter `objective` with which the model was trained; not after `load_model`.
-    feature_importances_ : ndarray, shape (n_features_in_,)
+    feature_importances_ : ndarray, shape (n_features,)
+        For all features of the model, also those that `query_features` adds.
+    query_features_ : QueryFeatures or None
+        The fitted transformer that adds the features of lists; ``query_features_.transform(X, qid)`` are the features
+        of `booster_`, for example for ``shap.TreeExplainer``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had column names
     """
@@ -300,12 +309,21 @@ class BoostedRanker(TrainedModel):
         random_state = settings.random_state()
         name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
         data, features = training_data(
-            name, X, y, qid, group, sample_weight, init_score, position, takes_infinity=takes_infinity
+            name,
+            X,
+            y,
+            qid,
+            group,
+            sample_weight,
+            init_score,
+            position,
+            takes_infinity=takes_infinity,
+            query_features=settings.values["query_features"],
         )
         kept = settings.kept_queries(data.queries.n_queries, random_state)
         specification = settings.specification(
             features,
-            data.queries.n_documents,
+            data.X.shape,
             random_state,
             eval_metric=eval_metric,
             eval_at=eval_at,
@@ -339,8 +357,8 @@ class BoostedRanker(TrainedModel):
     def _parameters(self) -> BoostedRanker:
         return self
 
-    def _load(self, path: str | os.PathLike[str]) -> Any:
-        """Read a booster from a file."""
+    def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
+        """Read a booster and the note of its query features, which may be empty, from a file."""
         return self._backend.load(path)
 
     def _set_fitted(self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification) -> None:
@@ -364,16 +382,13 @@ class BoostedRanker(TrainedModel):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_
         elif isinstance(init_model, (str, os.PathLike)):
-            init_model = self._backend.load(init_model)
+            init_model, _ = self._backend.load(init_model)
         init_model = self._backend.as_booster(init_model)
         n_features, names = self._backend.n_features(init_model), self._backend.feature_names(init_model)
-        own_names = getattr(features, "feature_names_in_", None)
-        if n_features != features.n_features_in_ or (
-            names is not None and own_names is not None and names != list(own_names)
-        ):
+        own = features.of_booster
+        if n_features != own.number or (names is not None and own.names is not None and names != own.names):
             raise ValueError(
-                f"init_model was trained on {n_features} features {(names or [])[:5]}, but X has "
-                f"{features.n_features_in_} features {list([] if own_names is None else own_names)[:5]}: its training "
-                "can only go on with the same features in the same sequence"
+                f"init_model was trained on {n_features} features {(names or [])[:5]}, but X has {own.number} features "
+                f"{list(own.names or ())[:5]}: its training can only go on with the same features in the same sequence"
             )
         return init_model

@@ -39,6 +39,8 @@ class LightGBMRanker(BoostedRanker):
         Rounds without a better metric on validation queries after which the training stops.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
+    query_features : str, list of str or QueryFeatures, optional
+        Features relative to the list of a query, which the ranker adds: ``["standardize", "rank"]``.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -128,6 +130,7 @@ class LightGBMRanker(BoostedRanker):
         reg_lambda: float | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
+        query_features: Any = None,
         importance_type: str = "split",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -140,4 +143,5 @@ class LightGBMRanker(BoostedRanker):
         self.colsample_bynode, self.reg_alpha, self.reg_lambda = colsample_bynode, reg_alpha, reg_lambda
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
         self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
+        self.query_features = query_features
         self._set_native(native)

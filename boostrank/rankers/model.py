@@ -11,27 +11,39 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
+from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count
 from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import as_labels
+from boostrank.queries.queries import Queries
 from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.arguments import takes_other_names
+from boostrank.training.data import features_and_qid
 from boostrank.training.features import TrainingFeatures, check_features
+
+_LISTS_ADVICE = (
+    "The ranker has query_features, which are relative to the list of a query: give qid= or group= as in fit, or a "
+    "column or an index 'qid' of X, or qid=0 if X is one list."
+)
 
 
 class TrainedModel(BaseEstimator):
     """The methods of a ranker and of a bag of rankers that need the trained model only."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__predict: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
     booster_: Any
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     n_features_in_: int
+    #: The fitted transformer of `query_features`.
+    query_features_: Any
     #: The queries of the training, if it was in this process.
     _trained_on: TrainingQueries | None = None
 
@@ -53,6 +65,8 @@ class TrainedModel(BaseEstimator):
         self,
         X: Any,
         *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
         num_iteration: int | None = None,
         start_iteration: int = 0,
         iteration_range: tuple[int, int] | None = None,
@@ -69,6 +83,10 @@ class TrainedModel(BaseEstimator):
         ----------
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             As in `fit`.
+        qid, group : array-like or str, optional
+            The lists of a ranker with `query_features`, as in `fit`; also one number, ``qid=0``, which makes one list
+            of all rows. They may be left out if `X` has a column or an index level of query ids. Other rankers score
+            documents without their lists, and do not use them.
         num_iteration : int, optional
             Number of boosting rounds to use. None, 0 and negative numbers mean all rounds from `start_iteration` on, up
             to `best_iteration_`: the model has no later ones.
@@ -99,8 +117,9 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         ValueError
-            For rounds that the model does not have, and for features that differ from those of the training; for
-            `num_threads` with XGBoost. For leaves with linear models (`linear_tree`), LightGBM has no contributions.
+            For rounds that the model does not have, for features that differ from those of the training, and if a
+            ranker with `query_features` gets no lists; for `num_threads` with XGBoost. For leaves with linear models
+            (`linear_tree`), LightGBM has no contributions.
 
         Examples
         --------
@@ -126,11 +145,14 @@ class TrainedModel(BaseEstimator):
             rounds = _rounds_of_xgboost(n_rounds, iteration_range)
         function: Any = library.leaves if pred_leaf else library.contributions if pred_contrib else library.predict
         threads = {} if num_threads is None else library.prediction_threads(num_threads)
-        X = self._checked_features(X, validate_features)
+        X, rows = self._model_features(X, qid, group, validate_features)
         # The libraries need not accept a range of all rounds.
-        return function(self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads)
+        values = function(self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads)
+        return values if rows is None else values[rows]
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def staged_predict(
+        self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+    ) -> Iterator[NDArray[np.float64]]:
         """Predict the scores after each boosting round.
 
         The scores of single rounds are added up, so that the time is linear in the number of rounds. Each round reads
@@ -140,6 +162,8 @@ class TrainedModel(BaseEstimator):
         ----------
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             As in `fit`.
+        qid, group : optional
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -158,21 +182,29 @@ class TrainedModel(BaseEstimator):
         """
         check_is_fitted(self, "booster_")
         # Errors are raised by the call itself, and not when the first scores are asked for.
-        return self._scores_by_round(self._checked_features(X), self._library.base_score(self.booster_))
+        X, rows = self._model_features(X, qid, group)
+        return self._scores_by_round(X, rows, self._library.base_score(self.booster_))
 
-    def apply(self, X: Any, iteration_range: tuple[int, int] | None = None) -> NDArray[np.int32]:
+    def apply(
+        self,
+        X: Any,
+        iteration_range: tuple[int, int] | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+    ) -> NDArray[np.int32]:
         """Return the leaf of each tree in which each row ends: ``predict(X, pred_leaf=True)``.
 
         Parameters
         ----------
-        X, iteration_range
+        X, iteration_range, qid, group
             As in :meth:`predict`.
 
         Returns
         -------
         ndarray of int32, shape (n_documents, n_trees)
         """
-        return self.predict(X, pred_leaf=True, iteration_range=iteration_range)
+        return self.predict(X, pred_leaf=True, iteration_range=iteration_range, qid=qid, group=group)
 
     def score(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -209,7 +241,7 @@ class TrainedModel(BaseEstimator):
         self._warn_of_training_data(X, qid, y)
         ranker = self._parameters
         measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
-        return float(measure(y, self.predict(X), qid, sample_weight=sample_weight))
+        return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
     def _warn_of_training_data(self, X: Any, qid: Any, y: Any) -> None:
         """Warn of a score that says little about new data; scorers call it too."""
@@ -223,7 +255,7 @@ class TrainedModel(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Importance of each feature, shape (n_features_in_,), of the kind that `importance_type` names."""
+        """Importance of each feature of the model, shape (n_features,), of the kind that `importance_type` names."""
         check_is_fitted(self, "booster_")
         return self._importances(self._parameters.importance_type)
 
@@ -237,8 +269,9 @@ class TrainedModel(BaseEstimator):
 
         Returns
         -------
-        Series, shape (n_features_in_,)
-            The index has the names of the features, or their numbers if they have no names.
+        Series, shape (n_features,)
+            The index has the names of the features, or their numbers if they have no names; those that `query_features`
+            adds are among them.
 
         Raises
         ------
@@ -247,6 +280,8 @@ class TrainedModel(BaseEstimator):
         """
         values = self._importances(self._parameters.importance_type if importance_type is None else importance_type)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        if self.query_features_ is not None:
+            names = self.query_features_.get_feature_names_out()
         return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
@@ -266,9 +301,13 @@ class TrainedModel(BaseEstimator):
         return self.evals_result_
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file in the format of the boosting library, which can read it without boostrank."""
+        """Write the model to a file in the format of the boosting library, which can read it without boostrank.
+
+        With `query_features`, the file also has what :meth:`load_model` needs to compute them, and the names of the
+        features in it say what they are.
+        """
         check_is_fitted(self, "booster_")
-        self._library.save(self.booster_, path)
+        self._library.save(self.booster_, path, "" if self.query_features_ is None else self.query_features_.note())
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file in the format of the boosting library; the parameters of the ranker do not change.
@@ -282,17 +321,22 @@ class TrainedModel(BaseEstimator):
         ValueError
             If the file is not a complete model of a ranker of this library. The ranker is then unchanged.
         """
-        library, booster = self._library, self._parameters._load(path)
+        library, (booster, note) = self._library, self._parameters._load(path)
         features = TrainingFeatures.of_model(
             library.n_features(booster), library.feature_names(booster), library.categories(booster)
         )
+        if note:
+            from boostrank.training.query_features import features_of_note
+
+            features = features_of_note(note, features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
         return self
 
     def to_onnx(self) -> Any:
         """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
 
-        Its input is "X", float32, of shape (n, n_features_in_). Its output is the scores of `predict`, up to the
+        Its input is "X", float32, of shape (n, n_features_in_), or, with `query_features`, the result of
+        ``query_features_.transform(X, qid)``. Its output is the scores of `predict`, up to the
         precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
         its feature names, and do not know those of rankers.
 
@@ -321,7 +365,8 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         ValueError
-            For an unknown format; and as the function.
+            For an unknown format; for a ranker with `query_features`, because engines score documents without their
+            lists; and as the function.
 
         Examples
         --------
@@ -337,6 +382,11 @@ class TrainedModel(BaseEstimator):
         """
         exporters = {entry.name: entry for entry in entry_points(group="boostrank.exports")}
         check_choice("format", format, sorted(exporters))
+        if self.query_features_ is not None:
+            raise ValueError(
+                f"a ranker with query_features cannot be exported to {format}: its features are relative to all "
+                "documents of a query, and the engine scores each document alone. Train it with query_features=None"
+            )
         exporters[format].load()(self, path, format, **settings)
 
     def __sklearn_tags__(self) -> Any:
@@ -356,7 +406,12 @@ class TrainedModel(BaseEstimator):
         self.best_score_: dict[str, dict[str, float]] = {}
         for name, metrics in self.evals_result_.items():
             self.best_score_[name] = {metric: values[self._best_round - 1] for metric, values in metrics.items()}
-        self.n_features_in_ = features.n_features_in_
+        self._set_features(features)
+
+    def _set_features(self, features: TrainingFeatures) -> None:
+        """Set the attributes that follow from the features of X."""
+        self.n_features_in_, self.query_features_ = features.n_features_in_, features.query_features
+        vars(self).pop("feature_names_in_", None)
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
         self._qid_column, self._categories = features.qid_column, features.categories
@@ -376,11 +431,27 @@ class TrainedModel(BaseEstimator):
             X = X.set_axis(names if len(names) else range(X.shape[1]), axis=1)
         return check_features(self, X)
 
-    def _scores_by_round(self, X: Any, base_score: float) -> Iterator[NDArray[np.float64]]:
+    def _model_features(self, X: Any, qid: Any, group: Any, validate_names: bool = True) -> tuple[Any, Ints | None]:
+        """The features as the model takes them, and which row of theirs each row of `X` is; None for the same row."""
+        if self.query_features_ is None:
+            return self._checked_features(X, validate_names), None
+        if qid is None and group is None and self._qid_column != QID:
+            qid = self._qid_column
+        if np.isscalar(qid) and not isinstance(qid, str):
+            qid = np.full(_num_samples(X), qid)
+        X, ids = features_and_qid(X, None, qid, group, f"{type(self).__name__}.predict", _LISTS_ADVICE)
+        X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
+        check_lengths(X=X.shape[0], qid=queries.n_documents)
+        if queries.permutation is not None:
+            X = _safe_indexing(X, queries.permutation)
+        X = self.query_features_.expand(X, queries)
+        return X, None if queries.permutation is None else np.argsort(queries.permutation)
+
+    def _scores_by_round(self, X: Any, rows: Ints | None, base_score: float) -> Iterator[NDArray[np.float64]]:
         scores = np.full(X.shape[0], base_score)
         for i in range(self._library.n_rounds(self.booster_)):
             scores += self._library.predict(self.booster_, X, range(i, i + 1)) - base_score
-            yield scores.copy()
+            yield scores.copy() if rows is None else scores[rows]
 
 
 def _rounds_of_lightgbm(n_rounds: int, num_iteration: Any, start_iteration: Any) -> range:

@@ -46,6 +46,8 @@ class XGBoostRanker(BoostedRanker):
         Rounds without a better metric on validation queries after which the training stops.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
+    query_features : str, list of str or QueryFeatures, optional
+        Features relative to the list of a query, which the ranker adds: ``["standardize", "rank"]``.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -156,6 +158,7 @@ class XGBoostRanker(BoostedRanker):
         max_bin: int = 256,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
+        query_features: Any = None,
         importance_type: str = "gain",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -169,6 +172,7 @@ class XGBoostRanker(BoostedRanker):
         self.reg_lambda, self.tree_method, self.max_bin = reg_lambda, tree_method, max_bin
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
         self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
+        self.query_features = query_features
         self._set_native(native)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
@@ -184,7 +188,7 @@ class XGBoostRanker(BoostedRanker):
         sets = enumerate(super().evals_result().items())
         return {f"validation_{i}" if name in ("training", f"valid_{i}") else name: values for i, (name, values) in sets}
 
-    def _load(self, path: str | os.PathLike[str]) -> Any:
-        booster = super()._load(path)
+    def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
+        booster, note = super()._load(path)
         adopt_missing(booster, self._native)
-        return booster
+        return booster, note

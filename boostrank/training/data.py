@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
 
+#: A function of checked features, grouped by query, and the queries, which returns more features; or None.
+Expansion = Callable[[Any, Queries], Any] | None
+
 
 def training_data(
     receiver: str,
@@ -31,6 +36,7 @@ def training_data(
     position: ArrayLike | None = None,
     *,
     takes_infinity: bool,
+    query_features: Any = None,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
@@ -44,6 +50,8 @@ def training_data(
         As in ``fit``.
     takes_infinity : bool
         Whether features may be infinite.
+    query_features : str, list of str, QueryFeatures or None
+        The parameter of the ranker.
 
     Raises
     ------
@@ -58,7 +66,14 @@ def training_data(
         features.qid_column = qid
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
-    return group_data(X, labels, ids, sample_weight, init_score, position), features
+    expand: Expansion = None
+    if query_features is not None:
+        # Imported on use: few trainings need it.
+        from boostrank.training.query_features import as_query_features
+
+        features.query_features = as_query_features(query_features)
+        expand = partial(features.query_features.learn_and_expand, features)
+    return group_data(X, labels, ids, sample_weight, init_score, position, expand), features
 
 
 def features_and_qid(
@@ -119,6 +134,7 @@ def group_data(
     sample_weight: ArrayLike | None = None,
     init_score: ArrayLike | None = None,
     position: ArrayLike | None = None,
+    expand: Expansion = None,
 ) -> GroupedData:
     """Check query ids, weights, initial scores and positions, and group them, features and labels by query.
 
@@ -132,6 +148,8 @@ def group_data(
     qid : array-like, shape (n_documents,)
     sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
     init_score, position : array-like, shape (n_documents,), optional
+    expand : callable, optional
+        Adds features that depend on the whole lists to the grouped features of the queries.
 
     Raises
     ------
@@ -156,4 +174,6 @@ def group_data(
                 "the rows of the files by query"
             )
         X = _safe_indexing(X, queries.permutation)
+    if expand is not None:
+        X = expand(X, queries)
     return GroupedData(X, labels.group(queries), queries, weights, scores, positions)

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from boostrank.backends.features import Features
 from boostrank.inputs.checks import refuse_first
 from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
 from boostrank.inputs.streams import FeatureStream
@@ -76,10 +77,13 @@ class TrainingFeatures(BaseEstimator):
         Name of the column that contains query ids, where the data have one.
     categories : ColumnCategories or None
         The categories of the columns of a DataFrame; None if the features are no DataFrame.
+    query_features : QueryFeatures or None
+        The fitted transformer that adds features, which only the model has.
     """
 
     qid_column = QID
     categories: ColumnCategories | None = None
+    query_features: Any = None
     #: Whether the boosting library takes infinite values.
     _takes_infinity = False
 
@@ -99,6 +103,15 @@ class TrainingFeatures(BaseEstimator):
     def categorical_features(self) -> tuple[int, ...]:
         """Indices of the columns of a DataFrame whose type is categorical."""
         return () if self.categories is None else tuple(self.categories.by_column)
+
+    @property
+    def of_booster(self) -> Features:
+        """The features of the model, with those that `query_features` adds."""
+        names, number = getattr(self, "feature_names_in_", None), self.n_features_in_
+        if self.query_features is not None:
+            names = self.query_features.get_feature_names_out()
+            number = len(names)
+        return Features(number, None if names is None else names.tolist(), self.categorical_features)
 
     def learn(self, X: Any) -> Any:
         """Set number and names to those of `X`, and return the checked features."""

@@ -13,7 +13,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from boostrank.backends.base import FIXED_ROUNDS, MAX_ROUNDS, MIN_TOTAL_STEP, Backend, TrainingSpecification
-from boostrank.backends.features import Features, resolve_features
+from boostrank.backends.features import resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
@@ -202,7 +202,7 @@ class Settings:
     def specification(
         self,
         features: TrainingFeatures,
-        n_documents: int,
+        shape: tuple[int, int],
         random_state: RandomState,
         *,
         eval_metric: Any = None,
@@ -212,7 +212,9 @@ class Settings:
         verbose: bool | int | str = False,
         init_model: Any = None,
     ) -> TrainingSpecification:
-        """The specification of the training; the other arguments are those of ``fit``, with `init_model` as a booster.
+        """The specification of the training on features of a shape, with those that the ranker adds.
+
+        The other arguments are those of ``fit``, with `init_model` as a booster.
 
         Raises ValueError if `verbose` is invalid, for unknown metrics, and for native parameters that do not fit the
         features; see :mod:`boostrank.backends.features`.
@@ -220,7 +222,7 @@ class Settings:
         is_flag = isinstance(verbose, (bool, np.bool_))
         if verbose != BAR and not is_flag and not (checks.is_count(verbose) and int(verbose) >= 0):
             checks.refuse("verbose", verbose, f"True, False, a number of rounds or {BAR!r}")
-        values, backend, parameters = self.values, self.backend, self.parameters(features, n_documents, random_state)
+        values, backend, parameters = self.values, self.backend, self.parameters(features, shape, random_state)
         dcg = DCG(values["k"], values["gain"], values["discount"])
         share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
@@ -254,13 +256,13 @@ class Settings:
         of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
         return as_metrics([*of_fit, *parameters], eval_at, dcg)
 
-    def parameters(self, features: TrainingFeatures, n_documents: int, random_state: RandomState) -> dict[str, Any]:
+    def parameters(
+        self, features: TrainingFeatures, shape: tuple[int, int], random_state: RandomState
+    ) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
-        native, n_features = self.native, features.n_features_in_
+        native, (n_documents, n_features) = self.native, shape
         if native:
-            names = getattr(features, "feature_names_in_", None)
-            described = Features(n_features, None if names is None else names.tolist(), features.categorical_features)
-            native = resolve_features(native, self.backend.FEATURE_PARAMETERS, described)
+            native = resolve_features(native, self.backend.FEATURE_PARAMETERS, features.of_booster)
         defaults: dict[str, Any] = {"learning_rate": NATIVE_LEARNING_RATE}
         if self.is_own_loss:
             rate = LOSS_LEARNING_RATE * np.clip(n_documents, *RATE_DOCUMENTS) / RATE_DOCUMENTS[0]

@@ -72,7 +72,9 @@ class EvalSet:
         X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set", _EVAL_ADVICE)
         # The column of ids is no feature either where ids or sizes are given beside it.
         X = without_column(X, features.qid_column)
-        return group_data(check_features(features, X), as_labels(self.y), ids, self.sample_weight, self.init_score)
+        expand = None if features.query_features is None else features.query_features.expand
+        X, labels = check_features(features, X), as_labels(self.y)
+        return group_data(X, labels, ids, self.sample_weight, self.init_score, expand=expand)
 
 
 def eval_sets(

@@ -35,7 +35,7 @@ def specified(ranker_class):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
         settings = ranker_class(*objective, **parameters)._settings()
-        return settings.specification(features, n_documents, settings.random_state())
+        return settings.specification(features, (n_documents, n_features), settings.random_state())
 
     return specify
 

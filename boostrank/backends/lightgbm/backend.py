@@ -31,7 +31,13 @@ from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
 from boostrank.backends.lightgbm.training import check_n_rows as check_n_rows
 from boostrank.backends.lightgbm.training import plain_matrix, with_named_objective
 from boostrank.backends.lightgbm.training import train as train
-from boostrank.backends.models import BLANK_CHECKSUM, CHECKSUM_FIELD, read_with_checksum, write_with_checksum
+from boostrank.backends.models import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    NOTE_FIELD,
+    read_with_checksum,
+    write_with_checksum,
+)
 from boostrank.inputs.streams import FeatureStream
 
 #: Name of feature i in the models if the training data had no names.
@@ -126,17 +132,17 @@ def n_rounds(booster: Any) -> int:
     return booster.current_iteration()
 
 
-def save(booster: Any, path: str | os.PathLike[str]) -> None:
+def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
     """Write a model file in LightGBM's text format."""
     # The field is in the first lines of the file, which a truncated file still has, and where LightGBM ignores unknown
     # fields.
-    field = f"\n{CHECKSUM_FIELD}={BLANK_CHECKSUM}"
-    text = booster.model_to_string().replace("\nnum_class=", f"{field}\nnum_class=", 1)
+    fields = f"\n{CHECKSUM_FIELD}={BLANK_CHECKSUM}" + (f"\n{NOTE_FIELD}={note}" if note else "")
+    text = booster.model_to_string().replace("\nnum_class=", f"{fields}\nnum_class=", 1)
     write_with_checksum(path, text.encode())
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a booster from a model file in LightGBM's text format."""
+def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """Read a booster and the note from a model file in LightGBM's text format."""
     lgb = import_backend("lightgbm")
     content, name = read_with_checksum(path), os.fspath(path)
     try:
@@ -147,7 +153,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
     if booster.num_model_per_iteration() != 1:
         raise ValueError(f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row")
-    return booster
+    note = re.search(f"^{NOTE_FIELD}=(.*)$", text, re.MULTILINE)
+    return booster, "" if note is None else note[1]
 
 
 def _check_complete(text: str) -> None:

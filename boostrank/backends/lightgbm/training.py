@@ -46,11 +46,11 @@ def train(
     lgb = import_backend("lightgbm")
     _check(specification, data, validation)
     parameters = _parameters(specification)
-    is_dart = boosting_of(parameters) == "dart"
+    is_dart, is_continued = boosting_of(parameters) == "dart", specification.init_model is not None
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     categorical = parameters.pop("categorical_feature", "auto")
     dataset = lgb.Dataset(
-        **dataset_features(data),
+        **dataset_features(data, is_continued),
         label=data.labels.per_document,
         group=data.queries.sizes,
         weight=weights,
@@ -59,7 +59,7 @@ def train(
         params=dict(parameters),
         categorical_feature=categorical,
         # The scores of a model whose training goes on are computed from the features, so they must be kept.
-        free_raw_data=specification.init_model is None,
+        free_raw_data=not is_continued,
     )
     datasets = []
     for validation_set in validation:
@@ -70,7 +70,7 @@ def train(
         if evaluated is data and not is_dart and not samples_queries(parameters):
             datasets.append(dataset)
             continue
-        features, label = dataset_features(evaluated), evaluated.labels.per_document
+        features, label = dataset_features(evaluated, is_continued), evaluated.labels.per_document
         datasets.append(lgb.Dataset(**features, label=label, init_score=evaluated.init_score, reference=dataset))
     sample = None if objective is None else QuerySample(objective, specification, is_dart)
     parameters.update(_objective(specification, data, sample, dataset))
@@ -142,7 +142,8 @@ def _check(specification: TrainingSpecification, data: GroupedData, validation: 
         raise ValueError("position is only for objective='lambdarank': other objectives do not use it")
     if specification.init_model is not None:
         for data_set in [data, *(validation_set.data for validation_set in validation)]:
-            if data_set.init_score is not None or isinstance(data_set.X, FeatureStream):
+            is_in_files = isinstance(data_set.X, FeatureStream) and not data_set.X.in_memory
+            if data_set.init_score is not None or is_in_files:
                 raise ValueError(
                     "LightGBM takes no init_model beside init_score or with features in FeatureFiles: give "
                     "init_score=init_model.predict(X), plus the init_score if there is one, without init_model; the "
@@ -172,8 +173,8 @@ def check_n_rows(n_rows: int, where: str) -> None:
         )
 
 
-def dataset_features(data: GroupedData) -> dict[str, Any]:
-    """The arguments of a Dataset that describe its features."""
+def dataset_features(data: GroupedData, is_continued: bool = False) -> dict[str, Any]:
+    """The arguments of a Dataset that describe its features; `is_continued` says whether there is an earlier model."""
     check_n_rows(data.queries.n_documents, "in X")
     if not isinstance(data.X, FeatureStream):
         return {"data": plain_matrix(FEATURE_NAMES.encode_columns(data.X) if is_pandas(data.X) else data.X)}
@@ -183,8 +184,10 @@ def dataset_features(data: GroupedData) -> dict[str, Any]:
             "FeatureFiles without cache, or use XGBoostRanker"
         )
     names = data.X.names
+    # LightGBM keeps the features if it is to compute the scores of an earlier model.
+    reads_all = data.X.in_memory and (is_continued or len(data.X) <= data.X.rows_per_block)
     return {
-        "data": _sequence_class()(data.X),
+        "data": data.X.read() if reads_all else _sequence_class()(data.X),
         "feature_name": "auto" if names is None else [FEATURE_NAMES.encode(name) for name in names],
     }
 

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.base import import_backend, onnx_inputs
-from boostrank.backends.models import BLANK_CHECKSUM, CHECKSUM_FIELD, read_with_checksum, write_with_checksum
+from boostrank.backends.models import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    NOTE_FIELD,
+    read_with_checksum,
+    write_with_checksum,
+)
 from boostrank.backends.xgboost.callbacks import stopping_callbacks as stopping_callbacks
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
@@ -103,18 +109,18 @@ def n_rounds(booster: Any) -> int:
     return booster.num_boosted_rounds()
 
 
-def save(booster: Any, path: str | os.PathLike[str]) -> None:
+def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
     """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its UBJSON format."""
     copy = booster.copy()
-    copy.set_attr(**{CHECKSUM_FIELD: BLANK_CHECKSUM})
+    copy.set_attr(**{CHECKSUM_FIELD: BLANK_CHECKSUM, NOTE_FIELD: note or None})
     write_with_checksum(path, bytes(copy.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
 
 
 _INCOMPLETE = "it is not a complete XGBoost model file"
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a booster from a model file in XGBoost's JSON or UBJSON format."""
+def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
     content, name = read_with_checksum(path), os.fspath(path)
     try:
@@ -135,8 +141,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     if n_scores > 1 or booster_name(booster) == "gblinear":
         fault = f"it gives {n_scores} scores a row" if n_scores > 1 else "booster='gblinear' is a linear model"
         raise ValueError(f"{name!r} is no ranker: {fault}")
-    booster.set_attr(**{CHECKSUM_FIELD: None})
-    return booster
+    note = booster.attr(NOTE_FIELD) or ""
+    booster.set_attr(**{CHECKSUM_FIELD: None, NOTE_FIELD: None})
+    return booster, note
 
 
 def _check_depth(document: Any) -> None:

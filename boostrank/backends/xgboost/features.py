@@ -85,18 +85,22 @@ def make_matrix(
     # These have one value per feature.
     columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
     X = with_ascii_categories(NAMES.encode_columns(data.X)) if is_pandas(data.X) else data.X
+    if isinstance(X, FeatureStream):
+        columns["feature_names"] = None if X.names is None else [NAMES.encode(name) for name in X.names]
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
     if parameters.get("tree_method", "auto") in ("auto", "hist") and not exact:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
         matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
-    elif isinstance(X, FeatureStream):
+    elif isinstance(X, FeatureStream) and not X.in_memory:
         raise ValueError(
             "with features in FeatureFiles, XGBoostRanker takes no init_model and only tree_method='hist', "
             "because XGBoost would keep the features themselves in memory: leave these out; in "
             "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
         )
     else:
-        if isinstance(X, list):
+        if isinstance(X, FeatureStream):
+            X = X.read()
+        elif isinstance(X, list):
             X = np.concatenate(X)
         elif issparse(X):
             X = _dense(X)
@@ -122,9 +126,7 @@ def _bins(
     xgb, is_stream = import_backend("xgboost"), isinstance(X, FeatureStream)
     if not (is_stream or issparse(X) or isinstance(X, list)):
         return xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
-    if is_stream:
-        columns = {**columns, "feature_names": None if X.names is None else [NAMES.encode(name) for name in X.names]}
-    elif weights is not None:
+    if weights is not None and not is_stream:
         # With weights XGBoost's bins depend on the blocks, so that a sparse matrix is only one.
         ends = ends[-1:]
     make_iterator = partial(_iterate, partial(dense_blocks, X, ends), fields, weights, columns)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import starmap
@@ -26,7 +27,7 @@ from boostrank.inputs.checks import warn
 from boostrank.queries.segments import Segments
 
 # Number of the version of the functions' arguments, as in module.c.
-INTERFACE = 5
+INTERFACE = 6
 
 
 _FLOATS, _FLOAT32S, _INTS = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)
@@ -43,6 +44,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "elementary": [_FLOATS, _COUNT, _FLOATS, _FLOATS],
     "first_ranks": [_FLOATS, _INTS, _COUNT, _INTS, _INTS, _INTS],
     "ranked_measure": [_COUNT, _FLOATS, _INTS, _FLOATS, _INTS, _COUNT, _INTS, _COUNT, _FLOATS, _FLOATS],
+    "list_features": [_UINT8, _COUNT, _COUNT, _INTS, _COUNT, _INTS, _INTS, _COUNT, _FLOAT32S],
     "text_numbers": [_UINT8, _INTS, _COUNT, _INTS, _COUNT, _INTS, _INTS, _INTS, _INTS],
     "trec_lines": [
         *(_UINT8, _COUNT, _INTS, _COUNT, _COUNT, _COUNT, _UINT64),
@@ -70,6 +72,9 @@ _LOSSES = {
 RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
 # The number of each measure in ranked_measures.c.
 _MEASURES: dict[RankedMeasure, int] = {"dcg": 0, "average_precision": 1, "reciprocal_rank": 2, "err": 3}
+ListFeature = Literal["rank", "standardize"]
+# The number of each kind in list_features.c.
+_LIST_FEATURES: dict[ListFeature, int] = {"rank": 0, "standardize": 1}
 _NONE = np.empty(0)
 
 
@@ -291,4 +296,25 @@ def ranked_measure(
     values, number = np.empty(part.n_segments), _MEASURES[measure]
     ranked = rows, np.ascontiguousarray(scores, np.float64), part.indptr, part.n_segments, cutoffs
     call("ranked_measure", number, quality, *ranked, averages, discounts, values)
+    return values
+
+
+def list_features(
+    X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queries: Segments
+) -> NDArray[np.float32]:
+    """Features of documents relative to the list of their query; see :func:`boostrank.queries.list_features.compute`.
+
+    Parameters
+    ----------
+    X : contiguous ndarray of float32 or float64, shape (n_documents, n_columns)
+    features : list of (kind, column)
+    queries : Segments
+    """
+    if X.dtype not in (_FLOATS, _FLOAT32S) or len(X) != queries.n_rows or not X.flags.c_contiguous:
+        raise ValueError(f"X must be a contiguous array of {queries.n_rows} rows of floats; got {X.dtype}, {X.shape}")
+    values = np.empty((len(X), len(features)), dtype=np.float32)
+    kinds = np.array([_LIST_FEATURES[kind] for kind, _ in features], dtype=np.int64)
+    columns = np.array([column for _, column in features], dtype=np.int64)
+    rows = X.reshape(-1).view(np.uint8), X.dtype == _FLOAT32S, X.shape[1], queries.indptr, queries.n_segments
+    call("list_features", *rows, kinds, columns, len(features), values.reshape(-1))
     return values

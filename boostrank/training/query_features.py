@@ -1,0 +1,332 @@
+"""Features of documents relative to the list of their query, in pipelines and inside of rankers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from boostrank.backends.features import Features
+from boostrank.inputs.arrays import as_list
+from boostrank.inputs.checks import check_choice
+from boostrank.inputs.frames import is_pandas, to_pandas
+from boostrank.inputs.streams import FeatureStream
+from boostrank.queries.list_features import compute
+from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Segments
+from boostrank.training.data import features_and_qid
+from boostrank.training.features import TrainingFeatures, check_features
+
+#: The kinds of features, and what stands behind the name of the column in the names of their columns.
+KINDS: Mapping[str, str] = {"standardize": "standardized in query", "rank": "rank in query"}
+#: Two columns are the same if so many random sums of their values differ by less than this share of their norm.
+N_SUMS, TOLERANCE = 4, 1e-5
+#: What NaN and infinite values count as in these sums.
+_MISSING, _INFINITE = 0.123, 45.6
+
+
+class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Add features that say how a document stands among the documents of its query.
+
+    Trees score each document alone, and compare a price or a BM25 score with thresholds of all queries. Often it
+    decides how the value stands among those of the list. So each column that varies within queries is added once more:
+
+    - ``"standardize"``: ``(x - mean) / std``, with the mean and the standard deviation of the list; 0 if all values of
+      the list are equal, and so for a list of one document.
+    - ``"rank"``: the rank of the value in the list, 1 for the smallest one, divided by the number of values. Equal
+      values share the mean of their ranks; the value of a list of one document is 1.
+
+    Missing values stay missing, and do not count. Infinite values do not count in the mean and the standard deviation,
+    and stay infinite when they are standardized.
+
+    The rankers of boostrank have the parameter `query_features` in place of this transformer. It is for other rankers
+    and for pipelines. The lists at prediction must be drawn as those of the training: with only the ten best documents
+    of a first stage, for example, most of the ranks are other ones.
+
+    Parameters
+    ----------
+    kind : {"standardize", "rank"} or list of these, default ("standardize", "rank")
+    columns : list of str or int, optional
+        The columns to take, by name or by index. By default those that vary within some query of the training data and
+        are no categories; and of several new columns that are the same, or a new column that is the same as a column
+        that was there before, only the first one is kept. A sparse matrix needs `columns`, because its new columns
+        are dense.
+
+    Attributes
+    ----------
+    features_ : list of (str, int)
+        The kind and the index of the column of each feature that :meth:`transform` adds.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X had column names
+
+    References
+    ----------
+    Qin, Liu, Xu and Li, "LETOR: A benchmark collection for research on learning to rank for information retrieval",
+    Information Retrieval 2010 (normalization within queries). Neural rankers see the list instead: Ai et al., "Learning
+    groupwise multivariate scoring functions", ICTIR 2019; Pang et al., "SetRank", SIGIR 2020; Pobrotyn et al.,
+    "Context-aware learning to rank with self-attention", 2020; Qin et al., "Are neural rankers still outperformed by
+    gradient boosted decision trees?", ICLR 2021.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> import pandas as pd
+    >>> hotels = pd.DataFrame({"price": [80, 90, 70, 200, 300]})
+    >>> print(br.QueryFeatures().fit_transform(hotels, qid=[1, 1, 1, 2, 2]).round(2).to_string(index=False))
+     price  price (standardized in query)  price (rank in query)
+        80                           0.00                   0.67
+        90                           1.22                   1.00
+        70                          -1.22                   0.33
+       200                          -1.00                   0.50
+       300                           1.00                   1.00
+
+    For a ranker of another library:
+
+    >>> from lightgbm import LGBMRanker
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> transformer = br.QueryFeatures().fit(X, qid=qid)
+    >>> ranker = LGBMRanker(verbosity=-1).fit(transformer.transform(X, qid), y, group=br.Queries.from_qid(qid).sizes)
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__transform: ClassVar = {"qid": True}
+
+    def __init__(
+        self, kind: str | Sequence[str] = ("standardize", "rank"), columns: Sequence[str | int] | None = None
+    ) -> None:
+        self.kind = kind
+        self.columns = columns
+
+    def fit(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> Self:
+        """Find the columns that vary within queries.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
+        y : ignored
+            Labels that have query ids give them, such as :class:`boostrank.ClickLabels`.
+        qid : array-like, shape (n_documents,), or str
+            Query ids, as in :meth:`boostrank.LightGBMRanker.fit`; also a column or an index level "qid" of X.
+
+        Raises
+        ------
+        ValueError
+            If there are no query ids, for an unknown kind, for columns that do not exist or that are categories, and
+            for a sparse matrix without `columns`.
+        """
+        X, ids = features_and_qid(X, y, qid, None, "QueryFeatures.fit")
+        features = TrainingFeatures()
+        features._takes_infinity = True
+        X, queries = features.learn(X), Queries.from_qid(ids)
+        return self.learn(_grouped(X, queries), queries, features)
+
+    def transform(self, X: Any, qid: ArrayLike | None = None) -> Any:
+        """Add the features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
+            The columns of the training.
+        qid : array-like, shape (n_documents,), or str
+            As in :meth:`fit`. All documents of a query must be there.
+
+        Returns
+        -------
+        ndarray, sparse matrix or DataFrame of pandas or polars, shape (n_documents, n_features_out)
+            As X, with the new columns, which are float32, behind the others, and without a column of query ids.
+        """
+        check_is_fitted(self, "features_")
+        X, ids = features_and_qid(X, None, qid, None, "QueryFeatures.transform")
+        checked, queries = check_features(self._features, X), Queries.from_qid(ids)
+        if isinstance(checked, FeatureStream):
+            return self.expand(_grouped(checked, queries), queries)
+        values = queries.ungroup(self._values(_grouped(checked, queries), queries))
+        if is_pandas(to_pandas(X)) and not is_pandas(X) and hasattr(X, "hstack"):
+            return X.hstack(type(X)(values, schema=self._new_names()))
+        return self._append(checked, values)
+
+    def fit_transform(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> Any:
+        """Fit, and add the features to the same data."""
+        return self.fit(X, y, qid).transform(X, qid)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of all columns; columns without names are "x0", "x1", ..."""
+        return np.array([*self._names_in(), *self._new_names()], dtype=object)
+
+    def learn(self, X: Any, queries: Queries, features: TrainingFeatures) -> Self:
+        """Fit to checked features, grouped by query, whose number and names are in `features`."""
+        kinds = as_list(self.kind)
+        for kind in kinds:
+            check_choice("each kind of query features", kind, KINDS)
+        names = getattr(features, "feature_names_in_", None)
+        described = Features(features.n_features_in_, None if names is None else names.tolist())
+        if self.columns is None and sp.issparse(X):
+            raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
+        named = [described.index("columns", column) for column in as_list(self.columns)]
+        for column in set(named) & set(features.categorical_features):
+            raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
+        columns = named or [i for i in range(described.number) if i not in features.categorical_features]
+        candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
+        useful = self._useful(X, queries, columns, candidates) if self.columns is None else candidates
+        self._set_features(features, useful)
+        if taken := set(self._new_names()) & set(self._names_in()):
+            raise ValueError(f"X has the column {taken.pop()!r} already: leave it out")
+        return self
+
+    def learn_and_expand(self, features: TrainingFeatures, X: Any, queries: Queries) -> Any:
+        """Fit to checked features, grouped by query, and add the features to them."""
+        return self.learn(X, queries, features).expand(X, queries)
+
+    def expand(self, X: Any, queries: Queries) -> Any:
+        """Checked features, grouped by query, with the new ones; the values of arrays and files are not copied."""
+        if is_pandas(X) or sp.issparse(X):
+            return self._append(X, self._values(X, queries))
+        return WithQueryFeatures(X, queries, self)
+
+    def note(self) -> str:
+        """The fitted transformer as a text of one line, for model files; :func:`features_of_note` reads it."""
+        has_names = hasattr(self, "feature_names_in_")
+        return json.dumps({"features": self.features_, "n_columns": self.n_features_in_, "has_names": has_names})
+
+    def _set_features(self, of_columns: TrainingFeatures, features: list[tuple[Any, int]]) -> None:
+        self._features, self.n_features_in_, self.features_ = of_columns, of_columns.n_features_in_, features
+        if hasattr(of_columns, "feature_names_in_"):
+            self.feature_names_in_ = of_columns.feature_names_in_
+
+    def _useful(self, X: Any, queries: Queries, columns: list[int], candidates: list[tuple[Any, int]]) -> Any:
+        """The candidates that differ between documents of a query, each once, and not equal to a column of X."""
+        n_columns, n_all = len(columns), len(columns) + len(candidates)
+        varies, sums, squares = np.zeros(n_columns, dtype=bool), np.zeros((N_SUMS, n_all)), np.zeros(n_all)
+        random = np.random.default_rng(0)
+        for block in queries.blocks():
+            rows, part = _dense(X, block.rows, columns), block.part
+            varies |= (np.fmax.reduceat(rows, part.starts) > np.fmin.reduceat(rows, part.starts)).any(axis=0)
+            values = np.hstack([rows, _compute(rows, part, columns, candidates)])
+            values = np.nan_to_num(values, nan=_MISSING, posinf=_INFINITE, neginf=-_INFINITE)
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums += random.standard_normal((N_SUMS, len(rows))) @ values
+                squares += (values**2).sum(axis=0)
+        useful, is_kept = [], np.arange(n_all) < n_columns
+        for i, (kind, column) in enumerate(candidates, n_columns):
+            distances = np.abs(sums[:, is_kept] - sums[:, [i]]).max(axis=0)
+            if varies[columns.index(column)] and not (distances <= TOLERANCE * squares[i] ** 0.5).any():
+                is_kept[i] = True
+                useful.append((kind, column))
+        return useful
+
+    def _values(self, X: Any, queries: Queries) -> NDArray[np.float32]:
+        """The new columns of features that are grouped by query."""
+        columns = list(dict.fromkeys(column for _, column in self.features_))
+        values = np.empty((queries.n_documents, len(self.features_)), dtype=np.float32)
+        for block in queries.blocks():
+            values[block.rows] = _compute(_dense(X, block.rows, columns), block.part, columns, self.features_)
+        return values
+
+    def _append(self, X: Any, values: NDArray[np.float32]) -> Any:
+        """Features in memory with the new columns behind them."""
+        if is_pandas(X):
+            return pd.concat([X, pd.DataFrame(values, index=X.index, columns=self._new_names())], axis=1)
+        return sp.hstack([X, sp.csr_array(values)], format="csr") if sp.issparse(X) else np.hstack([X, values])
+
+    def _new_names(self) -> list[str]:
+        names = self._names_in()
+        return [f"{names[column]} ({KINDS[kind]})" for kind, column in self.features_]
+
+    def _names_in(self) -> list[Any]:
+        return list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]))
+
+
+class WithQueryFeatures(FeatureStream):
+    """Features with those that a :class:`QueryFeatures` adds, which are computed where they are read.
+
+    Parameters
+    ----------
+    X : ndarray or FeatureStream, shape (n_documents, n_features)
+        Grouped by query.
+    queries : Queries
+    transformer : QueryFeatures
+        Fitted.
+    """
+
+    def __init__(self, X: Any, queries: Queries, transformer: QueryFeatures) -> None:
+        self._X, self._queries, self._transformer = X, queries, transformer
+        self._rows = np.arange(queries.n_documents)
+        self.names = transformer.get_feature_names_out().tolist()
+        self.shape = queries.n_documents, len(self.names)
+        self.dtype = np.result_type(X.dtype, np.float32)
+        self.in_memory, self.cache = not isinstance(X, FeatureStream), getattr(X, "cache", None)
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Choose rows; the features are still those of whole lists."""
+        taken = copy.copy(self)
+        taken._rows = self._rows[rows]
+        taken.shape = len(taken._rows), self.shape[1]
+        return taken
+
+    def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+        """Read rows, and compute the features of the lists that they belong to."""
+        rows = self._rows[start:stop]
+        if not len(rows):
+            return np.empty((0, self.shape[1]), self.dtype)
+        first, last = np.searchsorted(self._queries.indptr, [rows.min(), rows.max()], side="right")
+        indptr = self._queries.indptr[first - 1 : last + 1]
+        block, columns = _dense(self._X, slice(indptr[0], indptr[-1])), range(self._X.shape[1])
+        values = _compute(block, Segments(indptr - indptr[0]), columns, self._transformer.features_)
+        taken = rows - indptr[0]
+        return np.hstack([block[taken], values[taken]])
+
+
+def as_query_features(setting: Any) -> QueryFeatures:
+    """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not None."""
+    return clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
+
+
+def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeatures:
+    """The features of X, and the transformer that adds the others, from the features of the booster of a model file.
+
+    Raises ValueError for a note that does not fit the booster.
+    """
+    try:
+        fields = json.loads(note)
+        n_columns, pairs = int(fields["n_columns"]), [(str(kind), int(column)) for kind, column in fields["features"]]
+        are_known = all(kind in KINDS and 0 <= column < n_columns for kind, column in pairs)
+        has_names = bool(fields["has_names"])
+    except (ValueError, KeyError, TypeError):
+        are_known = False
+    if not are_known or n_columns + len(pairs) != of_booster.n_features_in_:
+        raise ValueError(f"the model file has query features that do not fit its model: {note[:100]!r}")
+    names = of_booster.feature_names_in_[:n_columns] if has_names else None
+    by_column = {} if of_booster.categories is None else of_booster.categories.by_column
+    features = TrainingFeatures.of_model(n_columns, names, {i: list(values) for i, values in by_column.items()})
+    kinds, columns = zip(*pairs, strict=True) if pairs else ((), ())
+    features.query_features = QueryFeatures(list(dict.fromkeys(kinds)), list(dict.fromkeys(columns)))
+    features.query_features._set_features(features, pairs)
+    return features
+
+
+def _compute(rows: NDArray[Any], part: Segments, columns: Sequence[int], features: Any) -> NDArray[np.float32]:
+    """Features of whole lists, from the dense values of some columns."""
+    positions = {column: i for i, column in enumerate(columns)}
+    return compute(rows, [(kind, positions[column]) for kind, column in features], part)
+
+
+def _dense(X: Any, rows: slice, columns: Sequence[int] | None = None) -> NDArray[Any]:
+    """Rows of some columns, or of all, as an array of floats."""
+    if is_pandas(X):
+        return X.iloc[rows, columns].to_numpy(np.float64, na_value=np.nan)
+    block = X.read(rows.start, rows.stop) if isinstance(X, FeatureStream) else X[rows]
+    block = block if columns is None else block[:, columns]
+    return block.toarray() if sp.issparse(block) else block
+
+
+def _grouped(X: Any, queries: Queries) -> Any:
+    return X if queries.permutation is None else _safe_indexing(X, queries.permutation)
