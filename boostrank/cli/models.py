@@ -29,6 +29,7 @@ OBJECTIVE = (
 )
 RATE = "Learning rate; by default 0.04, up to 0.08 for large data, and 0.1 for objectives of the library."
 ROUNDS = "Rounds, at most so many with --validation. By default the data decide; 100 for objectives of the library."
+QUERY_FEATURES = "standardize,rank or one of them: how documents stand in the list of their query; predict needs it."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
 SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
 ENGINE_FEATURES = "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it."
@@ -48,6 +49,7 @@ def fit(
     objective: Annotated[str, Option(help=OBJECTIVE)] = DEFAULT_LOSS,
     backend: Literal["lightgbm", "xgboost"] = "lightgbm",
     learning_rate: Annotated[float | None, Option(help=RATE, min=1e-6)] = None,
+    query_features: Annotated[str | None, Option(help=QUERY_FEATURES)] = None,
     leaves: options.LeavesOption = None,
     rounds: Annotated[int | None, Option(help=ROUNDS, min=1)] = None,
     validation: Annotated[Path | None, Option(help=VALIDATION)] = None,
@@ -78,6 +80,7 @@ def fit(
         early_stopping_rounds=None if validation is None else patience or DEFAULT_PATIENCE,
         k=k,
         n_jobs=threads,
+        query_features=None if query_features is None else query_features.split(","),
         random_state=seed,
     )
     if len(rankers) != 1:
@@ -116,19 +119,21 @@ def predict(
     """Score documents, and write one score per line, in the sequence of DATA.
 
     If the model knows its features by name, the columns of a table may
-    have any sequence. Labels are not needed.
+    have any sequence. Labels are not needed. A model that was trained
+    with --query-features needs the query ids, and all documents of a query.
     """
     makes_table = output is not None and documents.is_table(output)
-    if not makes_table:
-        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
     if output is not None:
         require_folder_of(output)
     ranker = load_ranker(model)
+    needs_qid = makes_table or ranker.query_features_ is not None
+    if not needs_qid:
+        refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
     like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop)
     if isinstance(like, pd.DataFrame):
         refuse_unused("a model without names of features", features=features, drop=drop)
-    X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * makes_table))
-    scores = ranker.predict(X)
+    X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * needs_qid))
+    scores = ranker.predict(X, qid=ids)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:
         sys.stdout.write(lines)

@@ -135,7 +135,8 @@ def train(
     LightGBMRanker or XGBoostRanker
         The fitted ranker of one machine. It predicts, lazily and on all machines, by
         ``dataset.map_batches(lambda rows: {"score": ranker.predict(rows[ranker.feature_names_in_])},
-        batch_format="pandas")``.
+        batch_format="pandas")``, or with `query_features` by ``dataset.groupby("qid").map_groups(...)`` and
+        ``ranker.predict(..., qid=0)``.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from boostrank.inputs.frames import is_pandas
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import check_weights
-from boostrank.training.data import group_data
+from boostrank.training.data import Expansion, group_data
 from boostrank.training.features import TrainingFeatures
 
 #: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
@@ -98,12 +98,14 @@ def plain_ids(qid: Any) -> NDArray[Any]:
     return ids.astype(np.int64) if ids.dtype.kind in "biu" else ids
 
 
-def group_rows(rows: Rows, X: Any) -> GroupedData:
+def group_rows(rows: Rows, X: Any, expand: Expansion = None) -> GroupedData:
     """Check the labels, query ids, weights and initial scores of rows, and group them with the features `X` by query.
+
+    `expand` is that of :func:`boostrank.training.data.group_data`.
 
     Weights are relative to those of all workers, so that they are not rescaled, and all of one worker may be 0.
     """
-    data = group_data(X, as_labels(rows.relevance), rows.qid, init_score=rows.init_score)
+    data = group_data(X, as_labels(rows.relevance), rows.qid, init_score=rows.init_score, expand=expand)
     if rows.weights is None:
         return data
     check_lengths(X=X.shape[0], sample_weight=len(rows.weights))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
@@ -20,11 +21,13 @@ from boostrank.clusters import collective
 from boostrank.clusters.rows import as_rows, group_rows, stack
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
+from boostrank.inputs.streams import FeatureStream
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.labels import Relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
+from boostrank.training.data import Expansion
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import bind, single_objectives
 from boostrank.training.validation import TRAINING
@@ -75,6 +78,7 @@ def train_worker(
     host: str,
     n_threads: int,
     is_cancelled: Callable[[], bool] = lambda: False,
+    expand: Expansion = None,
 ) -> Trained | None:
     """Train on this worker together with the others, which must all call it.
 
@@ -94,6 +98,8 @@ def train_worker(
         Number of threads unless the parameters have one.
     is_cancelled : callable, optional
         Called in each round.
+    expand : callable, optional
+        Adds features that depend on the whole lists, as in :func:`boostrank.training.data.group_data`.
 
     Returns
     -------
@@ -111,7 +117,7 @@ def train_worker(
 
     def prepare_with_name() -> tuple[GroupedData, list[ValidationSet], Any]:
         with named_part(f"worker {rank}"):
-            return prepare(backend, specification, *read())
+            return prepare(backend, specification, *read(), expand)
 
     with use_threads(parameters[threads]), collective.communicator(tracker, rank):
         data, validation, objective = collective.compute_on_all_workers(prepare_with_name)
@@ -136,13 +142,14 @@ def prepare(
     specification: TrainingSpecification,
     selections: list[Selection],
     validation: Mapping[str, list[Selection]],
+    expand: Expansion = None,
 ) -> tuple[GroupedData, list[ValidationSet], Any]:
     """The data to train on, the validation sets, and the loss bound to the data, of one worker."""
     if not selections:
         raise ValueError("there are no queries to train on here: use fewer workers, or distribute the rows again")
-    data = _assemble(selections)
+    data = _assemble(selections, expand)
     backend.check_categories(data.X, specification.parameters)
-    sets = [_validation(specification, data, name, rows) for name, rows in validation.items()]
+    sets = [_validation(specification, data, name, rows, expand) for name, rows in validation.items()]
     return data, sets, _bind(backend, specification, data)
 
 
@@ -170,14 +177,14 @@ def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedD
 
 
 def _validation(
-    specification: TrainingSpecification, data: GroupedData, name: str, selections: list[Selection]
+    specification: TrainingSpecification, data: GroupedData, name: str, selections: list[Selection], expand: Expansion
 ) -> ValidationSet:
     """The rows of the validation set `name` that this worker has, and the measures of the whole set.
 
     A worker that has none of them scores one row of its training data instead, which does not count.
     """
     if selections:
-        rows = _assemble(selections)
+        rows = _assemble(selections, expand)
     else:
         first = data.X[0][:1] if isinstance(data.X, list) else _safe_indexing(data.X, slice(0, 1))
         rows = GroupedData(first, Relevance(np.zeros(1)), Queries.from_sizes([1]))
@@ -188,9 +195,9 @@ def _validation(
     return ValidationSet(name, rows, metrics, is_training=name == TRAINING)
 
 
-def _assemble(selections: list[Selection]) -> GroupedData:
+def _assemble(selections: list[Selection], expand: Expansion) -> GroupedData:
     """One data set of the selections, grouped by query; NumPy's features stay in blocks, which are not copied."""
-    groups = [_select(*selection) for selection in selections]
+    groups = [_select(*selection, expand) for selection in selections]
     sizes = np.concatenate([data.queries.sizes for data in groups])
     ids = np.concatenate([data.queries.ids for data in groups])
     first, blocks = groups[0], [data.X for data in groups]
@@ -204,8 +211,11 @@ def _assemble(selections: list[Selection]) -> GroupedData:
     )
 
 
-def _select(columns: Sequence[Any], is_selected: Bools) -> GroupedData:
+def _select(columns: Sequence[Any], is_selected: Bools, expand: Expansion) -> GroupedData:
     """The selected queries of one partition."""
     rows = as_rows(columns)
-    data = group_rows(rows, TrainingFeatures().learn(rows.X))
+    data = group_rows(rows, TrainingFeatures().learn(rows.X), expand)
+    if isinstance(data.X, FeatureStream) and data.X.in_memory:
+        # Blocks of arrays would have no names.
+        data = replace(data, X=pd.DataFrame(data.X.read(), columns=data.X.names))
     return data if is_selected.all() else data.take(is_selected)

@@ -26,6 +26,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import warn
 from boostrank.inputs.files import write_atomically
 from boostrank.metrics import check_scores
+from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import fit_with_validation, n_rounds
 from boostrank.queries.labels import Labels
 
@@ -221,7 +222,8 @@ def _trained(job: TrainingJob) -> TrainingResult:
     try:
         fitted = fit_with_validation(ranker, fold.train, fold.validation)
         # Invalid scores are an error here, before they are saved.
-        scores, n_documents = check_scores(fitted.predict(fold.test.X)), len(fold.test.y)
+        scores = check_scores(call_with_qid(fitted, "predict", fold.test.qid, fold.test.X))
+        n_documents = len(fold.test.y)
         if len(scores) != n_documents:
             raise ValueError(f"predict returned {len(scores)} scores for {n_documents} documents")
     except Exception as error:

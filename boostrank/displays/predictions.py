@@ -20,6 +20,7 @@ from boostrank.metrics import Measure, evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.labels import require_ids
 from boostrank.metrics.query_groups import ALL_QUERIES, GROUP
+from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.runs import evaluate_run
@@ -63,7 +64,8 @@ class PredictionDisplay(Display):
         """
         qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
         rankers = by_name(estimator, type(estimator).__name__)
-        return cls.from_predictions(y, {name: ranker.predict(X) for name, ranker in rankers.items()}, qid, **settings)
+        scores = {name: call_with_qid(ranker, "predict", qid, X) for name, ranker in rankers.items()}
+        return cls.from_predictions(y, scores, qid, **settings)
 
 
 @dataclass

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
+import sklearn
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics.base import Measure, QueryMeasure
@@ -51,7 +52,7 @@ class RankingScorer:
         warn_of_training_data = getattr(ranker, "_warn_of_training_data", None)
         if warn_of_training_data is not None:
             warn_of_training_data(X, ids, y)
-        return float(self.measure(y, estimator.predict(X), ids, sample_weight=sample_weight))
+        return float(self.measure(y, call_with_qid(estimator, "predict", ids, X), ids, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
         request = f".set_score_request(sample_weight={self.weights_request!r})" if self.weights_request else ""
@@ -83,6 +84,21 @@ class RankingScorer:
         if self.weights_request:
             request.score.add_request(param="sample_weight", alias=self.weights_request)
         return request
+
+
+def call_with_qid(estimator: Any, method: str, qid: ArrayLike | None, *arguments: Any) -> Any:
+    """Call a method of any estimator, with the query ids if it, or a step of a Pipeline, takes them there.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> ridge = Ridge().fit([[0.0], [1.0]], [0, 1])
+    >>> call_with_qid(ridge, "predict", [7], [[0.5]])
+    array([0.5])
+    """
+    with sklearn.config_context(enable_metadata_routing=True):
+        takes_qid = qid is not None and get_routing_for_object(estimator).consumes(method, ["qid"])
+        return getattr(estimator, method)(*arguments, **({"qid": qid} if takes_qid else {}))
 
 
 def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> RankingScorer:

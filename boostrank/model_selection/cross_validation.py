@@ -18,7 +18,7 @@ from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import as_random_state, check_number, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, make_scorer
-from boostrank.metrics.scorers import RankingScorer
+from boostrank.metrics.scorers import RankingScorer, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, make_folds
 from boostrank.queries.dcg import DCG
@@ -61,9 +61,13 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
             self.best_estimator_: Any = unwrap(self.best_estimator_)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """Predict the score of each row by `best_estimator_`; a column "qid" of a DataFrame is no feature."""
-        return super().predict(find_qid(X, None)[0])
+    def predict(self, X: Any, qid: ArrayLike | None = None) -> Any:
+        """Predict the score of each row by `best_estimator_`; a column "qid" of a DataFrame is no feature.
+
+        `qid` are the lists of a ranker with `query_features`, as in its own `predict`.
+        """
+        X, qid = find_qid(X, qid)
+        return call_with_qid(self.best_estimator_, "predict", qid, X)
 
     def score(self, X: Any, y: Any = None, **params: Any) -> float:
         """Score `best_estimator_` by the scorer that `refit` names.

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _num_samples
 from boostrank.datasets import Dataset
 from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.inputs.frames import find_qid, require_qid
+from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries, positions_by_id
 from boostrank.queries.weights import document_weights, require_equal_weights
@@ -190,8 +191,8 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
     while isinstance(last, Pipeline):
         if len(last) > 1:
             transformer = last[:-1]
-            train = train._replace(X=transformer.fit_transform(train.X, train.y))
-            validation = validation._replace(X=transformer.transform(validation.X))
+            train = train._replace(X=call_with_qid(transformer, "fit_transform", train.qid, train.X, train.y))
+            validation = validation._replace(X=call_with_qid(transformer, "transform", validation.qid, validation.X))
         last = last[-1]
     parameters, arguments = inspect.signature(last.fit).parameters, dict[str, Any]()
     with sklearn.config_context(enable_metadata_routing=True):

@@ -14,6 +14,7 @@ from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import as_random_state, check_count
 from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
 from boostrank.metrics import Measure, get_measure
+from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.cross_validation import cross_validate
 from boostrank.queries.queries import Queries
 
@@ -105,12 +106,16 @@ def _decreases(fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeat
     """Mean decrease of the measure by each feature, shape (n_features,)."""
     queries = Queries.from_qid(qid)
     permutations = np.stack([permutation_within(queries, random) for _ in range(n_repeats)])
-    value = float(measure(y, fitted.predict(X), qid))
+    value = float(measure(y, call_with_qid(fitted, "predict", qid, X), qid))
     # One prediction for all permutations of a feature, because each call of a library takes some time.
     copies = _safe_indexing(X, np.tile(np.arange(len(qid)), n_repeats))
+    # The lists of all permutations, each with ids of its own.
+    number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
+    lists = np.arange(n_repeats)[:, None] * queries.n_queries + number
     means = []
     for j in range(X.shape[1]):
-        predictions = fitted.predict(_with_feature(copies, j, X, permutations.ravel())).reshape(permutations.shape)
+        changed = _with_feature(copies, j, X, permutations.ravel())
+        predictions = call_with_qid(fitted, "predict", lists.ravel(), changed).reshape(permutations.shape)
         means.append(np.mean([float(measure(y, scores, qid)) for scores in predictions]))
     return value - np.array(means)
 

@@ -202,14 +202,21 @@ def explain(
     query = _check_query(ids, query)
     rows = np.flatnonzero(ids == query)
     X = _safe_indexing(X, rows)
-    scores = np.asarray(ranker.predict(X), dtype=np.float64)
+    transformer = getattr(ranker, "query_features_", None)
+    lists = {} if transformer is None else {"qid": ids[rows]}
+    scores = np.asarray(ranker.predict(X, **lists), dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
     ranks = _check_ranks(ranks, len(rows), query)
     ranking = pd.DataFrame({"rank": np.arange(1, len(rows) + 1), "row": rows[order], "score": scores[order]})
     explained = order[np.array(ranks) - 1]
-    documents = _safe_indexing(X, explained)
-    contributions = _contributions(ranker, documents)
-    names = getattr(ranker, "feature_names_in_", range(contributions.shape[1] - 1))
+    if transformer is None:
+        documents = _safe_indexing(X, explained)
+        contributions = _contributions(ranker, documents)
+        names = getattr(ranker, "feature_names_in_", range(contributions.shape[1] - 1))
+    else:
+        documents = _safe_indexing(transformer.transform(X, **lists), explained)
+        contributions = _contributions(ranker, X, **lists)[explained]
+        names = transformer.get_feature_names_out()
     names = list(documents.columns if is_pandas(documents) else names)
     table, expected_score = _table(names, documents, contributions[:, :-1]), float(contributions[0, -1])
     return Explanation(query, ranks, tuple(rows[explained].tolist()), table, expected_score, ranking)
@@ -273,10 +280,10 @@ def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any
     return tuple(int(rank) for rank in checked)
 
 
-def _contributions(ranker: Any, X: Any) -> NDArray[np.float64]:
+def _contributions(ranker: Any, X: Any, **lists: Any) -> NDArray[np.float64]:
     """Contributions and the expected score of the rows, shape (n_rows, n_features + 1)."""
     try:
-        values = ranker.predict(X, pred_contrib=True)
+        values = ranker.predict(X, pred_contrib=True, **lists)
     except TypeError as error:
         name = type(ranker).__name__
         raise TypeError(f"{name} has no contributions: predict(X, pred_contrib=True) fails ({error})") from error

@@ -163,21 +163,23 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([*self._names_in(), *self._new_names()], dtype=object)
 
     def learn(self, X: Any, queries: Queries, features: TrainingFeatures) -> Self:
-        """Fit to checked features, grouped by query, whose number and names are in `features`."""
+        """Fit to checked features, grouped by query, whose number and names are in `features`.
+
+        If `X` is None, because the data are on several machines, all columns are taken that have no categories.
+        """
         kinds = as_list(self.kind)
         for kind in kinds:
             check_choice("each kind of query features", kind, KINDS)
         names = getattr(features, "feature_names_in_", None)
         described = Features(features.n_features_in_, None if names is None else names.tolist())
-        if self.columns is None and sp.issparse(X):
-            raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
+        self._check_dense(X)
         named = [described.index("columns", column) for column in as_list(self.columns)]
         for column in set(named) & set(features.categorical_features):
             raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
         columns = named or [i for i in range(described.number) if i not in features.categorical_features]
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
-        useful = self._useful(X, queries, columns, candidates) if self.columns is None else candidates
-        self._set_features(features, useful)
+        chooses = self.columns is None and X is not None
+        self._set_features(features, self._useful(X, queries, columns, candidates) if chooses else candidates)
         if taken := set(self._new_names()) & set(self._names_in()):
             raise ValueError(f"X has the column {taken.pop()!r} already: leave it out")
         return self
@@ -188,9 +190,14 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def expand(self, X: Any, queries: Queries) -> Any:
         """Checked features, grouped by query, with the new ones; the values of arrays and files are not copied."""
+        self._check_dense(X)
         if is_pandas(X) or sp.issparse(X):
             return self._append(X, self._values(X, queries))
         return WithQueryFeatures(X, queries, self)
+
+    def _check_dense(self, X: Any) -> None:
+        if self.columns is None and sp.issparse(X):
+            raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
 
     def note(self) -> str:
         """The fitted transformer as a text of one line, for model files; :func:`features_of_note` reads it."""

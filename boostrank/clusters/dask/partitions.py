@@ -14,6 +14,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client, Future
 
 from boostrank.clusters.dask.trainings import submit
@@ -57,6 +58,18 @@ def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
         if qid is None and X.index.name == QID:
             return X, X.index.to_series()
     return X, qid
+
+
+def require_whole_queries(qid: Any) -> None:
+    """Raise ValueError if there are no query ids, or if a query has rows in several partitions, which are computed."""
+    advice = 'Its features are relative to whole lists: give a DataFrame with a column or an index "qid".'
+    require_qid(qid, "predict on Dask", advice)
+    ids = qid.map_partitions(lambda rows: pd.Series(rows.unique()), meta=qid._meta).compute()
+    if ids.duplicated().any():
+        raise ValueError(
+            f"the rows of the query {str(ids[ids.duplicated()].iloc[0])!r} are in several partitions, and its features are "
+            "relative to the whole list: sort X by query (set_index), or shuffle it by the column of query ids"
+        )
 
 
 def ids_of_sizes(group: Any) -> Any:

@@ -167,7 +167,8 @@ class DaskRanker(BoostedRanker):
         Parameters
         ----------
         X : dask Array or DataFrame, shape (n_documents, n_features)
-            Or data in this process, as the local ranker takes them.
+            Or data in this process, as the local ranker takes them. A ranker with `query_features` takes a DataFrame
+            with a column or an index "qid", in which all rows of a query are in one partition.
         **options
             Options of the local ranker's `predict`, such as `num_iteration` or `pred_contrib`.
 
@@ -182,7 +183,10 @@ class DaskRanker(BoostedRanker):
             return super().predict(X, **options)
         check_is_fitted(self)
         has_qid_feature = QID in getattr(self, "feature_names_in_", ())
-        partitions.check_columns(self, X if has_qid_feature else partitions.find_lazy_qid(X, None)[0])
+        features, qid = partitions.find_lazy_qid(X, None)
+        partitions.check_columns(self, X if has_qid_feature else features)
+        if self.query_features_ is not None:
+            partitions.require_whole_queries(qid)
         return _predict_lazily(self.to_local(), X, options)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:

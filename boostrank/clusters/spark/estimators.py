@@ -145,6 +145,11 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         ranker = self.ranker
+        if ranker.query_features_ is not None:
+            raise ValueError(
+                "transform scores rows in any partition, and a ranker with query_features needs whole lists: use "
+                "dataset.groupBy(qid).applyInPandas(function, schema), with model.ranker.predict(X, qid=0) in function"
+            )
 
         @pandas_udf("double")
         def predict(arrays: pd.Series) -> pd.Series:

@@ -145,7 +145,7 @@ CLONES static void standardize(const double *RESTRICT values, int64_t n, float *
 
 /* Write `n_results` features of each document to the rows of `results`: feature f is of the kind kinds[f], and is computed
    from the column columns[f] of the rows of X, which have `width` values, of 64 bits or, if `is_single`, of 32. */
-EXPORT int64_t list_features(const void *X, int64_t is_single, int64_t width, const int64_t *indptr, int64_t n_queries,
+EXPORT int64_t list_features(const uint8_t *X, int64_t is_single, int64_t width, const int64_t *indptr, int64_t n_queries,
                              const int64_t *kinds, const int64_t *columns, int64_t n_results, float *results)
 {
     size_t n_rows = (size_t)longest(indptr, n_queries);
