@@ -19,7 +19,6 @@ from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import is_function
-from boostrank.training.query_features import as_query_features
 from boostrank.training.settings import Settings
 
 #: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
@@ -155,9 +154,9 @@ def fit_ranker(
     """
     query_features = settings.values["query_features"]
     if query_features is not None:
-        features.query_features = as_query_features(query_features).learn(None, None, features)
+        features.query_features = query_features.learn(None, None, features)
     specification = specify(settings, features, n_documents, random_state, **options)
-    expand = None if query_features is None else features.query_features.expand
+    expand = None if query_features is None else query_features.expand
     trained = train(partial(train_worker, settings.backend, specification, expand=expand))
     if not trained.has_splits:
         warn_without_splits("")

@@ -67,7 +67,7 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
         `qid` are the lists of a ranker with `query_features`, as in its own `predict`.
         """
         X, qid = find_qid(X, qid)
-        return call_with_qid(self.best_estimator_, "predict", qid, X)
+        return super().predict(X) if qid is None else call_with_qid(self.best_estimator_, "predict", qid, X)
 
     def score(self, X: Any, y: Any = None, **params: Any) -> float:
         """Score `best_estimator_` by the scorer that `refit` names.

@@ -50,8 +50,8 @@ def training_data(
         As in ``fit``.
     takes_infinity : bool
         Whether features may be infinite.
-    query_features : str, list of str, QueryFeatures or None
-        The parameter of the ranker.
+    query_features : QueryFeatures, optional
+        Not fitted.
 
     Raises
     ------
@@ -66,13 +66,9 @@ def training_data(
         features.qid_column = qid
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
-    expand: Expansion = None
+    expand = None
     if query_features is not None:
-        # Imported on use: few trainings need it.
-        from boostrank.training.query_features import as_query_features
-
-        features.query_features = as_query_features(query_features)
-        expand = partial(features.query_features.learn_and_expand, features)
+        features.query_features, expand = query_features, partial(query_features.learn_and_expand, features)
     return group_data(X, labels, ids, sample_weight, init_score, position, expand), features
 
 

@@ -292,8 +292,18 @@ class WithQueryFeatures(FeatureStream):
         return np.hstack([block[taken], values[taken]])
 
 
-def as_query_features(setting: Any) -> QueryFeatures:
-    """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not None."""
+def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
+    """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not None.
+
+    Raises ValueError for native parameters by which a number means a missing value.
+    """
+    for name in ("missing", "zero_as_missing"):
+        value = native.get(name)
+        if value not in (None, False) and value == value:
+            raise ValueError(
+                f"query_features take only NaN for a missing value, so that {name}={value!r} is not possible beside "
+                "them: replace the number by NaN in X"
+            )
     return clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
 
 

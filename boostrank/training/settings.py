@@ -84,7 +84,8 @@ class Settings:
     loss : Surrogate, BindableLoss, CustomObjective or str
         A loss of boostrank, the objective of a user, or the name of an objective of the boosting library.
     values : dict
-        Parameters of the ranker by name, with the values of native parameters that are other names of them.
+        Parameters of the ranker by name, with the values of native parameters that are other names of them; the
+        value of "query_features" is a transformer, not fitted, or None.
     native : dict
         The other native parameters, by canonical name.
     unused : set of str
@@ -134,6 +135,11 @@ class Settings:
                 f"subsample_queries={values['subsample_queries']} is not for {native_objective!r}, which "
                 f"{backend.LIBRARY} computes: set subsample, the share of the rows"
             )
+        if values["query_features"] is not None:
+            # Imported on use: few trainings need it.
+            from boostrank.training.query_features import as_query_features
+
+            values = {**values, "query_features": as_query_features(values["query_features"], handed_on)}
         unused = frozenset(refused.keys() & set(backend.PARAMETERS.values()))
         for name, canonical in backend.PARAMETERS.items() if unused else ():
             if canonical in unused and values[name] is not None and values[name] != defaults[name]:

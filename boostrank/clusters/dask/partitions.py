@@ -66,9 +66,10 @@ def require_whole_queries(qid: Any) -> None:
     require_qid(qid, "predict on Dask", advice)
     ids = qid.map_partitions(lambda rows: pd.Series(rows.unique()), meta=qid._meta).compute()
     if ids.duplicated().any():
+        example = str(ids[ids.duplicated()].iloc[0])
         raise ValueError(
-            f"the rows of the query {str(ids[ids.duplicated()].iloc[0])!r} are in several partitions, and its features are "
-            "relative to the whole list: sort X by query (set_index), or shuffle it by the column of query ids"
+            f"the rows of the query {example!r} are in several partitions, and its features are relative to the whole "
+            "list: sort X by query (set_index), or shuffle it by the column of query ids"
         )
 
 
