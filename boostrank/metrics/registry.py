@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_flag, did_you_mean
+from boostrank.inputs.checks import check_flag, did_you_mean, refuse
 from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, compute_measures
 from boostrank.metrics.labels import labels_scores_queries, require_ids
@@ -162,11 +162,9 @@ LIBRARY_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 
 def _of_library(library: str, measure: Any) -> Measure:
     """A measure with the conventions that LightGBM or XGBoost has for it."""
-    settings = LIBRARY_SETTINGS[library].get(measure.name)
-    if settings is None:
-        raise ValueError(
-            f"boostrank knows ndcg and map of {library}, with a cutoff as in '{library}:ndcg@10'; got {measure}"
-        )
+    if measure.name not in LIBRARY_SETTINGS[library]:
+        refuse(f"a measure of {library}", str(measure), f"ndcg or map, as in '{library}:ndcg@10'")
+    settings = LIBRARY_SETTINGS[library][measure.name]
     return _changed(measure, settings if measure.k is None else {**settings, "k": measure.k})
 
 

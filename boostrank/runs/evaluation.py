@@ -16,7 +16,7 @@ from boostrank.inputs.checks import check_choice, check_flag, warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.metrics.names import MEASURES, base_name, similar_name
+from boostrank.metrics.names import MEASURES, base_name
 from boostrank.metrics.query_groups import as_groups, table_of_queries
 from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures, unknown_name
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
@@ -229,10 +229,8 @@ def provided_measure(name: str) -> Any:
     try:
         import ir_measures
     except ImportError:
-        raise ValueError(
-            f"{name!r} is no measure of boostrank{similar_name(name)}. If it is one of ir_measures, install this "
-            "package, which computes it: pip install ir-measures"
-        ) from None
+        advice = "other measures of ir_measures need this package, which computes them: pip install ir-measures"
+        raise ValueError(f"{unknown_name(name)}; {advice}") from None
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()
@@ -358,11 +356,8 @@ def join(
         with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
     ranked_queries = Segments.from_sizes(n_found[n_found > 0])
-    follows = score[1:] <= score[:-1]
-    follows[ranked_queries.starts[1:] - 1] = True
-    if not follows.all():  # Runs are mostly sorted.
-        ranked = ranked_queries.sort(score)
-        retrieved_pairs, score = retrieved_pairs[ranked], score[ranked]
+    ranked = ranked_queries.sort(score)
+    retrieved_pairs, score = retrieved_pairs[ranked], score[ranked]
     if trec_ties:
         _sort_ties(retrieved_pairs, ranked_queries.runs(score), texts, first_rows)
     grouped = Queries.from_sizes(n_pairs[is_evaluated], numbered.ids[is_evaluated])
