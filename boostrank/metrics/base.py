@@ -104,6 +104,8 @@ class Measure(ABC):
 
     #: Whether labels may be relevance, one number for each document.
     takes_relevance: ClassVar[bool] = True
+    #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
+    domain: ClassVar[Domain] = "arrays"
     #: Name for :func:`boostrank.get_measure`.
     name: ClassVar[str]
     #: The setting that stands after "@" in the name.
@@ -159,6 +161,11 @@ class Measure(ABC):
             For labels or weights that are invalid, and if the measure is undefined for all queries and `empty` is
             ``"skip"``.
         """
+
+    def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
+        """Raise ValueError if the measure is not defined for arrays, or for runs."""
+        if needed not in self.domain:
+            raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[self.domain]}")
 
     @abstractmethod
     def arguments(self) -> str:
@@ -365,7 +372,6 @@ class QueryMeasure(Measure):
         Value of a query for which the measure is undefined (0/0): 0, 1, left out of the mean, or an error.
     """
 
-    #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
     domain: ClassVar[Domain] = "arrays and runs"
     #: How the values of queries become one value; only for runs it is not the mean.
     summary: ClassVar[Summary] = "mean"
@@ -390,11 +396,6 @@ class QueryMeasure(Measure):
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels."""
-
-    def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
-        """Raise ValueError if the measure is not defined for arrays, or for runs."""
-        if needed not in self.domain:
-            raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[self.domain]}")
 
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         self.check_domain("arrays")

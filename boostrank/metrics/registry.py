@@ -192,8 +192,7 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
     """
     named = by_name(measures, get_measure)
     for measure in named.values():
-        if isinstance(measure, QueryMeasure):
-            measure.check_domain("arrays")
+        measure.check_domain("arrays")
     return named
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.metrics.base import Measure, QueryMeasure
+from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import get_measure
 
 
@@ -126,6 +126,5 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     {'ndcg@1': make_scorer('ndcg@1'), 'map': make_scorer('map')}
     """
     ranking_measure = get_measure(measure, **settings)
-    if isinstance(ranking_measure, QueryMeasure):
-        ranking_measure.check_domain("arrays")
+    ranking_measure.check_domain("arrays")
     return RankingScorer(ranking_measure)

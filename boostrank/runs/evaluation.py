@@ -182,7 +182,7 @@ def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]
         measures = [measure for item in listed for measure in GROUPS.get(str(item), [item])]
     named = by_name(measures, _measure_of_runs)
     for measure in named.values():
-        if isinstance(measure, QueryMeasure):
+        if isinstance(measure, Measure):
             measure.check_domain("runs")
     return named
 
@@ -204,11 +204,7 @@ def for_runs(name: str, measure: Any, ties: str, unjudged: str) -> Any:
     if is_of_ir_measures(measure):
         if ties == TREC_EVAL and unjudged == "zero":
             return measure
-        fault = (
-            f"computed by ir_measures: ties must be {TREC_EVAL!r} and unjudged 'zero'; got {ties!r} and {unjudged!r}"
-        )
-    elif not isinstance(measure, QueryMeasure):
-        fault = "not defined for runs: it is a function of labels and scores"
+        fault = f"computed by ir_measures: ties must be {TREC_EVAL!r} and unjudged 'zero'"
     elif isinstance(k, float) or (k is None and measure.needs_cutoff):
         fault = f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
     else:

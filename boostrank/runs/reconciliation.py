@@ -197,7 +197,6 @@ def reconcile(
     our_measure = get_measure(measure, **settings)
     name = _known_name(our_measure, measure)
     assert isinstance(our_measure, QueryMeasure)
-    our_measure.check_domain("arrays")
     data = ReconciledValues(name, y_true, y_score, qid, documents)
     weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
     return _reconciliation(data, _settings_of(our_measure), weights)

@@ -220,8 +220,7 @@ def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None, 
             lambda row: (
                 f"{name} has {_document(table, row)} for several iterations (subtopics), such as "
                 f"{table[ITERATION].iloc[row]!r}, but a measure needs one judgment for each document; take the largest "
-                f"by {name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max(), or "
-                "evaluate only measures of subtopics, such as alpha_nDCG@10"
+                f"by {name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max()"
             ),
         )
 
