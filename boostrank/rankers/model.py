@@ -444,6 +444,7 @@ class TrainedModel(BaseEstimator):
         check_lengths(X=X.shape[0], qid=queries.n_documents)
         if queries.permutation is not None:
             X = _safe_indexing(X, queries.permutation)
+        self.query_features_.warn_of_lists(X, queries)
         X = self.query_features_.expand(X, queries)
         return X, None if queries.permutation is None else np.argsort(queries.permutation)
 

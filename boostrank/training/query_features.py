@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.features import Features
 from boostrank.inputs.arrays import as_list
-from boostrank.inputs.checks import check_choice
+from boostrank.inputs.checks import check_choice, warn
 from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.list_features import compute
@@ -30,8 +30,16 @@ from boostrank.training.features import TrainingFeatures, check_features
 KINDS: Mapping[str, str] = {"standardize": "standardized in query", "rank": "rank in query"}
 #: Two columns are the same if so many random sums of their values differ by less than this share of their norm.
 N_SUMS, TOLERANCE = 4, 1e-5
+#: Lists differ from those of the training if the middle one of them has fewer or more documents than 90% of those; of
+#: fewer lists than the second number, by this factor beyond that. Many lists also differ if the spread within lists of
+#: this share of the columns does by this factor.
+LEVELS, FEW_LISTS, FACTOR = (0.05, 0.95), 5, 2.0
+MANY_LISTS, SHARE_OF_COLUMNS = 20, 0.1
+#: Spreads are those of at most so many lists.
+MAX_LISTS = 200
 #: What NaN and infinite values count as in these sums.
 _MISSING, _INFINITE = 0.123, 45.6
+_ADVICE = "train on lists that are cut as those at prediction, because features are relative to the list"
 
 
 class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -97,6 +105,9 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> ranker = LGBMRanker(verbosity=-1).fit(transformer.transform(X, qid), y, group=br.Queries.from_qid(qid).sizes)
     """
 
+    # The least and the largest size of most lists of the training, and the spreads of their columns, if known.
+    _sizes: list[float] | None = None
+    _spreads: list[float] | None = None
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__transform: ClassVar = {"qid": True}
 
@@ -180,6 +191,9 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
         chooses = self.columns is None and X is not None
         self._set_features(features, self._useful(X, queries, columns, candidates) if chooses else candidates)
+        if X is not None:
+            self._sizes = np.quantile(queries.sizes, LEVELS).tolist()
+            self._spreads = _spreads(X, queries, self._columns()).tolist()
         if taken := set(self._new_names()) & set(self._names_in()):
             raise ValueError(f"X has the column {taken.pop()!r} already: leave it out")
         return self
@@ -195,6 +209,28 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return self._append(X, self._values(X, queries))
         return WithQueryFeatures(X, queries, self)
 
+    def warn_of_lists(self, X: Any, queries: Queries) -> None:
+        """Warn of lists to score that differ from those of the training, if these are known."""
+        if self._sizes is None:
+            return
+        factor = FACTOR if queries.n_queries < FEW_LISTS else 1.0
+        (least, largest), middle = self._sizes, float(np.median(queries.sizes))
+        if not least / factor <= middle <= largest * factor:
+            warn(
+                f"a list to score has {middle:g} documents (the median), and 90% of those of the training have "
+                f"{least:g} to {largest:g}: {_ADVICE}"
+            )
+        elif queries.n_queries >= MANY_LISTS:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                factors = np.abs(np.log(_spreads(X, queries, self._columns()) / self._spreads))
+            differs = factors > np.log(FACTOR)
+            if differs.mean() > SHARE_OF_COLUMNS:
+                name = self._names_in()[self._columns()[int(np.argmax(differs))]]
+                warn(
+                    f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard deviation within "
+                    f"lists that differs from that of the training by more than a factor of {FACTOR:g}: {_ADVICE}"
+                )
+
     def _check_dense(self, X: Any) -> None:
         if self.columns is None and sp.issparse(X):
             raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
@@ -202,7 +238,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def note(self) -> str:
         """The fitted transformer as a text of one line, for model files; :func:`features_of_note` reads it."""
         has_names = hasattr(self, "feature_names_in_")
-        return json.dumps({"features": self.features_, "n_columns": self.n_features_in_, "has_names": has_names})
+        fields = {"features": self.features_, "n_columns": self.n_features_in_, "has_names": has_names}
+        return json.dumps({**fields, "sizes": self._sizes, "spreads": self._spreads})
 
     def _set_features(self, of_columns: TrainingFeatures, features: list[tuple[Any, int]]) -> None:
         self._features, self.n_features_in_, self.features_ = of_columns, of_columns.n_features_in_, features
@@ -232,7 +269,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _values(self, X: Any, queries: Queries) -> NDArray[np.float32]:
         """The new columns of features that are grouped by query."""
-        columns = list(dict.fromkeys(column for _, column in self.features_))
+        columns = self._columns()
         values = np.empty((queries.n_documents, len(self.features_)), dtype=np.float32)
         for block in queries.blocks():
             values[block.rows] = _compute(_dense(X, block.rows, columns), block.part, columns, self.features_)
@@ -243,6 +280,9 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if is_pandas(X):
             return pd.concat([X, pd.DataFrame(values, index=X.index, columns=self._new_names())], axis=1)
         return sp.hstack([X, sp.csr_array(values)], format="csr") if sp.issparse(X) else np.hstack([X, values])
+
+    def _columns(self) -> list[int]:
+        return list(dict.fromkeys(column for _, column in self.features_))
 
     def _new_names(self) -> list[str]:
         names = self._names_in()
@@ -327,6 +367,7 @@ def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeature
     kinds, columns = zip(*pairs, strict=True) if pairs else ((), ())
     features.query_features = QueryFeatures(list(dict.fromkeys(kinds)), list(dict.fromkeys(columns)))
     features.query_features._set_features(features, pairs)
+    features.query_features._sizes, features.query_features._spreads = fields["sizes"], fields["spreads"]
     return features
 
 
@@ -340,9 +381,17 @@ def _dense(X: Any, rows: slice, columns: Sequence[int] | None = None) -> NDArray
     """Rows of some columns, or of all, as an array of floats."""
     if is_pandas(X):
         return X.iloc[rows, columns].to_numpy(np.float64, na_value=np.nan)
-    block = X.read(rows.start, rows.stop) if isinstance(X, FeatureStream) else X[rows]
+    block = X.read(rows.start or 0, rows.stop) if isinstance(X, FeatureStream) else X[rows]
     block = block if columns is None else block[:, columns]
     return block.toarray() if sp.issparse(block) else block
+
+
+def _spreads(X: Any, queries: Queries, columns: list[int]) -> NDArray[np.float64]:
+    """The mean over lists, of which a part is taken, of the standard deviation of columns within the list."""
+    taken = np.unique(np.linspace(0, queries.n_queries - 1, min(queries.n_queries, MAX_LISTS)).astype(int))
+    rows, numbers = queries.rows_of(taken), np.repeat(taken, queries.sizes[taken])
+    lists = pd.DataFrame(_dense(_safe_indexing(X, rows), slice(None), columns)).groupby(numbers)
+    return lists.std(ddof=0).mean().to_numpy(np.float64)
 
 
 def _grouped(X: Any, queries: Queries) -> Any:
