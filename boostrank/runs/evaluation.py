@@ -72,7 +72,7 @@ def evaluate_run(
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
         ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
         have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
-        Measures of what was judged or retrieved, such as ``"Judged@10"``, ``"SetP"`` and ``"infAP"``, are taken only
+        Measures of what was judged or retrieved, such as ``"Judged@10"`` and ``"SetP"``, are taken only
         here. Other measures of ir_measures, such as ``"alpha_nDCG@10"`` and ``"INST(max_rel=2)"``, are computed by the
         programs that this package calls, if it is installed, with their tie rule and all queries and documents.
         ``"official"`` stands for the measures that trec_eval prints by default.

@@ -164,8 +164,8 @@ def reconcile(
     The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base cancels. For a query of
     one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query.
 
-    ranx uses an unstable sort for queries of more than 15 documents, and `low` and `high` are the bounds of its value;
-    the value here ranks their tied documents by row number.
+    ranx uses an unstable sort for queries of more than 15 documents. If there are any, `low` and `high` are the values
+    with the worst and the best ranking of all tied documents; the value here ranks them by row number.
 
     Examples
     --------
