@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
-from boostrank.inputs.arrays import Ints, check_lengths
+from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count
 from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
 from boostrank.queries.dcg import DCG
@@ -23,7 +22,7 @@ from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.arguments import takes_other_names
-from boostrank.training.data import features_and_qid
+from boostrank.training.data import features_and_qid, grouped_features
 from boostrank.training.features import TrainingFeatures, check_features
 
 _LISTS_ADVICE = (
@@ -441,9 +440,7 @@ class TrainedModel(BaseEstimator):
             qid = np.full(_num_samples(X), qid)
         X, ids = features_and_qid(X, None, qid, group, f"{type(self).__name__}.predict", _LISTS_ADVICE)
         X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
-        check_lengths(X=X.shape[0], qid=queries.n_documents)
-        if queries.permutation is not None:
-            X = _safe_indexing(X, queries.permutation)
+        X = grouped_features(X, queries)
         self.query_features_.warn_of_lists(X, queries)
         X = self.query_features_.expand(X, queries)
         return X, None if queries.permutation is None else np.argsort(queries.permutation)

@@ -163,13 +163,23 @@ def group_data(
         positions = queries.group(np.unique(values, return_inverse=True)[1].astype(np.int64))
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
-    if queries.permutation is not None:
-        if isinstance(X, FeatureStream):
-            raise ValueError(
-                "the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole: sort "
-                "the rows of the files by query"
-            )
-        X = _safe_indexing(X, queries.permutation)
+    X = grouped_features(X, queries)
     if expand is not None:
         X = expand(X, queries)
     return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+
+
+def grouped_features(X: Any, queries: Queries) -> Any:
+    """Checked features, grouped by query.
+
+    Raises ValueError if there are not as many query ids as rows, and for FeatureFiles whose rows are not grouped.
+    """
+    check_lengths(X=X.shape[0], qid=queries.n_documents)
+    if queries.permutation is None:
+        return X
+    if isinstance(X, FeatureStream):
+        raise ValueError(
+            "the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole: sort "
+            "the rows of the files by query"
+        )
+    return _safe_indexing(X, queries.permutation)

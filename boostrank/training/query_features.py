@@ -23,7 +23,7 @@ from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.list_features import compute
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
-from boostrank.training.data import features_and_qid
+from boostrank.training.data import features_and_qid, grouped_features
 from boostrank.training.features import TrainingFeatures, check_features
 
 #: The kinds of features, and what stands behind the name of the column in the names of their columns.
@@ -110,6 +110,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _spreads: list[float] | None = None
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__transform: ClassVar = {"qid": True}
+    _takes_infinity = True
 
     def __init__(
         self, kind: str | Sequence[str] = ("standardize", "rank"), columns: Sequence[str | int] | None = None
@@ -138,7 +139,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         features = TrainingFeatures()
         features._takes_infinity = True
         X, queries = features.learn(X), Queries.from_qid(ids)
-        return self.learn(_grouped(X, queries), queries, features)
+        return self.learn(grouped_features(X, queries), queries, features)
 
     def transform(self, X: Any, qid: ArrayLike | None = None) -> Any:
         """Add the features.
@@ -157,10 +158,11 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "features_")
         X, ids = features_and_qid(X, None, qid, None, "QueryFeatures.transform")
-        checked, queries = check_features(self._features, X), Queries.from_qid(ids)
+        checked, queries = check_features(self, X), Queries.from_qid(ids)
+        grouped = grouped_features(checked, queries)
         if isinstance(checked, FeatureStream):
-            return self.expand(_grouped(checked, queries), queries)
-        values = queries.ungroup(self._values(_grouped(checked, queries), queries))
+            return self.expand(grouped, queries)
+        values = queries.ungroup(self._values(grouped, queries))
         if is_pandas(to_pandas(X)) and not is_pandas(X) and hasattr(X, "hstack"):
             return X.hstack(type(X)(values, schema=self._new_names()))
         return self._append(checked, values)
@@ -187,7 +189,9 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         named = [described.index("columns", column) for column in as_list(self.columns)]
         for column in set(named) & set(features.categorical_features):
             raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
-        columns = named or [i for i in range(described.number) if i not in features.categorical_features]
+        columns = list(dict.fromkeys(named))
+        if self.columns is None:
+            columns = [i for i in range(described.number) if i not in features.categorical_features]
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
         chooses = self.columns is None and X is not None
         self._set_features(features, self._useful(X, queries, columns, candidates) if chooses else candidates)
@@ -242,9 +246,12 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return json.dumps({**fields, "sizes": self._sizes, "spreads": self._spreads})
 
     def _set_features(self, of_columns: TrainingFeatures, features: list[tuple[Any, int]]) -> None:
-        self._features, self.n_features_in_, self.features_ = of_columns, of_columns.n_features_in_, features
+        self.features_, self.n_features_in_ = features, of_columns.n_features_in_
+        self._categories = of_columns.categories
         if hasattr(of_columns, "feature_names_in_"):
             self.feature_names_in_ = of_columns.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _useful(self, X: Any, queries: Queries, columns: list[int], candidates: list[tuple[Any, int]]) -> Any:
         """The candidates that differ between documents of a query, each once, and not equal to a column of X."""
@@ -339,7 +346,8 @@ def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
     """
     for name in ("missing", "zero_as_missing"):
         value = native.get(name)
-        if value not in (None, False) and value == value:
+        # The number 0 is equal to False.
+        if value is not None and value is not False and value == value:
             raise ValueError(
                 f"query_features take only NaN for a missing value, so that {name}={value!r} is not possible beside "
                 "them: replace the number by NaN in X"
@@ -392,7 +400,3 @@ def _spreads(X: Any, queries: Queries, columns: list[int]) -> NDArray[np.float64
     rows, numbers = queries.rows_of(taken), np.repeat(taken, queries.sizes[taken])
     lists = pd.DataFrame(_dense(_safe_indexing(X, rows), slice(None), columns)).groupby(numbers)
     return lists.std(ddof=0).mean().to_numpy(np.float64)
-
-
-def _grouped(X: Any, queries: Queries) -> Any:
-    return X if queries.permutation is None else _safe_indexing(X, queries.permutation)
