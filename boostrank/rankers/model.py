@@ -410,7 +410,7 @@ class TrainedModel(BaseEstimator):
     def _set_features(self, features: TrainingFeatures) -> None:
         """Set the attributes that follow from the features of X."""
         self.n_features_in_, self.query_features_ = features.n_features_in_, features.query_features
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
         self._qid_column, self._categories = features.qid_column, features.categories

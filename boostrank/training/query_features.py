@@ -42,7 +42,7 @@ _MISSING, _INFINITE = 0.123, 45.6
 _ADVICE = "train on lists that are cut as those at prediction, because features are relative to the list"
 
 
-class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class QueryFeatures(TransformerMixin, BaseEstimator):
     """Add features that say how a document stands among the documents of its query.
 
     Trees score each document alone, and compare a price or a BM25 score with thresholds of all queries. Often it
@@ -226,7 +226,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         elif queries.n_queries >= MANY_LISTS:
             with np.errstate(divide="ignore", invalid="ignore"):
-                factors = np.abs(np.log(_spreads(X, queries, self._columns()) / self._spreads))
+                factors = np.abs(np.log(_spreads(X, queries, self._columns()) / np.array(self._spreads)))
             differs = factors > np.log(FACTOR)
             if differs.mean() > SHARE_OF_COLUMNS:
                 name = self._names_in()[self._columns()[int(np.argmax(differs))]]
@@ -286,7 +286,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Features in memory with the new columns behind them."""
         if is_pandas(X):
             return pd.concat([X, pd.DataFrame(values, index=X.index, columns=self._new_names())], axis=1)
-        return sp.hstack([X, sp.csr_array(values)], format="csr") if sp.issparse(X) else np.hstack([X, values])
+        return sp.hstack([X, sp.csr_array(values)], format="csr") if hasattr(X, "tocsr") else np.hstack([X, values])
 
     def _columns(self) -> list[int]:
         return list(dict.fromkeys(column for _, column in self.features_))
@@ -391,7 +391,7 @@ def _dense(X: Any, rows: slice, columns: Sequence[int] | None = None) -> NDArray
         return X.iloc[rows, columns].to_numpy(np.float64, na_value=np.nan)
     block = X.read(rows.start or 0, rows.stop) if isinstance(X, FeatureStream) else X[rows]
     block = block if columns is None else block[:, columns]
-    return block.toarray() if sp.issparse(block) else block
+    return block.toarray() if hasattr(block, "toarray") else block
 
 
 def _spreads(X: Any, queries: Queries, columns: list[int]) -> NDArray[np.float64]:
