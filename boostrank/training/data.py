@@ -163,7 +163,8 @@ def group_data(
         positions = queries.group(np.unique(values, return_inverse=True)[1].astype(np.int64))
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
-    X = grouped_features(X, queries)
+    if queries.permutation is not None:
+        X = grouped_features(X, queries)
     if expand is not None:
         X = expand(X, queries)
     return GroupedData(X, labels.group(queries), queries, weights, scores, positions)

@@ -49,5 +49,3 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
             find_qid(other[:2], None, y)
         # Ids that are given are used, and the estimator compares them with those of the labels.
         assert find_qid(other, [7, 8, 8], y)[1] == [7, 8, 8]
-    # A log without a click model is refused later, with its own message.
-    assert list(find_qid(other, None, log)[1]) == [7, 8, 8]
