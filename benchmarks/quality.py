@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from jobs import run_jobs
-from quality_methods import PROTOCOLS, fit, processor_seconds
+from quality_methods import PROTOCOLS, fit, predict, processor_seconds
 from reporting import PACKAGES, versions
 from workloads import data_name, read_folds
 
@@ -38,7 +38,7 @@ def run(protocol, data, method_name, number, seed, n_draws):
         warnings.simplefilter("ignore")
         train = partial(fit, method, protocol, fold, seed, n_draws)
         (ranker, record), seconds = processor_seconds(method.library, train)
-        scores = ranker.predict(fold.test.X)
+        scores = predict(ranker, fold.test.X, fold.test.qid)
     # NaN where a query has no relevant document: the report leaves these queries out.
     values = br.ndcg_score(fold.test.y, scores, fold.test.qid, k=10, empty="skip", per_query=True)
     names = {"protocol": protocol, "data": data_name(data), "method": method.name, "library": method.library}

@@ -4,6 +4,7 @@ To add a method, add a row to a table. `make` gets the parameters of the ranker 
 `random_state`, under the names of its library, and returns the unfitted ranker.
 """
 
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -40,6 +41,8 @@ RUNNING = {
     "xgboost": {"n_jobs": 1},
     "catboost": {"thread_count": 1, "allow_writing_files": False, "logging_level": "Silent"},
 }
+#: The kinds of features of lists.
+KINDS = ["standardize", "rank"]
 #: NDCG@10 as the metric for early stopping of the libraries' own rankers; ours have an argument of `fit`.
 METRICS = {
     "lightgbm": {"eval_at": 10},
@@ -78,6 +81,28 @@ class Method(NamedTuple):
 def bagged(make, **parameters):
     """The mean of ten rankers on 70% of the training queries each."""
     return br.BaggedRanker(make(**parameters), random_state=parameters["random_state"])
+
+
+class OnQueryFeatures:
+    """A ranker of a library on the features of documents and those relative to their list."""
+
+    def __init__(self, make, **parameters):
+        self.ranker, self.transformer = accept_qid(make(**parameters)), br.QueryFeatures()
+
+    def fit(self, X, y, qid):
+        """Add the features of the lists, and train."""
+        self.ranker.fit(self.transformer.fit_transform(X, qid=qid), y, qid)
+        self.best_iteration_ = self.ranker.best_iteration_
+        return self
+
+    def predict(self, X, qid):
+        """The scores of whole lists."""
+        return self.ranker.predict(self.transformer.transform(X, qid))
+
+
+def on_query_features(make, **parameters):
+    """Our ranker with both kinds of features of lists."""
+    return make(query_features=KINDS, **parameters)
 
 
 def power(make, exponent, **parameters):
@@ -142,6 +167,25 @@ UNTUNED = [
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("BaggedRanker of LightGBMRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
     Method("BaggedRanker of XGBoostRanker", "xgboost", True, partial(bagged, br.XGBoostRanker)),
+    # The transformer, which is ours, makes the features of lists for all.
+    *(
+        Method(f"{peer.name}, query features", peer.library, True, partial(OnQueryFeatures, peer.make))
+        for peer in PEERS
+        if peer.name != "LGBMRanker rank_xendcg"
+    ),
+    *(
+        Method(f"{make.__name__}, query features", library, True, partial(on_query_features, make))
+        for library, make in OURS.items()
+    ),
+    *(
+        Method(
+            f"BaggedRanker of {make.__name__}, query features",
+            library,
+            True,
+            partial(bagged, partial(on_query_features, make)),
+        )
+        for library, make in OURS.items()
+    ),
 ]
 
 
@@ -247,6 +291,12 @@ def fit_best_draw(method, running, fold, seed, n_draws):
         if value > best_value:
             best, best_value = ranker, value
     return best, {"draws": draws}
+
+
+def predict(ranker, X, qid):
+    """The scores of a fitted ranker, which gets the query ids if its `predict` takes them."""
+    takes_qid = "qid" in inspect.signature(ranker.predict).parameters
+    return ranker.predict(X, **({"qid": qid} if takes_qid else {}))
 
 
 def draw(method, seed, number):
