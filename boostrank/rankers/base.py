@@ -172,11 +172,14 @@ class BoostedRanker(TrainedModel):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; names that are not parameters of this class are native parameters of the boosting library."""
-        super().set_params(**{name: value for name, value in params.items() if name in self._explicit})
+        # query_features may be a transformer with parameters of its own, such as query_features__kind.
+        owners = {name: name.partition("__")[0] for name in params}
+        super().set_params(**{name: value for name, value in params.items() if owners[name] in self._explicit})
         # An __init__ of a subclass need not take all parameters.
         for name in [name for name in params if name in self._defaults and name not in self._explicit]:
             setattr(self, name, params[name])
-        self._set_native({**self._native, **{name: params[name] for name in params if name not in self._defaults}})
+        native = {name: value for name, value in params.items() if owners[name] not in self._defaults}
+        self._set_native({**self._native, **native})
         return self
 
     @takes_other_names
