@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -326,7 +327,10 @@ def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> An
     """Predictions of a fitted ranker for each row of a dask Array or DataFrame; `options` are checked at once."""
     ranker = dask.delayed(local)
     if isinstance(X, dd.DataFrame):
-        nothing = _predict_block(X._meta_nonempty, local, options)[:0]
+        with warnings.catch_warnings():
+            # The rows that Dask makes up are no lists to score.
+            warnings.simplefilter("ignore")
+            nothing = _predict_block(X._meta_nonempty, local, options)[:0]
         return X.map_partitions(_predict_block, ranker, options, nothing, meta=nothing)
     nothing = _predict_block(np.zeros((1, X.shape[1])), local, options)[:0]
     shape: dict[str, Any] = {"drop_axis": 1} if nothing.ndim == 1 else {"chunks": (X.chunks[0], (nothing.shape[1],))}
