@@ -4,6 +4,7 @@ import re
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 
 import boostrank as br
@@ -66,3 +67,15 @@ def test_fit_trains_the_ranker_with_these_settings(run, folder, tmp_path, monkey
     best = ranker.best_score_["valid_0"]["mrr"]
     assert line.startswith(f"validation: mrr {best:.4f} with {ranker.best_iteration_} rounds, the best of ")
     np.testing.assert_array_equal(br.LightGBMRanker().load_model(model).predict(data.X), ranker.predict(data.X))
+
+
+def test_query_features_need_the_query_ids_of_documents(run, folder, tmp_path):
+    model = tmp_path / "m"
+    run("fit", folder / "all.txt", model, "--query-features", "rank,standardize", "--rounds", 5)
+    settings = {"query_features": ["rank", "standardize"], "n_estimators": 5, "random_state": 0}
+    X, y, qid = br.read_letor(folder / "all.txt")
+    expected = br.LightGBMRanker(**settings).fit(X, y, qid).predict(X, qid=qid)
+    np.testing.assert_array_equal(np.loadtxt(run("predict", model, folder / "all.txt").splitlines()), expected)
+    pd.DataFrame(X).add_prefix("x").to_csv(tmp_path / "x.csv", index=False)
+    assert "name one with --qid" in run("predict", model, tmp_path / "x.csv", code=2)
+    assert "got 'gap'" in run("fit", folder / "all.txt", model, "--query-features", "gap", code=2)

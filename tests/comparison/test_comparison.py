@@ -42,6 +42,15 @@ def test_table_equals_a_hand_written_loop(comparison):
     assert result.baseline == "softmax"
 
 
+def test_query_features_are_those_of_the_lists_of_each_fold(comparison):
+    _, folds, rankers, _ = comparison
+    ranker = copy.copy(rankers["softmax"]).set_params(query_features="rank")
+    values = br.compare({"lists": ranker}, folds, measures="ndcg@10").per_query["ndcg@10"]
+    tests = [(fold.test, ranker.fit(*fold.train).predict(fold.test.X, qid=fold.test.qid)) for fold in folds]
+    expected = [br.ndcg_score(test.y, scores, test.qid, k=10, per_query=True) for test, scores in tests]
+    np.testing.assert_allclose(values, np.concatenate(expected), atol=1e-12)
+
+
 def test_missing_validation_is_taken_from_training_queries(comparison, ended):
     _, folds, rankers, _ = comparison
     bare = [fold._replace(validation=None) for fold in folds]

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -41,12 +42,14 @@ def test_permutations_stay_within_queries():
     assert (abs(counts - 1000) < 120).all()
 
 
-def test_decreases_are_those_of_a_plain_loop(data):
+@pytest.mark.parametrize("query_features", [None, "rank"])
+def test_decreases_are_those_of_a_plain_loop(data, query_features):
     X, y, qid = data
-    found = feature_importance(RANKER, X, y, qid, cv=3, measure="ndcg@3", n_repeats=2, random_state=4)
+    ranker = clone(RANKER).set_params(query_features=query_features)
+    found = feature_importance(ranker, X, y, qid, cv=3, measure="ndcg@3", n_repeats=2, random_state=4)
     random, scorer = np.random.RandomState(4), br.make_scorer("ndcg@3")
     for fold, (train, test) in enumerate(br.QueryKFold(3).split(X, y, qid)):
-        fitted = RANKER.fit(X[train], y[train], qid[train])
+        fitted = ranker.fit(X[train], y[train], qid[train])
         X_test, labels = X[test], (y[test], qid[test])
         permutations = [permutation_within(Queries.from_qid(qid[test]), random) for _ in range(2)]
         for j in range(5):
