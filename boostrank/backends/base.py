@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
@@ -85,8 +86,11 @@ class GroupedData:
 
     def take(self, is_taken: Bools) -> GroupedData:
         """Return the data of the queries of a mask, shape (n_queries,)."""
-        rows = np.flatnonzero(self.queries.repeat(is_taken))
         queries = Queries.from_sizes(self.queries.sizes[is_taken], self.queries.ids[is_taken])
+        return self.take_rows(np.flatnonzero(self.queries.repeat(is_taken)), queries)
+
+    def take_rows(self, rows: Ints, queries: Queries) -> GroupedData:
+        """Return the data of these rows, which are grouped by the queries."""
         per_row: list[Any] = [self.weights, self.init_score, self.position]
         taken = [None if values is None else values[rows] for values in per_row]
         return GroupedData(_safe_indexing(self.X, rows), self.labels[rows], queries, *taken)
@@ -230,7 +234,10 @@ class QuerySample:
         self._queries, self._objective = objective.queries, objective
         self._boost = objective.boosting_function(has_one_model)
         self._draws, self._min_rounds = specification.query_share < 1, specification.min_rounds
-        self._n_drawn = max(1, round(specification.query_share * self._queries.n_queries))
+        # Queries with the same id are copies, which are drawn together.
+        self._numbers, different = pd.factorize(self._queries.ids)
+        self._n_different = len(different)
+        self._n_drawn = max(1, round(specification.query_share * self._n_different))
         self._random = np.random.default_rng(specification.seed)
         self._is_measured, self._n_rounds = not has_one_model, 0
         self.improvement: list[float] = []
@@ -262,9 +269,9 @@ class QuerySample:
         self._n_rounds += 1
         if not self._draws:
             return derivatives
-        is_drawn = np.zeros(self._queries.n_queries, dtype=np.float32)
-        is_drawn[self._random.permutation(self._queries.n_queries)[: self._n_drawn]] = 1.0
-        factors = self._queries.repeat(is_drawn)
+        is_drawn = np.zeros(self._n_different, dtype=np.float32)
+        is_drawn[self._random.permutation(self._n_different)[: self._n_drawn]] = 1.0
+        factors = self._queries.repeat(is_drawn[self._numbers])
         if self._is_measured:
             gradient = getattr(self._objective, "to_host", np.array)(derivatives[0])
             self._measure(scores, gradient)

@@ -167,20 +167,16 @@ class BaggedRanker(TrainedModel):
         random_state = as_random_state(self.random_state)
         name, takes_infinity = type(self).__name__, self._library.takes_infinity(settings.native)
         data, features = training_data(
-            name,
-            X,
-            y,
-            qid,
-            group,
-            sample_weight,
-            position=position,
-            takes_infinity=takes_infinity,
-            query_features=settings.values["query_features"],
+            name, X, y, qid, group, sample_weight, position=position, takes_infinity=takes_infinity
         )
         n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
         options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
-        # Members are trained on the features of lists as on others, so that all have the same ones.
-        ranker = clone(self.ranker).set_params(query_features=None)
+        ranker, transformer = clone(self.ranker), settings.values["query_features"]
+        if transformer is not None:
+            # All members have the same features.
+            columns = transformer.learn(data.X, data.queries, features).columns_
+            features.query_features = transformer.set_params(columns=columns).learn(data.X, data.queries, features)
+            ranker.set_params(query_features=transformer)
         n_queries, draws = data.queries.n_queries, []
         for _ in range(self.n_estimators):
             drawn = random_state.choice(n_queries, n_drawn, replace=False)
@@ -198,8 +194,6 @@ class BaggedRanker(TrainedModel):
             delayed(train_member)(*common, number, mask, seed) for number, (_, mask, seed) in enumerate(draws)
         )
         members, out_of_bag = map(list, zip(*results, strict=True))
-        for member in members:
-            member.set_params(query_features=self.ranker.query_features)._set_features(features)
         booster = self._library.average([member.booster_ for member in members])
         queries = data.queries
         scores = mean_out_of_bag_scores(queries, [mask for _, mask, _ in draws], out_of_bag)
@@ -300,7 +294,8 @@ def train_member(
     if not has_out_of_bag:
         return member, np.zeros(0)
     # Only the features: a log of clicks need not have impressions of these queries.
-    return member, member.predict(_safe_indexing(data.X, np.flatnonzero(data.queries.repeat(is_out_of_bag))))
+    rows, ids = np.flatnonzero(data.queries.repeat(is_out_of_bag)), data.queries.repeat(data.queries.ids)
+    return member, member.predict(_safe_indexing(data.X, rows), qid=ids[rows])
 
 
 def mean_out_of_bag_scores(queries: Queries, masks: list[Bools], scores: list[Floats]) -> Floats:

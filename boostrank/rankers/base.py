@@ -323,7 +323,8 @@ class BoostedRanker(TrainedModel):
             takes_infinity=takes_infinity,
             query_features=settings.values["query_features"],
         )
-        kept = settings.kept_queries(data.queries.n_queries, random_state)
+        queries, transformer = data.queries, features.query_features
+        kept = settings.kept_queries(queries.n_queries, random_state)
         specification = settings.specification(
             features,
             data.X.shape,
@@ -345,6 +346,8 @@ class BoostedRanker(TrainedModel):
                 per_set["eval_init_score"] = eval_init_score
                 sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
                 validation = [validation_set.bind(specification, data, features) for validation_set in sets]
+            if transformer is not None and transformer.cut_copies:
+                data, kept = transformer.with_cut_copies(data, kept, random_state)
             if kept is None:
                 trained = train(self._backend, specification, data, validation)
             else:
@@ -353,7 +356,7 @@ class BoostedRanker(TrainedModel):
             warn_without_splits(data.labels.sameness)
         self._set_fitted(trained, features, specification)
         fingerprint = y.fingerprint if isinstance(y, Labels) else None
-        self._trained_on = TrainingQueries(data.queries.ids, data.queries.sizes, index_of(X), fingerprint)
+        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
         return self
 
     @property
