@@ -70,12 +70,10 @@ def test_fit_trains_the_ranker_with_these_settings(run, folder, tmp_path, monkey
 
 
 def test_query_features_need_the_query_ids_of_documents(run, folder, tmp_path):
-    model = tmp_path / "m"
-    run("fit", folder / "all.txt", model, "--query-features", "rank,standardize", "--rounds", 5)
-    settings = {"query_features": ["rank", "standardize"], "n_estimators": 5, "random_state": 0}
-    X, y, qid = br.read_letor(folder / "all.txt")
-    expected = br.LightGBMRanker(**settings).fit(X, y, qid).predict(X, qid=qid)
-    np.testing.assert_array_equal(np.loadtxt(run("predict", model, folder / "all.txt").splitlines()), expected)
+    model, path, (X, y, qid) = tmp_path / "m", folder / "all.txt", br.read_letor(folder / "all.txt")
+    run("fit", path, model, "--query-features", "rank,standardize", "--rounds", 5)
+    ranker = br.LightGBMRanker(query_features=["rank", "standardize"], n_estimators=5, random_state=0).fit(X, y, qid)
+    np.testing.assert_array_equal(np.loadtxt(run("predict", model, path).splitlines()), ranker.predict(X, qid=qid))
     pd.DataFrame(X).add_prefix("x").to_csv(tmp_path / "x.csv", index=False)
     assert "name one with --qid" in run("predict", model, tmp_path / "x.csv", code=2)
-    assert "got 'gap'" in run("fit", folder / "all.txt", model, "--query-features", "gap", code=2)
+    assert "got 'gap'" in run("fit", path, model, "--query-features", "gap", code=2)

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import boostrank as br
 from boostrank.datasets import Fold
@@ -43,12 +44,14 @@ def test_table_equals_a_hand_written_loop(comparison):
 
 
 def test_query_features_are_those_of_the_lists_of_each_fold(comparison):
-    _, folds, rankers, _ = comparison
-    ranker = copy.copy(rankers["softmax"]).set_params(query_features="rank")
-    values = br.compare({"lists": ranker}, folds, measures="ndcg@10").per_query["ndcg@10"]
-    tests = [(fold.test, ranker.fit(*fold.train).predict(fold.test.X, qid=fold.test.qid)) for fold in folds]
-    expected = [br.ndcg_score(test.y, scores, test.qid, k=10, per_query=True) for test, scores in tests]
-    np.testing.assert_allclose(values, np.concatenate(expected), atol=1e-12)
+    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "n_jobs": 1, "random_state": 0}
+    ranker = br.LightGBMRanker(query_features="rank", **settings)
+    pipeline = make_pipeline(br.QueryFeatures("rank"), br.LightGBMRanker(**settings))
+    values = br.compare({"ranker": ranker, "pipeline": pipeline}, comparison[1], measures="ndcg@10").per_query
+    np.testing.assert_array_equal(*(rows["ndcg@10"] for _, rows in values.groupby("ranker")))
+    train, validation, test = comparison[1][0][1:]
+    scores = ranker.fit(*train, eval_set=[validation]).predict(test.X, qid=test.qid)
+    assert values["ndcg@10"][:20].tolist() == br.ndcg_score(test.y, scores, test.qid, k=10, per_query=True).tolist()
 
 
 def test_missing_validation_is_taken_from_training_queries(comparison, ended):

@@ -69,14 +69,11 @@ def test_the_model_is_that_of_expanded_features(ranker_class, shuffled, expanded
 
 def test_sparse_features_frames_and_files(ranker_class, shuffled, tmp_path):
     X, y, qid = (values[np.argsort(shuffled[2], kind="stable")] for values in shuffled)
-    matrix, frame = sp.csr_array(np.where(X > 0, X, 0)), pd.DataFrame(X).add_prefix("f")
-    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "high", "low"))
     np.save(tmp_path / "x.npy", X)
-    for values, transformer in (
-        (matrix, br.QueryFeatures(columns=[3, 0])),
-        (br.FeatureFiles(tmp_path / "x.npy"), br.QueryFeatures("standardize")),
-        (frame, br.QueryFeatures("rank")),
-    ):
+    frame = pd.DataFrame(X).add_prefix("f").assign(kind=pd.Categorical(np.where(X[:, 0] > 0, "high", "low")))
+    data = sp.csr_array(np.where(X > 0, X, 0)), br.FeatureFiles(tmp_path / "x.npy"), frame
+    for values, columns in zip(data, ([3, 0], None, None), strict=True):
+        transformer = br.QueryFeatures("rank", columns)
         ranker = small(ranker_class, query_features=transformer).fit(values, y, qid)
         assert not hasattr(transformer, "features_")
         added = clone(transformer).fit_transform(values, qid=qid)
@@ -98,6 +95,10 @@ def test_lists_are_those_of_any_argument_and_may_be_alone(ranker, shuffled):
         for values, lists in ((named, {}), (frame.assign(**{other: qid}), {"qid": other}), (frame, {"qid": qid})):
             np.testing.assert_array_equal(model.predict(values, **lists), scores)
     np.testing.assert_array_equal(model.predict(named.set_index("qid")), scores)
+    found, names = explain(model, frame, qid, query=11), model.query_features_.get_feature_names_out()
+    assert found.scores == pytest.approx(scores[list(found.rows)], abs=1e-5)
+    values = model.query_features_.transform(frame, qid).iloc[list(found.rows)].T
+    np.testing.assert_array_equal(found.table.set_index("feature").loc[names, ["value_a", "value_b"]], values)
     for call in (ranker.predict, ranker.staged_predict, ranker.apply):
         with pytest.raises(ValueError, match="relative to the list of a query: give qid= or group="):
             call(X)
@@ -141,22 +142,14 @@ def test_files_keep_the_features(ranker_class, shuffled, kind, tmp_path, monkeyp
     np.testing.assert_array_equal(loaded.predict(X, qid=qid), ranker.predict(X, qid=qid))
 
 
-def test_explanations_have_the_added_features(ranker, shuffled):
-    X, _, qid = shuffled
-    found, transformer = explain(ranker, X, qid, query=3), ranker.query_features_
-    rows = list(found.rows)
-    assert found.difference == pytest.approx(-np.diff(ranker.predict(X, qid=qid)[rows]), abs=1e-5)
-    table = found.table.set_index("feature").loc[transformer.get_feature_names_out()]
-    np.testing.assert_array_equal(table[["value_a", "value_b"]].T, transformer.transform(X, qid)[rows])
-
-
 def test_settings_that_do_not_fit_are_errors(ranker_class, ranker, shuffled, tmp_path):
-    missing = [{"zero_as_missing": True}] if ranker_class is br.LightGBMRanker else [{"missing": -1}, {"missing": 0}]
-    for settings in missing:
+    is_xgboost = ranker_class is br.XGBoostRanker
+    values = [np.nan, -1, 0] if is_xgboost else [False, True]
+    none, *others = [{"missing" if is_xgboost else "zero_as_missing": value} for value in values]
+    small(ranker_class, query_features="rank", **none).fit(*shuffled)
+    for settings in others:
         with pytest.raises(ValueError, match=r"query_features take only NaN for a missing value, so that \w+="):
             ranker_class(query_features="rank", **settings).fit(*shuffled)
-    for settings in ({"zero_as_missing": False} if ranker_class is br.LightGBMRanker else {"missing": np.nan},):
-        small(ranker_class, query_features="rank", **settings).fit(*shuffled)
     with pytest.raises(ValueError, match="query_features cannot be exported to vespa: its features are relative"):
         ranker.export(tmp_path / "m.json", "vespa")
     with pytest.raises(ValueError, match="init_model was trained on 30 features"):

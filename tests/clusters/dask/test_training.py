@@ -8,7 +8,6 @@ from cluster_samples import aligned_sizes, assert_close, even_sizes, make_data, 
 from loss_defaults import PLAIN_TREES
 from scipy.sparse import coo_array, csr_matrix
 from scipy.stats import spearmanr
-from sklearn.base import clone
 
 import boostrank as br
 from boostrank.queries.queries import Queries
@@ -118,22 +117,21 @@ def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, dat
 def test_query_features_are_those_of_whole_lists(client, ranker_class, place):
     X, y, qid = make_data(60)
     X, few, models = X[:, :3], np.flatnonzero(qid < 20), []
+    expanded = br.QueryFeatures().fit_transform(X, qid=qid)
     # Both workers have rows of some queries.
-    for values, query_features in ((br.QueryFeatures().fit_transform(X, qid=qid), None), (X, ["standardize", "rank"])):
+    for values, kinds in ((expanded, None), (X, ["standardize", "rank"])):
         rows = place((values, y, qid), even_sizes(len(y), 7))
         valid = place((values[few], y[few], qid[few]), [100, len(few) - 100])
-        models.append(small(ranker_class, query_features=query_features).fit(*rows, eval_set=[valid]))
-        local = models[-1].to_local()
-        assert local.evals_result_ == models[0].evals_result_
-    np.testing.assert_array_equal(
-        local.predict(X, qid=qid), models[0].predict(br.QueryFeatures().fit_transform(X, qid=qid))
-    )
+        models.append(small(ranker_class, query_features=kinds).fit(*rows, eval_set=[valid]))
+    other, ranker = models
+    assert ranker.evals_result_ == other.evals_result_
+    np.testing.assert_array_equal(ranker.predict(X, qid=qid), other.predict(expanded))
     with pytest.raises(ValueError, match="predict on Dask got no qid"):
-        models[1].predict(rows[0])
+        ranker.predict(rows[0])
     frame = pd.DataFrame(X).add_prefix("x").assign(qid=qid)
-    ranker, lists = clone(models[1]), dd.from_pandas(frame.set_index("qid"), npartitions=5)
-    # The rows that Dask makes up for the type of the result are no lists to warn of.
-    vars(ranker).update(vars(clone(local).fit(frame, y)))
+    lists = dd.from_pandas(frame.set_index("qid"), npartitions=5)
+    # Lists of the training are known now, and Dask makes up rows of others for the type of the result.
+    vars(ranker).update(vars(ranker.to_local().fit(frame, y)))
     for values in (lists, lists.reset_index()):
         np.testing.assert_array_equal(ranker.predict(values).compute(), ranker.predict(frame))
     with pytest.raises(ValueError, match=r"the rows of the query '\d+' are in several partitions"):
