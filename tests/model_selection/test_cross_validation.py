@@ -304,7 +304,7 @@ def test_early_stopping_inside_the_folds(ranker, data):
 @of_both
 def test_folds_have_the_features_of_their_lists(ranker, data):
     X, y, qid = data
-    search = br.grid_search(ranker, {"query_features": [None, "rank"]}, X, y, qid, cv=3)
+    search = br.grid_search(ranker, {"query_features": ["standardize", "rank"]}, X, y, qid, cv=3)
     rankers = [clone(ranker).set_params(**parameters) for parameters in search.cv_results_["params"]]
     means = [br.cross_validate(ranker, X, y, qid, cv=3)["test_score"].mean() for ranker in rankers]
     equal(search.cv_results_["mean_test_score"], means)
