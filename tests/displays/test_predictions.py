@@ -60,6 +60,7 @@ def test_the_curve_of_one_ranker_has_a_band(ragged):
 
 def test_predictions_of_estimators(data, rankers):
     X, y, qid = data
+    rankers = {**rankers, "c": br.LightGBMRanker(query_features="rank", n_estimators=3, k=5, n_jobs=1).fit(*data)}
     display = NDCGCurveDisplay.from_estimator(rankers, X, y, qid, ks=[5])
     assert display.table["mean"].tolist() == pytest.approx([ranker.score(X, y, qid) for ranker in rankers.values()])
     frame = pd.DataFrame(X).set_index(pd.Index(qid, name="qid"))

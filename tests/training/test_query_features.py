@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import boostrank as br
 from boostrank.inputs import streams
+from boostrank.training.data import training_data
 
 Z, R = "standardize", "rank"
 SMALL_BLOCKS = "boostrank.queries.segments.Segments.blocks.__defaults__", (30,)
@@ -99,7 +100,7 @@ def test_every_kind_of_data_stays_what_it_is(frame, tmp_path, monkeypatch):
     stream = br.QueryFeatures().fit(files, qid=qid).transform(files, qid)
     np.testing.assert_array_equal(np.concatenate(list(stream.blocks())), expected)
     for rows in (np.arange(len(X)) % 7 < 2, slice(5, 30), np.array([3, 4, 40])):
-        np.testing.assert_array_equal(stream[rows].read(), expected[rows])
+        np.testing.assert_array_equal(stream[rows][1:].read(), expected[rows][1:])
         np.testing.assert_array_equal(stream[rows].read(1, 3), expected[rows][1:3])
 
 
@@ -117,6 +118,27 @@ def test_pipelines_and_searches_with_routing():
         search = GridSearchCV(pipeline, grid, error_score="raise", **settings).fit(X, y, qid=qid)
     expected = br.cross_validate(ranker, X, y, qid, **settings)["test_score"].mean()
     assert search.cv_results_["mean_test_score"][1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_copies_of_lists_are_cut_at_random():
+    X, y, qid = br.make_ranking(n_queries=30, random_state=0)
+    transformer, random, kept = br.QueryFeatures(cut_copies=2), np.random.RandomState(0), np.arange(30) % 3 > 0
+    data, _ = training_data("", X, y, qid, None, None, takes_infinity=True, query_features=transformer)
+    for mask, copied in ((None, np.arange(30)), (kept, np.flatnonzero(kept))):
+        copies, all_kept = transformer.with_cut_copies(data, mask, random)
+        lists, found = copies.queries, copies.X.read()
+        assert lists.ids.tolist() == [*range(30), *copied, *copied]
+        assert mask is None or all_kept.tolist() == [*kept, *[True] * 2 * len(copied)]
+        numbers = lists.repeat(np.arange(lists.n_queries))
+        np.testing.assert_array_equal(found, br.QueryFeatures().fit(X, qid=qid).transform(found[:, :10], numbers))
+        # Each document is there once in a copy, with its label.
+        documents = pd.DataFrame({"id": lists.repeat(lists.ids), "label": copies.labels.per_document, "x": found[:, 0]})
+        assert not documents.assign(number=numbers).duplicated(["number", "x"]).any()
+        assert documents.merge(pd.DataFrame({"id": qid, "label": y, "x": X[:, 0]})).shape == documents.shape
+        shares = lists.sizes[30:] / lists.sizes[:30][np.append(copied, copied)]
+        np.testing.assert_allclose(np.quantile(shares, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.2)
+    with pytest.raises(ValueError, match="a transformer makes no rows: give cut_copies in query_features="):
+        transformer.fit(X, qid=qid)
 
 
 def test_wrong_input_is_an_error(frame, tmp_path):
