@@ -63,6 +63,8 @@ def checked_settings(
     problem = ""
     if is_function(settings.values["objective"]):
         problem = "a function as objective is not possible on a cluster, where each worker knows only its own queries"
+    if getattr(settings.values["query_features"], "cut_copies", 0):
+        problem = "cut_copies of query_features is not possible on a cluster: use the ranker of one machine"
     # XGBoost has interaction_constraints too, and its workers take them.
     native = settings.native if settings.backend.LIBRARY == "LightGBM" else {}
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)

@@ -243,6 +243,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         all_queries = Queries.from_sizes(np.append(queries.sizes, sizes), np.append(queries.ids, queries.ids[copied]))
         n = self.n_features_in_
         X = data.X._X if isinstance(data.X, WithQueryFeatures) else _safe_indexing(data.X, slice(n), axis=1)
+        if isinstance(X, FeatureStream):
+            raise ValueError("cut_copies takes features in memory: the rows of FeatureFiles cannot be repeated")
         copies = replace(data, X=X).take_rows(rows, all_queries)
         kept = None if kept is None else np.append(kept, np.ones(len(copied), dtype=bool))
         return replace(copies, X=self.expand(copies.X, all_queries)), kept

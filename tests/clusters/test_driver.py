@@ -8,6 +8,7 @@ from boostrank.clusters.driver import checked_settings
 WRONG = [
     ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
     ({"interaction_constraints": [[0, 1]]}, "cannot be used on a cluster: .* crash"),
+    ({"query_features": br.QueryFeatures(cut_copies=1)}, "cut_copies of query_features is not possible on a cluster"),
     ({"linear_tree": True}, "cannot be used on a cluster: .* own rows"),
     ({"monotone_constraints_method": "advanced"}, "cannot be used on a cluster: .* 'basic'"),
     ({"tree_learner": "feature"}, r"tree_learner must be one of data.*got 'feature'"),

@@ -120,7 +120,7 @@ def test_pipelines_and_searches_with_routing():
     assert search.cv_results_["mean_test_score"][1] == pytest.approx(expected, abs=1e-12)
 
 
-def test_copies_of_lists_are_cut_at_random():
+def test_copies_of_lists_are_cut_at_random(tmp_path):
     X, y, qid = br.make_ranking(n_queries=30, random_state=0)
     transformer, random, kept = br.QueryFeatures(cut_copies=2), np.random.RandomState(0), np.arange(30) % 3 > 0
     data, _ = training_data("", X, y, qid, None, None, takes_infinity=True, query_features=transformer)
@@ -139,6 +139,9 @@ def test_copies_of_lists_are_cut_at_random():
         np.testing.assert_allclose(np.quantile(shares, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.2)
     with pytest.raises(ValueError, match="a transformer makes no rows: give cut_copies in query_features="):
         transformer.fit(X, qid=qid)
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(ValueError, match="cut_copies takes features in memory"):
+        br.LightGBMRanker(query_features=transformer).fit(br.FeatureFiles(tmp_path / "x.npy"), y, qid)
 
 
 def test_wrong_input_is_an_error(frame, tmp_path):
