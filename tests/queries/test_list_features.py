@@ -26,7 +26,7 @@ COLUMNS = {
     # Their 32 bits from the first one in which a zero differs are equal.
     "times": lambda random, n: np.where(random.random(n) < 0.1, 0.0, 1.7e9 + random.integers(0, 300, n)),
 }
-FEATURES = [(kind, i) for i in reversed(range(len(COLUMNS))) for kind in ("rank", "standardize")][1:]
+FEATURES = [(kind, i) for i in reversed(range(len(COLUMNS))) for kind in ("rank", "standardize")][:-1]
 LAYOUTS = np.ascontiguousarray, np.asfortranarray, lambda X: np.repeat(np.repeat(X, 2, axis=1), 2, axis=0)[::2, ::2]
 
 
