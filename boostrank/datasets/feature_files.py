@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_count, named_part, refuse
 from boostrank.inputs.files import is_parquet
 from boostrank.inputs.streams import FeatureStream
@@ -146,31 +147,22 @@ class FeatureFiles(FeatureStream):
         ValueError
             If a value is infinite.
         """
-        start, stop, _ = slice(start, stop).indices(len(self))
-        values = np.empty((max(stop - start, 0), self.shape[1]), self.dtype)
         rows = self._rows[start:stop]
-        done = 0
-        while done < len(rows):
-            number = int(np.searchsorted(self._starts, rows[done], side="right")) - 1
-            file, offset = self._files[number], int(self._starts[number])
-            # Not more than a block is read at once, also if only few of its rows are chosen.
-            last = min(int(self._starts[number + 1]), int(rows[done]) + self.rows_per_block)
-            end = done + int(np.searchsorted(rows[done : done + self.rows_per_block], last))
-            first, last = int(rows[done]) - offset, int(rows[end - 1]) - offset + 1
-            block = self._checked(file, file.read(first, last), first)
-            is_dense = last - first == end - done
-            values[done:end] = block if is_dense else block[rows[done:end] - offset - first]
-            done = end
+        values = np.empty((len(rows), self.shape[1]), self.dtype)
+        cuts = np.searchsorted(rows, self._starts)
+        for file, offset, first, last in zip(self._files, self._starts[:-1], cuts[:-1], cuts[1:], strict=True):
+            if first < last:
+                values[first:last] = self._checked(file, rows[first:last] - offset)
         return values
 
-    def _checked(self, file: FeatureFile, block: NDArray[Any], first: int) -> NDArray[Any]:
-        """A block of a file with the type of all files; errors name the file and its row."""
+    def _checked(self, file: FeatureFile, rows: Ints) -> NDArray[Any]:
+        """Rows of a file with the type of all files; errors name the file and its row."""
         with np.errstate(over="ignore", invalid="ignore"):
-            block = block.astype(self.dtype, copy=False)
+            block = file.read(rows).astype(self.dtype, copy=False)
             suspicious = not np.isfinite(block.sum(dtype=np.float64))
         if suspicious and (infinite := np.isinf(block)).any():
             row, column = np.argwhere(infinite)[0]
-            file.refuse(f"contains infinity in row {first + row}, feature {column}; use NaN for a missing value")
+            file.refuse(f"contains infinity in row {rows[row]}, feature {column}; use NaN for a missing value")
         return block
 
 
@@ -214,8 +206,8 @@ class FeatureFile(ABC):
         return status.st_size, status.st_mtime_ns
 
     @abstractmethod
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Read the rows from `start` up to, but not with, `stop`."""
+    def read(self, rows: Ints) -> NDArray[Any]:
+        """Read rows, at least one, by their increasing numbers."""
 
 
 class NpyFile(FeatureFile):
@@ -226,12 +218,13 @@ class NpyFile(FeatureFile):
         array = self._map()
         self.shape, self.dtype = array.shape, array.dtype
 
-    def read(self, start: int, stop: int) -> NDArray[Any]:
+    def read(self, rows: Ints) -> NDArray[Any]:
         """Read rows."""
         self.check_unchanged()
         # The file is mapped only as long as these rows are used: the pages of a mapped file count as memory of the
         # process until the operating system needs them for something else.
-        return self._map()[start:stop]
+        is_dense = rows[-1] - rows[0] == len(rows) - 1
+        return self._map()[slice(rows[0], rows[-1] + 1) if is_dense else rows]
 
     def _map(self) -> NDArray[Any]:
         with named_part(f"{self.name} is no .npy file of numbers, and no Parquet file"):
@@ -254,12 +247,11 @@ class ParquetFeatures(FeatureFile):
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         self._last: tuple[int, NDArray[Any]] | None = None
 
-    def read(self, start: int, stop: int) -> NDArray[Any]:
+    def read(self, rows: Ints) -> NDArray[Any]:
         """Read rows."""
         self.check_unchanged()
-        first, last = np.searchsorted(self._starts, start, side="right") - 1, np.searchsorted(self._starts, stop)
-        groups = [(self._group(group), int(self._starts[group])) for group in range(first, last)]
-        return np.concatenate([rows[max(start - offset, 0) : stop - offset] for rows, offset in groups])
+        groups = np.searchsorted(self._starts, rows, side="right") - 1
+        return np.concatenate([self._group(i)[rows[groups == i] - self._starts[i]] for i in np.unique(groups).tolist()])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}
