@@ -16,7 +16,6 @@ from boostrank.cli import documents, options
 from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
 from boostrank.cli.options import refuse_unused, require_folder_of, set_options, split_outside_brackets
 from boostrank.cli.reports import counted
-from boostrank.inputs.checks import is_finite_text
 from boostrank.inputs.files import write_atomically
 from boostrank.queries.queries import Queries
 from boostrank.rankers import LightGBMRanker, XGBoostRanker
@@ -163,7 +162,7 @@ def export(
     features: Annotated[str | None, Option(help=ENGINE_FEATURES)] = None,
     name: Annotated[str | None, Option(help="Name of the model. By default that of the file.")] = None,
     store: Annotated[str | None, Option(help="Feature store of Solr.")] = None,
-    shift: Annotated[str | None, Option(help="Number to add to all scores; min makes none negative.")] = None,
+    shift: Annotated[Literal["min"] | None, Option(help="Add the least number that makes no score negative.")] = None,
     absent: Annotated[Literal["missing", "zero"] | None, Option(help=ABSENT)] = None,
 ) -> None:
     """Write a model for Elasticsearch, OpenSearch, Solr or Vespa.
@@ -180,6 +179,5 @@ def export(
         names = Path(features).read_text("utf-8").splitlines() if is_file else split_outside_brackets(features)
     if check is not None:
         X = read_documents(check, ColumnOptions(), like=like, roles=("features",))[0]
-    number: Any = float(shift) if shift is not None and is_finite_text(shift) else shift
-    ranker.export(output, format, features=names, name=name, store=store, shift=number, absent=absent, check=X)
+    ranker.export(output, format, features=names, name=name, store=store, shift=shift, absent=absent, check=X)
     typer.echo(f"model: {output}" + ("" if X is None else f", with the scores of the model on {X.shape[0]:,} rows"))

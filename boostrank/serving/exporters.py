@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, check_number, did_you_mean, refuse, warn
+from boostrank.inputs.checks import check_choice, refuse, warn
 from boostrank.inputs.files import write_atomically
 from boostrank.inputs.frames import is_pandas
 from boostrank.serving.evaluators import FORMATS, evaluate
@@ -29,8 +29,6 @@ SOLR_ZERO = 2.0**-43
 # The largest numbers on the left of thresholds that separate 0 from other numbers.
 _AROUND_ZERO = np.array([np.nextafter(np.float32(-ZERO), np.float32(-1)), -1e-45, 0, ZERO], dtype=np.float32)
 _SOLR = "org.apache.solr.ltr"
-#: How many times as large as all scores a shift may be.
-MAX_SHIFT = 1000
 # What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
 _NEEDED = {
     "elasticsearch": "a plugin of 2024 or newer",
@@ -47,7 +45,7 @@ def export(
     features: Any = None,
     name: str | None = None,
     store: str | None = None,
-    shift: Any = None,
+    shift: str | None = None,
     absent: str | None = None,
     check: Any = None,
 ) -> None:
@@ -66,17 +64,15 @@ def export(
         Where to write: the body of the request ``_createmodel`` of the plugins of Elasticsearch and OpenSearch, the
         body of a request to Solr's model store, or a file, which ends with ``.json``, of Vespa's folder ``models``.
     format : {"elasticsearch", "opensearch", "solr", "vespa"}
-    features : sequence of str or mapping of str to str, optional
-        Names of the features in the engine, in the sequence of the columns of X; or a mapping from the model's own
-        names, where others stay. The default is `feature_names_in_`.
+    features : sequence of str, optional
+        Names of the features in the engine, in the sequence of the columns of X. The default is `feature_names_in_`.
     name : str, optional
         Name of the model in the engine; the default is that of the file, without its ending. Vespa has no other.
     store : str, optional
         Name of Solr's feature store.
-    shift : "min" or float, optional
-        A number to add to all scores, at most 1,000 times as large as these. "min" is the least that makes no score
-        negative, as Lucene wants: the least sum of leaves, one of each tree, becomes 0, or more by the rounding of
-        float32.
+    shift : "min", optional
+        Add the least number to all scores that makes none negative, as Lucene wants: the least sum of leaves, one of
+        each tree, becomes 0, or more by the rounding of float32.
     absent : {"missing", "zero"}, optional
         What a feature that a document does not have counts as: a missing value, for which the splits have learned
         directions, or the value 0. By default a missing value if the training had any, with a warning about
@@ -122,11 +118,11 @@ def export(
     X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: np.asarray(X))()
     check_choice("format", format, FORMATS)
     _check_texts(format, name, store)
-    names = _names_in_engine(features, list(getattr(ranker, "feature_names_in_", ())), ranker.n_features_in_)
+    names = _names_in_engine(getattr(ranker, "feature_names_in_", ()) if features is None else features, X.shape[1])
     if absent is not None:
         check_choice("absent", absent, ("missing", "zero"))
-    if shift != "min":
-        check_number("shift, if it is not 'min',", shift, optional=True)
+    if shift is not None:
+        check_choice("shift", shift, ("min",))
     forest = Forest.of_booster(library, booster)
     if absent is None and forest.knows_missing and format in _NEEDED:
         warn(
@@ -135,12 +131,7 @@ def export(
         )
     if absent == "zero" or (absent is None and not forest.knows_missing):
         forest = forest.with_missing_as_zero()
-    constant = forest.least_shift() if shift == "min" else shift or 0.0
-    if abs(constant) > MAX_SHIFT * forest.size > 0:
-        raise ValueError(
-            f"shift={shift:g} is more than {MAX_SHIFT:,} times the largest score, at most {forest.size:g}: sums in "
-            "float32 would lose the differences of scores. Give shift='min'"
-        )
+    constant = 0.0 if shift is None else forest.least_shift()
     forest = forest.plus(constant)
     document = WRITERS[format](forest, names, Path(path).stem if name is None else name, store)
 
@@ -161,15 +152,9 @@ def _check_texts(engine: str, name: str | None, store: str | None) -> None:
             refuse(argument, text, rule)
 
 
-def _names_in_engine(features: Any, of_model: list[Any], n_features: int) -> list[str]:
-    """The names of the features in the engine; `of_model` are those that the model knows, or empty."""
-    names = of_model if features is None else [features] if isinstance(features, str) else list(features)
-    if isinstance(features, Mapping):
-        if unknown := [feature for feature in features if feature not in of_model]:
-            shown = ", ".join(map(str, of_model[:9])) or "no names"
-            near = did_you_mean(unknown[0], of_model) or f"; the model knows {shown}"
-            raise ValueError(f"features has {unknown[0]!r}, which is no feature of the model{near}")
-        names = [features.get(feature, feature) for feature in of_model]
+def _names_in_engine(features: Any, n_features: int) -> list[str]:
+    """Check the names of the features in the engine, which are empty if neither the user nor the model has any."""
+    names = [features] if isinstance(features, str) else list(features)
     wrong = [text for i, text in enumerate(names) if not isinstance(text, str) or not text or text in names[:i]]
     if wrong or len(names) != n_features:
         fault = f"these are not: {wrong[:5]}" if wrong else f"got {len(names)}" if names else "the model has none"

@@ -37,9 +37,9 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
 def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(*data)
     ranker.save_model(tmp_path / "model.txt")
-    options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--shift", "0.5"]
+    options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
     document = json.loads(file.read_text())
     assert (document["name"], document["store"]) == ("first", "shoes")
     found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))
-    np.testing.assert_allclose(found, ranker.predict(data[0]) + 0.5, atol=1e-5)
+    np.testing.assert_allclose(found, ranker.predict(data[0]), atol=1e-5)

@@ -23,7 +23,9 @@ def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=N
     """The data, validation sets and objective of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     features = TrainingFeatures.of_model(2, None, {})
-    specification = ranker._settings().specification(features, (5, features.n_features_in_), np.random.RandomState(0), eval_metric=eval_metric)
+    specification = ranker._settings().specification(
+        features, (5, features.n_features_in_), np.random.RandomState(0), eval_metric=eval_metric
+    )
     is_selected = np.ones(len(np.unique(rows[2])), dtype=bool) if is_selected is None else is_selected
     return prepare(ranker._backend, specification, [(rows, is_selected)], validation or {})
 

@@ -50,16 +50,10 @@ def test_names(engine, ranker_class, rankers, data, path):
     for features in (X, X.astype(np.float64), csr_matrix(X), X.tolist()):
         ranker.export(path, engine, features=names, check=features)
         np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
-    own = [f"own {i}" for i in range(5)]
-    frame = pd.DataFrame(X, columns=own).assign(qid=data[2])
-    named = ranker_class(**SETTINGS).fit(frame, data[1])
-    named.export(path, engine, features=dict(zip(own, names, strict=True)), check=frame)
-    np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
-    with pytest.raises(ValueError, match=r"no feature of the model .did you mean 'own 3'"):
-        named.export(path, engine, features={"own3": "age"})
     if engine != "vespa":
-        named.export(path, engine, features={"own 3": "age"})
-        assert np.ptp(scores(engine, path, X, [*own[:3], "age", own[4]]) - named.predict(frame)) < 1e-5
+        frame = pd.DataFrame(X, columns=[f"own {i}" for i in range(5)]).assign(qid=data[2])
+        ranker_class(**SETTINGS).fit(frame, data[1]).export(path, engine, check=frame)
+        np.testing.assert_allclose(scores(engine, path, X, list(frame)[:5]), ranker.predict(X), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +64,12 @@ def test_names(engine, ranker_class, rankers, data, path):
         ({"features": NAMES[:4]}, "features must be 5 different names .*; got 4"),
         ({"features": [*NAMES[:4], "age"]}, r"these are not: \['age'\]"),
         ({"features": [*NAMES[:4], 5]}, r"these are not: \[5\]"),
-        ({"features": {"prise": "price"}}, "features has 'prise', which is no feature of the model; .* no names"),
         ({"format": "vespa", "features": ["a-b", *NAMES[1:]]}, "'a-b'"),
         ({"format": "vespa", "name": "shop"}, "name must be left out: vespa takes none; got 'shop'"),
         ({"store": "shoes"}, "store must be left out: elasticsearch takes none; got 'shoes'"),
         ({"name": "a/b"}, "name must be a text without '/', .*'a/b'"),
         ({"absent": "nan"}, "absent must be one of missing, zero"),
-        ({"shift": "mni"}, "shift, if it is not 'min', must be None or a finite number; got 'mni'"),
-        ({"shift": 1e6}, r"shift=1e\+06 is more than 1,000 times the largest score"),
+        ({"shift": 0.5}, "shift must be one of min; got 0.5"),
     ],
 )
 def test_settings_without_a_meaning(settings, message, rankers, path):
