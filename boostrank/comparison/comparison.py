@@ -324,12 +324,7 @@ class Comparison:
 
     def _marked_rows(self, layout: str) -> list[list[str | Marked]]:
         """Rows of means with marks, a row per ranker or run, below the head."""
-        if layout == "pairs" and len(self.names) > len(ascii_letters):
-            raise ValueError(
-                f"layout='pairs' has letters for at most {len(ascii_letters)} {self.kind}s; this comparison has "
-                f"{len(self.names)}: use layout='marks'"
-            )
-        letters = dict(zip(self.names, ascii_letters, strict=False)) if layout == "pairs" else {}
+        letters = dict(zip(self.names, ascii_letters[: len(self.names)], strict=True)) if layout == "pairs" else {}
         columns = [[Marked(name, letters.get(name, "")) for name in self.names]]
         for measure in self.measures:
             marks = self._worse(measure, letters) if layout == "pairs" else self._signs(measure)

@@ -117,9 +117,9 @@ def compare(
     ValueError
         If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid, or tests a query in
         two folds; if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure
-        needs, if a file in `results` is damaged, and as :func:`boostrank.get_measure` for `measures`.
+        needs, and as :func:`boostrank.get_measure` for `measures`.
     OSError
-        If the folder `results` cannot be read or written, and if the process of a training ends unexpectedly.
+        If the folder `results` cannot be read or written.
 
     Examples
     --------

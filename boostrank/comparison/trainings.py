@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from scipy import sparse
 from sklearn.base import clone
 
@@ -98,11 +97,8 @@ def run_trainings(
 
 def read_result(path: Path) -> TrainingResult:
     """Read a file of :func:`write_result`."""
-    try:
-        values = json.loads(path.read_text("utf-8"))
-        return TrainingResult(np.array(values["scores"]), values["rounds"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{str(path)!r} is damaged: delete it, and its training will be run again") from error
+    values = json.loads(path.read_text("utf-8"))
+    return TrainingResult(np.array(values["scores"]), values["rounds"])
 
 
 def write_result(path: Path, result: TrainingResult) -> None:
@@ -189,11 +185,6 @@ def _train_all(jobs: list[tuple[int, TrainingJob]], n_jobs: int | None) -> Itera
             for text, category in warned:
                 warn(text, category)
             yield number, result
-    except TerminatedWorkerError as error:
-        raise ChildProcessError(
-            "the process of a training ended unexpectedly, as it does if memory is exhausted: let fewer trainings run "
-            "at the same time (n_jobs, --jobs)"
-        ) from error
     finally:
         with warnings.catch_warnings():
             # joblib warns of trainings that an error or an interrupt cancels.

@@ -14,15 +14,14 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from boostrank.inputs.arrays import check_lengths
-from boostrank.inputs.checks import as_random_state, check_number, named_part
+from boostrank.inputs.checks import as_random_state, check_number
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, make_scorer
-from boostrank.metrics.scorers import RankingScorer, call_with_qid
+from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, make_folds
 from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels, as_labels
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 
@@ -123,7 +122,8 @@ def cross_validate(
         and in the scores of scorers that request them by ``set_score_request``. In a Pipeline only its last step gets
         them, unless others request them.
     **options
-        Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`.
+        Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`. By default `error_score`
+        is "raise": an error in a fold is raised, and not printed as a warning.
 
     Returns
     -------
@@ -147,6 +147,7 @@ def cross_validate(
     (3,)
     """
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
+    options.setdefault("error_score", "raise")
     with sklearn.config_context(enable_metadata_routing=True):
         result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
     if "estimator" in result:
@@ -243,7 +244,8 @@ def grid_search(
         Values to try, by the name of the parameter. The values of "objective" may also be native objectives such as
         "lambdarank".
     **options
-        Other arguments of ``GridSearchCV``. By default `refit` is the name of the first score.
+        Other arguments of ``GridSearchCV``. By default `refit` is the name of the first score, and `error_score` is
+        "raise".
 
     Returns
     -------
@@ -267,6 +269,7 @@ def grid_search(
     True
     """
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
+    options.setdefault("error_score", "raise")
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     return QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options).fit(X, y, **params)
@@ -283,8 +286,7 @@ def _prepare(
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
     ranker = _requesting(accept_qid(ranker), params)
-    folds = make_folds(X, y, queries, cv)
-    return ranker, X, folds, _scorers(scoring, y, queries, folds), {**params, "qid": queries.qid}
+    return ranker, X, make_folds(X, y, queries, cv), _scorers(scoring, y), {**params, "qid": queries.qid}
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
@@ -304,43 +306,14 @@ def _requesting(ranker: Any, names: Iterable[str]) -> Any:
     return ranker
 
 
-def _scorers(scoring: Any, y: Any, queries: Queries, folds: Folds) -> dict[str, Any]:
-    """Scorers by name.
-
-    Raises
-    ------
-    ValueError
-        If `y` has not the labels that a measure needs, or a measure is not defined on the test rows of a fold.
-    """
+def _scorers(scoring: Any, y: Any) -> dict[str, Any]:
+    """Scorers by name."""
     if scoring is None:
         scoring = default_measure(as_labels(y), DCG(k=10))
     if isinstance(scoring, (str, Measure)) or callable(scoring):
         scoring = {"score": scoring}
     elif not isinstance(scoring, Mapping):
         scoring = {str(measure): measure for measure in scoring}
-    scorers = {
+    return {
         name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
     }
-    # In the scorers of a fold, scikit-learn makes warnings of errors.
-    measures = [scorer.measure for scorer in scorers.values() if isinstance(scorer, RankingScorer)]
-    if measures:
-        _check_measures(measures, y, queries, folds)
-    return scorers
-
-
-def _check_measures(measures: Sequence[Measure], y: Any, queries: Queries, folds: Folds) -> None:
-    """Raise ValueError for labels that a measure does not take, and for folds in which it is not defined."""
-    labels = as_labels(y)
-    check_lengths(qid=queries.n_documents, y=len(labels))
-
-    def bind(labels: Labels, queries: Queries) -> None:
-        for measure in measures:
-            measure.bind(labels.group(queries).values, queries)
-
-    bind(labels, queries)
-    for i, fold in enumerate(folds):
-        for use, rows in zip(("train", "test"), fold, strict=True):
-            with named_part(f"fold {i} of cv, counted from 0, the rows to {use} on"):
-                labels_of_rows = labels[rows]
-                if use == "test":
-                    bind(labels_of_rows, Queries.from_qid(queries.qid[rows]))

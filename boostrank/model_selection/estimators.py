@@ -127,7 +127,7 @@ class NativeRanker(BaseEstimator):
         library, name = _library(self.estimator), type(self.estimator).__name__
         train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
         stops_early = any(self.estimator.get_params().get(parameter) for parameter in library.early_stopping)
-        validation = [_validation(data, name) for data in eval_set or [] if stops_early]
+        validation = [_grouped(*data, None, name, False) for data in eval_set or [] if stops_early]
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
@@ -210,12 +210,8 @@ def n_rounds(estimator: Any) -> float:
 
     `estimator` is a ranker of boostrank, a :class:`NativeRanker`, or a Pipeline that ends with one.
     """
-    return float(getattr(last_step(estimator), "best_iteration_", np.nan))
-
-
-def last_step(estimator: Any) -> Any:
-    """The last step of a Pipeline, and any other estimator itself."""
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return float(getattr(last, "best_iteration_", np.nan))
 
 
 def _with_last_step(pipeline: Pipeline, last: Any) -> Pipeline:
@@ -243,14 +239,6 @@ def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, takes_docu
     weights = None if weights is None else weights[rows]
     grouped = Queries.from_sizes(np.bincount(number))
     return GroupedRows(_safe_indexing(X, rows), relevance[rows], grouped, weights)
-
-
-def _validation(data: Any, name: str) -> GroupedRows:
-    """Check an element of `eval_set`, and sort its rows by query if they are not grouped."""
-    if not isinstance(data, (tuple, list)) or len(data) != 3:
-        raise ValueError(f"eval_set must be a list of (X, y, qid); got an element of type {type(data).__name__}")
-    X, y, qid = data
-    return _grouped(X, y, qid, None, name, False)
 
 
 def _library(estimator: Any) -> Any:

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.base import BaseEstimator
 
 import boostrank as br
@@ -75,16 +74,6 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     with pytest.raises(FloatingPointError, match="not finite") as failed:
         br.compare({"a": Reporting("fail")}, folds, n_jobs=2)
     assert failed.value.__notes__[0].startswith("while a was trained on Fold")
-
-
-def test_a_process_that_ends_is_an_error_that_says_what_to_do(folds, monkeypatch):
-    def ended(*_, **__):
-        raise TerminatedWorkerError("killed")
-        yield
-
-    monkeypatch.setattr("boostrank.comparison.trainings.Parallel", lambda *_, **__: ended)
-    with pytest.raises(ChildProcessError, match=r"ended unexpectedly.*fewer trainings run at the same time .*--jobs"):
-        br.compare({"a": br.LightGBMRanker()}, folds, n_jobs=2)
 
 
 @pytest.fixture

@@ -252,11 +252,11 @@ def test_preferences_are_scored_by_agreement(data):
         br.grid_search(ranker, {"k": [5]}, X, graph, cv=3, scoring={"first": br.make_scorer("ndcg@10")})
 
 
-def test_a_measure_that_is_not_defined_in_a_fold_is_an_error_before_the_training(ranker, data):
+def test_a_measure_that_is_not_defined_in_a_fold_is_an_error(ranker, data):
     X, y, qid = data
     _, test = list(br.QueryKFold(3).split(X, groups=qid))[1]
     y = np.where(np.isin(np.arange(len(y)), test), 0, y)
-    with pytest.raises(ValueError, match=r"^fold 1 of cv, counted from 0, the rows to test on: no query is left"):
+    with pytest.raises(ValueError, match=r"^no query is left"):
         br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.get_measure("ndcg@10", empty="skip"))
 
 

@@ -91,6 +91,3 @@ def test_misuse_is_an_error(ranker, data):
         accept_qid(ranker).fit(X, y)
     with pytest.raises(ValueError, match=f"'{name}' needs relevance labels"):
         accept_qid(ranker).fit(X, br.PreferenceGraph.from_grades(y, qid))
-    stopping = clone(ranker).set_params(early_stopping_rounds=2)
-    with pytest.raises(ValueError, match=r"eval_set must be a list of \(X, y, qid\)"):
-        accept_qid(stopping).fit(X, y, qid, eval_set=[(X, y)])
