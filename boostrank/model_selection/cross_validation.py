@@ -13,7 +13,9 @@ from sklearn import model_selection
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
+from sklearn.utils.validation import _num_samples
 
+from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import as_random_state, check_number
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, make_scorer
@@ -282,6 +284,7 @@ def _prepare(
     params = dict(params or {})
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
+    check_lengths(qid=queries.n_documents, y=_num_samples(y))
     if params.get("sample_weight") is not None:
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
