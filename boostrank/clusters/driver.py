@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 
-from boostrank.backends.base import Trained, TrainingSpecification
+from boostrank.backends.base import Trained
 from boostrank.backends.models import warn_without_splits
 from boostrank.clusters.rows import ColocatedData
 from boostrank.clusters.worker import train_worker
@@ -78,17 +78,9 @@ def checked_settings(
     return settings
 
 
-def specify(
-    settings: Settings, features: TrainingFeatures, n_documents: int, random_state: RandomState, **options: Any
-) -> TrainingSpecification:
-    """The specification that all workers get; `options` are arguments of ``fit``, as in :meth:`Settings.specification`.
-
-    Raises ValueError for parameters that do not fit the features, and for metrics that depend on the labels of other
-    workers.
-    """
-    shape = n_documents, features.of_booster.number
-    specification = settings.specification(features, shape, random_state, **options)
-    for metric in specification.metrics:
+def _check_metrics(metrics: Sequence[Any]) -> None:
+    """Raise ValueError for metrics that depend on the labels of other workers."""
+    for metric in metrics:
         needs_max_grade = isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None
         if needs_max_grade or not isinstance(metric, Measure):
             fault, advice = "a function as eval_metric", "names or measures"
@@ -97,7 +89,6 @@ def specify(
             raise ValueError(
                 f"{fault} is not possible on a cluster, where each worker knows only its own queries: give {advice}"
             )
-    return specification
 
 
 def select_queries(
@@ -152,12 +143,14 @@ def fit_ranker(
     train : callable
         Calls a function on all workers, and returns what the worker of rank 0 returned.
     **options
-        Arguments of ``fit``, as in :func:`specify`.
+        Arguments of ``fit``, as in :meth:`Settings.specification`.
     """
     query_features = settings.values["query_features"]
     if query_features is not None:
         features.query_features = query_features.learn(None, None, features)
-    specification = specify(settings, features, n_documents, random_state, **options)
+    shape = n_documents, features.of_booster.number
+    specification = settings.specification(features, shape, random_state, **options)
+    _check_metrics(specification.metrics)
     expand = None if query_features is None else query_features.expand
     trained = train(partial(train_worker, settings.backend, specification, expand=expand))
     if not trained.has_splits:

@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    X : features of shape (n_rows, n_features), or scores of shape (n_rows,)
+    X : features of shape (n_rows, n_features)
     relevance : ndarray, shape (n_rows,)
         Labels.
     qid : ndarray, shape (n_rows,)
@@ -122,8 +122,7 @@ def summarize(columns: Sequence[Any], number: int) -> PartitionSummary:
         n_rows = rows.X.shape[0]
         if n_rows == len(rows.relevance) == len(rows.qid) == 0:
             return NO_ROWS
-        if rows.X.ndim == 2:
-            TrainingFeatures().learn(rows.X)
+        TrainingFeatures().learn(rows.X)
         # Features are grouped only where they are needed, because that may copy them.
         queries = group_rows(rows, np.empty((n_rows, 0))).queries
     return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, infer_dtype(queries.ids))

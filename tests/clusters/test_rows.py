@@ -53,8 +53,6 @@ def test_a_summary_counts_queries():
     # All weights of one partition may be 0.
     assert summarize([X, Y, QID, np.zeros(4)], 0).sizes.tolist() == [2, 1, 1]
     assert len(summarize([X[:0], Y[:0], QID[:0]], 0).sizes) == 0
-    # Scores are no features.
-    assert summarize([X[:, 0], Y, QID], 0).sizes.tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from boostrank.clusters.dask.trainings import submit
 from boostrank.clusters.rows import ColocatedData, Colocation, concatenate, split_rows, summarize
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.frames import QID, require_qid
-from boostrank.queries.labels import Labels
 from boostrank.training.data import as_sizes
 from boostrank.training.features import check_features
 
@@ -36,18 +35,11 @@ def is_collection(values: Any) -> bool:
 
 def require_collection(name: str, values: Any) -> None:
     """Raise TypeError for values of the argument `name` that Dask does not hold, such as clicks."""
-    if is_collection(values):
-        return
-    expected = "a dask Array, DataFrame or Series"
-    advice = "For data in this process use the ranker of boostrank itself, or dask.array.from_array"
-    if isinstance(values, Labels):
-        expected = "relevance on Dask"
-        advice = (
-            "Make ClickLabels, set gain='linear' and normalize='none', and call fit(X, y, qid, sample_weight=weights) "
-            "with dask Arrays of labels.targets(dcg=boostrank.DCG(k)), labels.qid and labels.document_weights; "
-            "evaluate with boostrank.get_measure('click-dcg@10')(labels, ranker.predict(X).compute())"
+    if not is_collection(values):
+        raise TypeError(
+            f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this process "
+            "use the ranker of boostrank itself, or dask.array.from_array; for clicks see the notes of fit"
         )
-    raise TypeError(f"{name} must be {expected}; got {type(values).__name__}. {advice}")
 
 
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
@@ -124,7 +116,7 @@ def colocate_queries(
     Parameters
     ----------
     client : distributed.Client
-    X : dask Array or DataFrame, shape (n_documents, n_features), or (n_documents,) for scores
+    X : dask Array or DataFrame, shape (n_documents, n_features)
     y, qid : dask Array or Series, shape (n_documents,)
     weights, init_score : dask Array or Series, shape (n_documents,), optional
 

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank import rankers
 from boostrank.clusters import driver
 from boostrank.clusters.dask import partitions
-from boostrank.clusters.dask.trainings import submit, train_on_workers
-from boostrank.clusters.rows import as_rows
+from boostrank.clusters.dask.trainings import train_on_workers
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID
 from boostrank.metrics import Measure
@@ -198,7 +197,7 @@ class DaskRanker(BoostedRanker):
         X, y, qid
             As in `fit`; or data in this process, as the local ranker takes them.
         sample_weight : array-like, optional
-            Weights of the queries in the mean; for data in this process only.
+            Weights of the queries in the mean, in the sequence in which they first appear; also a dask Array or Series.
 
         Returns
         -------
@@ -207,21 +206,18 @@ class DaskRanker(BoostedRanker):
         Raises
         ------
         ValueError
-            For weights and collections, and as the local ranker's `score`.
+            As the local ranker's `score`.
+
+        Notes
+        -----
+        Scores, labels and query ids must fit into the memory of this process.
         """
         if not partitions.is_collection(X):
             return super().score(X, y, qid, sample_weight)
-        if sample_weight is not None:
-            raise ValueError(
-                "score on Dask collections does not take sample_weight: compute predict(X), labels and query ids, and "
-                "pass them to boostrank.ndcg_score with sample_weight"
-            )
         _, qid = partitions.columns_to_colocate(X, y, qid, None, f"{type(self).__name__}.score")
         client, measure = self.client or get_client(), NDCG(k=self.k, gain=self.gain, discount=self.discount)
-        data = partitions.colocate_queries(client, self.predict(X), y, qid)
-        present = [placed for placed, is_selected in data.select() if is_selected.any()]
-        sums = [submit(client, worker, _sum_of_measure, rows, measure, may_move=True) for worker, rows in present]
-        return float(sum(client.gather(sums)) / data.colocation.n_queries)
+        scores, y, qid, weights = client.gather(client.compute([self.predict(X), y, qid, sample_weight]))
+        return float(measure(y, scores, qid, sample_weight=weights))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return repr(self.to_local())
@@ -315,12 +311,6 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     """
 
     _local_class = rankers.XGBoostRanker
-
-
-def _sum_of_measure(columns: Sequence[Any], measure: Measure) -> float:
-    """Sum of the measure over the queries of a partition whose features are scores."""
-    rows = as_rows(columns)
-    return float(np.sum(measure(rows.relevance, rows.X, rows.qid, per_query=True)))
 
 
 def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> Any:
