@@ -9,8 +9,6 @@ from typing import Any
 
 #: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal. typer uses it too.
 INTERRUPTED = 130
-#: Exit code of a command whose output is read no further, as after ``| head -1``.
-BROKEN_PIPE = 141
 # Errors whose messages say what is wrong. After others, the traceback is printed too.
 EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, RuntimeError)
 
@@ -25,8 +23,6 @@ def main() -> None:
             app()
     except (KeyboardInterrupt, SystemExit) as ended:
         code = getattr(ended, "code", INTERRUPTED)
-        if isinstance(ended.__context__, BrokenPipeError):
-            code = BROKEN_PIPE
         if code == INTERRUPTED:
             _print_to_stderr("stopped:", "yellow", "before the command ended")
         sys.exit(code)

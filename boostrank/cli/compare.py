@@ -59,7 +59,7 @@ def compare(
     folds: Annotated[int | None, Option(help="Folds of a file or of synthetic data; by default 5.", min=3)] = None,
     seed: options.SeedOption = 0,
     jobs: Annotated[int | None, Option(help="Trainings at a time; by default one for each fold.", min=1)] = None,
-    results: Annotated[Path | None, Option("--results", "--resume", help=RESULTS)] = None,
+    results: Annotated[Path | None, Option(help=RESULTS)] = None,
     output: options.OutputOption = None,
     plot: Annotated[Path | None, Option(help="File for an image of the differences in the last measure.")] = None,
     html: Annotated[Path | None, Option(help="File for a report with tables, plots and settings.")] = None,

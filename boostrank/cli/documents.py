@@ -229,8 +229,6 @@ def read_documents(
     ids = {role: columns.find(path, free, role, is_needed=role in roles) for role in USUAL_NAMES}
     if not features and "features" in roles:
         features = columns.choose_features(path, names, *ids.values())
-        if like is not None:
-            warn(f"the features of the model have no names: columns of {path} are taken in their sequence, {features}")
     read = {role: name for role, name in ids.items() if role in roles and name is not None}
     texts = [*categories, *filter(None, [ids["qid"]])]
     frame = read_columns(path, [*features, *read.values()], texts)
@@ -256,12 +254,8 @@ def _read_letor(path: Path, columns: ColumnOptions, like: Any) -> tuple[Any, Any
     except ValueError as error:
         error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
-    if isinstance(like, pd.DataFrame):
-        if len(like.select_dtypes("category").columns):
-            raise ValueError(f"{path} is a LETOR file, which has no categories, and the model has some: use a table")
-        warn(f"the features of {path} have no names: they are taken in the sequence of the model, {list(like)}")
-        if isinstance(X, np.ndarray):
-            X = pd.DataFrame(X, columns=like.columns)
+    if isinstance(like, pd.DataFrame) and len(like.select_dtypes("category").columns):
+        raise ValueError(f"{path} is a LETOR file, which has no categories, and the model has some: use a table")
     return X, y, qid
 
 

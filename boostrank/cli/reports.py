@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import typer
 
+from boostrank.cli import documents
 from boostrank.cli.options import require_folder_of
 from boostrank.comparison import Comparison
 from boostrank.displays.style import import_pyplot
@@ -20,9 +21,9 @@ from boostrank.inputs.files import write_atomically
 from boostrank.tables import text_lines
 
 # Endings of files of tables and images, and of the files of each option.
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-TABLES, IMAGES = (*SEPARATORS, ".json", ".md", ".tex"), (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
-ENDINGS = {"output": TABLES, "per_query": (*SEPARATORS,), "html": (".html",), "plot": IMAGES, "plot_queries": IMAGES}
+VALUES, IMAGES = (".csv", ".tsv"), (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
+TABLES = (*VALUES, ".json", ".md", ".tex")
+ENDINGS = {"output": TABLES, "per_query": VALUES, "html": (".html",), "plot": IMAGES, "plot_queries": IMAGES}
 
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
@@ -80,7 +81,7 @@ def write_table(path: Path | None, table: pd.DataFrame, markdown: Callable[[], s
 
 def write_unrounded(content: str, path: Path | None, table: pd.DataFrame) -> None:
     """Write a table as CSV or TSV, if there is a path."""
-    _write(content, path, lambda name: table.to_csv(name, sep=SEPARATORS[Path(name).suffix], index=False))
+    _write(content, path, lambda name: documents.write_table(table, name))
 
 
 def write_image(path: Path | None, draw: Callable[[], Any]) -> None:

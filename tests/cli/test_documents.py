@@ -152,7 +152,7 @@ def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(run, files, 
     # Without names on one side, the sequence decides, and a warning says so.
     assert run("predict", tmp_path / "table", files / "t.txt").splitlines() == lines
     warning = run("predict", tmp_path / "letor", files / "t.csv", errors=True)
-    assert "the features of the model have no names" in warning
+    assert "X has feature names, but" in warning
     error = run("predict", tmp_path / "letor", files / "t.csv", "--drop", "age", code=2)
     assert "3 features" in error
 

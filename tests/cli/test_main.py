@@ -1,10 +1,7 @@
 """All commands: help, errors, and `python -m boostrank`."""
 
 import io
-import os
 import re
-import subprocess
-import sys
 from importlib.metadata import version
 
 import pytest
@@ -91,15 +88,6 @@ def test_a_fault_of_the_program_is_not_exit_code_1(run, monkeypatch):
     error = run("check", "softmax", code=2)
     assert error.startswith("Traceback")
     assert error.endswith("error: KeyError: 'absent'\n")
-
-
-def test_output_that_is_read_no_further_is_not_exit_code_1():
-    command = [sys.executable, "-m", "boostrank", "check", "squared", "--distributions", "5"]
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "w") as pipe:
-        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
-    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_a_warning_is_printed_above_a_progress_bar(capsys):
