@@ -135,6 +135,7 @@ def test_copies_of_lists_are_cut_at_random(tmp_path):
         documents = pd.DataFrame({"id": lists.repeat(lists.ids), "label": copies.labels.per_document, "x": found[:, 0]})
         assert not documents.assign(number=numbers).duplicated(["number", "x"]).any()
         assert documents.merge(pd.DataFrame({"id": qid, "label": y, "x": X[:, 0]})).shape == documents.shape
+        assert not np.isin(found[lists.starts[30:], 0], X[np.unique(qid, return_index=True)[1], 0]).all()
         shares = lists.sizes[30:] / lists.sizes[:30][np.append(copied, copied)]
         np.testing.assert_allclose(np.quantile(shares, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.2)
     with pytest.raises(ValueError, match="a transformer makes no rows: give cut_copies in query_features="):
