@@ -164,9 +164,13 @@ class Settings:
             return MAX_ROUNDS, None
         return (MAX_ROUNDS, max(1, round(MIN_TOTAL_STEP / rate))) if share < 1 else (FIXED_ROUNDS, None)
 
-    def random_trees(self, n_features: int) -> dict[str, Any]:
-        """Shares of the features and shape of the trees of losses of boostrank."""
-        share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / n_features))
+    def random_trees(self, n_columns: int, n_features: int) -> dict[str, Any]:
+        """Shares of the features and shape of the trees of losses of boostrank.
+
+        Trees draw as many features as they would from the columns of X alone: with features of lists, more are not
+        better, and take longer.
+        """
+        share = min(1.0, max(TREE_SHARE * NODE_SHARE, MIN_NODE_FEATURES / n_columns)) * n_columns / n_features
         by_tree, by_node = self.values["colsample_bytree"], self.values["colsample_bynode"]
         if by_tree is None:
             by_tree = min(1.0, share / NODE_SHARE) if by_node is None else 1.0
@@ -273,7 +277,7 @@ class Settings:
         if self.is_own_loss:
             rate = LOSS_LEARNING_RATE * np.clip(n_documents, *RATE_DOCUMENTS) / RATE_DOCUMENTS[0]
             defaults = {"learning_rate": float(rate), **self.backend.LOSS_DEFAULTS}
-            defaults.update(self.random_trees(n_features))
+            defaults.update(self.random_trees(features.n_features_in_, n_features))
             native = {**self.backend.NATIVE_LOSS_DEFAULTS, **native}
         parameters: dict[str, Any] = {}
         for name, canonical in self.backend.PARAMETERS.items():

@@ -31,11 +31,11 @@ def squares(y, scores):
 def specified(ranker_class):
     """A function that gives the specification of the training of a ranker with these parameters."""
 
-    def specify(*objective, n_features=10, n_documents=1000, **parameters):
+    def specify(*objective, n_features=10, n_documents=1000, n_added=0, **parameters):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
         settings = ranker_class(*objective, **parameters)._settings()
-        return settings.specification(features, (n_documents, n_features), settings.random_state())
+        return settings.specification(features, (n_documents, n_features + n_added), settings.random_state())
 
     return specify
 
@@ -106,6 +106,11 @@ def test_shares_of_queries_and_features(ranker_class, specified, given):
         # At least eight features at a node, and so many more for a tree, as far as there are as many.
         assert by_tree * by_node * n_features == pytest.approx(min(MIN_NODE_FEATURES, n_features))
         assert by_tree * n_features == pytest.approx(min(MIN_NODE_FEATURES / NODE_SHARE, n_features))
+    # With features of lists, trees and nodes draw as many as from the columns of X alone.
+    for n_features, n_nodes in ((1, 1), (10, 8), (50, TREE_SHARE * NODE_SHARE * 50)):
+        by_tree, by_node = shares(n_features=n_features, n_added=2 * n_features)
+        assert by_tree * by_node * 3 * n_features == pytest.approx(n_nodes)
+        assert by_node == pytest.approx(NODE_SHARE)
     # With a share of the user, the other one follows.
     assert shares(n_features=50, colsample_bytree=0.6) == pytest.approx([0.6, TREE_SHARE * NODE_SHARE / 0.6])
     assert shares(n_features=50, colsample_bytree=0.3) == [0.3, 1.0]

@@ -41,6 +41,11 @@ def require_equal(ranker, X, other, F, qid):
     assert ranker.evals_result_ == other.evals_result_
 
 
+def of_equal_trees(ranker_class, **settings):
+    """A small ranker whose trees draw features by shares of all, whether it adds features or not."""
+    return small(ranker_class, **{"colsample_bytree": 0.7, "colsample_bynode": 0.8, **settings})
+
+
 @pytest.mark.parametrize("block_rows", [2**22, 7])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_model_is_that_of_expanded_features(ranker_class, shuffled, expanded, name, block_rows, monkeypatch):
@@ -51,9 +56,9 @@ def test_the_model_is_that_of_expanded_features(ranker_class, shuffled, expanded
         X_new, *new = br.make_ranking(n_queries=20, random_state=7)
         added = br.QueryFeatures().fit(X, qid=qid).transform(X_new, new[1])
         sets = [[(values, *new), (of_rows, y, qid)] for values, of_rows in ((X_new, X), (added, expanded))]
-    other = small(ranker_class, **settings).fit(expanded, y, qid, eval_set=sets[1])
+    other = of_equal_trees(ranker_class, **settings).fit(expanded, y, qid, eval_set=sets[1])
     monkeypatch.setattr(streams, "BLOCK_ELEMENTS", block_rows * expanded.shape[1])
-    ranker = small(ranker_class, query_features=KINDS, **settings).fit(X, y, qid, eval_set=sets[0])
+    ranker = of_equal_trees(ranker_class, query_features=KINDS, **settings).fit(X, y, qid, eval_set=sets[0])
     require_equal(ranker, X, other, expanded, qid)
     np.testing.assert_array_equal(ranker.feature_importances_, other.feature_importances_)
     np.testing.assert_array_equal(ranker.apply(X, qid=qid), other.apply(expanded))
@@ -97,7 +102,7 @@ def test_members_of_a_bag_have_the_features_of_the_bag(ranker_class, shuffled, t
     # The last column varies in a query that not all members have.
     X = np.column_stack([X, np.arange(len(y)) == 0])
     expanded = br.QueryFeatures(columns=list(range(11))).fit_transform(X, qid=qid)
-    rankers = small(ranker_class, query_features=KINDS), small(ranker_class)
+    rankers = of_equal_trees(ranker_class, query_features=KINDS), of_equal_trees(ranker_class)
     bag, other = (br.BaggedRanker(ranker, 3, random_state=0) for ranker in rankers)
     require_equal(bag.fit(X, y, qid), X, other.fit(expanded, y, qid), expanded, qid)
     np.testing.assert_array_equal(bag.oob_scores_, other.oob_scores_)
@@ -116,10 +121,10 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path, mon
     kinds = sp.csr_array(np.where(X > 0, X, 0)), br.FeatureFiles(tmp_path / "x.npy"), X, frame
     for values, columns in zip(kinds, ([3, 0], None, None, None), strict=True):
         transformer = br.QueryFeatures(columns=columns)
-        ranker = small(ranker_class, query_features=transformer).fit(values, y, qid)
+        ranker = of_equal_trees(ranker_class, query_features=transformer).fit(values, y, qid)
         assert not hasattr(transformer, "features_")
         added = clone(transformer).fit_transform(values, qid=qid)
-        other = small(ranker_class).fit(added, y, qid)
+        other = of_equal_trees(ranker_class).fit(added, y, qid)
         ranker.save_model(path)
         loaded = ranker_class().load_model(path)
         loaded.save_model(again)
