@@ -16,7 +16,7 @@ QID = "qid"
 ESTIMATOR_ADVICE = (
     "Pass qid= (to a splitter, groups=). With scikit-learn's model selection, enable metadata routing "
     "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
-    "named 'qid'."
+    "named 'qid'. If all rows belong to one query, pass qid=numpy.zeros(len(y))."
 )
 
 
@@ -55,7 +55,7 @@ def find_qid(X: Any, qid: ArrayLike | None, y: Any = None) -> tuple[Any, ArrayLi
     >>> list(X.columns), qid.tolist()
     (['price'], [7, 8])
     """
-    names = _column_names(X)
+    names = column_names(X)
     if qid is None and hasattr(type(y), QID):
         qid = y.qid
         if hasattr(y, "check_qid"):
@@ -94,10 +94,7 @@ def index_of(X: Any) -> Any:
 def require_qid(qid: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to `receiver`."""
     if qid is None:
-        raise ValueError(
-            f"{receiver} got no qid, so it does not know which rows belong to which query. {advice} If all rows belong "
-            "to one query, pass qid=numpy.zeros(len(y))."
-        )
+        raise ValueError(f"{receiver} got no qid, so it does not know which rows belong to which query. {advice}")
     return qid
 
 
@@ -114,7 +111,8 @@ def to_pandas(X: Any) -> Any:
     return X.to_pandas() if is_table and not is_pandas(X) else X
 
 
-def _column_names(X: Any) -> list[Any]:
+def column_names(X: Any) -> list[Any]:
+    """Names of the columns of a DataFrame or a Table; an empty list for other features."""
     # The names are called `columns` in pandas and polars, `column_names` in pyarrow; its `columns` are the data.
     if hasattr(type(X), "column_names"):
         return list(X.column_names)
@@ -123,7 +121,7 @@ def _column_names(X: Any) -> list[Any]:
 
 def without_column(X: Any, name: str) -> Any:
     """Remove the column of this name from a DataFrame or a Table; data without such a column are returned unchanged."""
-    if name not in _column_names(X):
+    if name not in column_names(X):
         return X
     if is_pandas(X):
         return X.drop(columns=name)

@@ -32,7 +32,9 @@ def labels_scores_queries(
 
 def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
-    return require_qid(qid, measure, "Pass qid=, the query id of each row.")
+    return require_qid(
+        qid, measure, "Pass qid=, the query id of each row; if all rows belong to one query, qid=numpy.zeros(len(y))."
+    )
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:

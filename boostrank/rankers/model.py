@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from boostrank.backends.base import Backend, Trained
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count
-from boostrank.inputs.frames import QID, find_qid, is_pandas, require_qid, to_pandas, without_column
+from boostrank.inputs.frames import QID, column_names, find_qid, is_pandas, require_qid, to_pandas, without_column
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
@@ -434,7 +434,7 @@ class TrainedModel(BaseEstimator):
         """The features as the model takes them, and which row of theirs each row of `X` is; None for the same row."""
         if self.query_features_ is None:
             return self._checked_features(X, validate_names), None
-        if qid is None and group is None and self._qid_column != QID:
+        if qid is None and group is None and self._qid_column in column_names(X):
             qid = self._qid_column
         if np.isscalar(qid) and not isinstance(qid, str):
             qid = np.full(_num_samples(X), qid)

@@ -257,8 +257,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         (least, largest), middle = self._sizes, float(np.median(queries.sizes))
         if not least / factor <= middle <= largest * factor:
             warn(
-                f"a list to score has {middle:g} documents (the median), and 90% of those of the training have "
-                f"{least:g} to {largest:g}: {_ADVICE}"
+                f"half of the lists to score have {'at most' if middle < least else 'at least'} {middle:g} documents, "
+                f"and 90% of the lists of the training {least:g} to {largest:g}: {_ADVICE}"
             )
         elif queries.n_queries >= MANY_LISTS:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -402,7 +402,7 @@ def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeature
         fields = json.loads(note)
         n_columns, pairs = int(fields["n_columns"]), [(str(kind), int(column)) for kind, column in fields["features"]]
         are_known = all(kind in KINDS and 0 <= column < n_columns for kind, column in pairs)
-        has_names = bool(fields["has_names"])
+        has_names, sizes, spreads = bool(fields["has_names"]), fields["sizes"], fields["spreads"]
     except (ValueError, KeyError, TypeError):
         are_known = False
     if not are_known or n_columns + len(pairs) != of_booster.n_features_in_:
@@ -413,7 +413,7 @@ def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeature
     kinds, columns = zip(*pairs, strict=True) if pairs else ((), ())
     features.query_features = QueryFeatures(list(dict.fromkeys(kinds)), list(dict.fromkeys(columns)))
     features.query_features._set_features(features, pairs)
-    features.query_features._sizes, features.query_features._spreads = fields["sizes"], fields["spreads"]
+    features.query_features._sizes, features.query_features._spreads = sizes, spreads
     return features
 
 

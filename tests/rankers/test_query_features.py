@@ -169,8 +169,8 @@ def test_lists_unlike_those_of_the_training_are_warned_of(ranker, shuffled, tmp_
     for model in (ranker, clone(ranker).load_model(tmp_path / "m.json")):
         model.predict(X[: int(1.5 * np.bincount(qid).max())], qid=0)
         for values, lists, message in (
-            (X[few], qid[few], r"a list to score has 3 documents \(the median\), and 90% of those"),
-            (X, 0, "a list to score has 777 documents"),
+            (X[few], qid[few], "half of the lists to score have at most 3 documents, and 90% of the lists of the"),
+            (X, 0, "half of the lists to score have at least 777 documents"),
             (X * 3, qid, "10 of 10 columns, such as 'x0', have a standard deviation within lists"),
         ):
             with pytest.warns(UserWarning, match=message):
