@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import joblib
-import numpy as np
 import typer
 from typer import Argument, Option
 
@@ -14,9 +14,8 @@ from boostrank.cli import options, reports
 from boostrank.cli.documents import ColumnOptions, read_documents
 from boostrank.cli.options import refuse_unused, set_options
 from boostrank.comparison import compare as compare_rankers
-from boostrank.datasets import Dataset, read_letor_folds
+from boostrank.datasets import Dataset, Fold, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
-from boostrank.metrics import expected_ndcg
 from boostrank.model_selection import query_folds
 from boostrank.rankers import LightGBMRanker
 from boostrank.training.losses import DEFAULT_LOSS, find_loss
@@ -30,8 +29,6 @@ SYNTHETIC_QUERIES = 600
 LEARNING_RATE, N_LEAVES = 0.1, 15
 # Objectives on a user's data: LambdaMART of both libraries, the default loss, and two that look at the list otherwise.
 OF_DATA = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
-#: Name of the measure that only synthetic data have.
-EXPECTED = "expected ndcg"
 
 PATH = "Folder of LETOR folds (Fold1/train.txt, ...), or a file, divided by query; by default synthetic data."
 OBJECTIVES = (
@@ -72,10 +69,7 @@ def compare(
     files = {"output": output, "plot": plot, "html": html}
     reports.check_files(**files)
     # The names are checked before the data are read, so that a wrong name is an error at once.
-    names = options.split_outside_brackets(measures)
-    has_expected = path is None and EXPECTED in names
-    others = ",".join(name for name in names if not (has_expected and name == EXPECTED))
-    measured = options.parse_measures("--measures", others, set_options(gain=gain, empty=empty)) if others else {}
+    measured = options.parse_measures("--measures", measures, set_options(gain=gain, empty=empty))
     rankers = options.make_rankers(
         objectives or (OF_DATA if path else OF_SYNTHETIC),
         backend,
@@ -89,8 +83,7 @@ def compare(
     )
     for boosted in rankers.values():
         boosted.set_params(**random_trees(boosted))
-    parts, of_data = _folds(path, ColumnOptions(qid, label, features, drop, categorical), folds, seed)
-    measured |= of_data if has_expected else {}
+    parts = _folds(path, ColumnOptions(qid, label, features, drop, categorical), folds, seed)
     jobs = jobs or min(joblib.cpu_count(), len(parts))
     comparison = compare_rankers(
         rankers, folds=parts, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
@@ -107,24 +100,16 @@ def random_trees(ranker: Any) -> dict[str, Any]:
     return {"colsample_bytree": TREE_SHARE, "colsample_bynode": NODE_SHARE, **sample}
 
 
-def _folds(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> tuple[Any, dict[str, Any]]:
-    """The folds of a folder, a file or synthetic data, and measures that only these data have."""
+def _folds(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> Sequence[Fold]:
+    """The folds of a folder, a file or synthetic data."""
     if path is None or path.is_dir():
         refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
     if path is not None and path.is_dir():
         refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
-        return read_letor_folds(path), {}
-    n_folds = n_folds or 5
-    if path is not None:
-        return query_folds(Dataset(*read_documents(path, columns)), n_folds, random_state=seed), {}
-    X, y, qid, bayes = make_ranking(SYNTHETIC_QUERIES, random_state=seed, return_bayes=True)
-    optimum = float(np.mean(expected_ndcg(bayes, bayes, qid)))
-    typer.echo(
-        f"Synthetic data: {SYNTHETIC_QUERIES} queries whose optimal ranking is known. The mean of its NDCG over all "
-        f"labels that the documents may have is {optimum:.4f} (--measures 'ndcg@10,{EXPECTED}')."
-    )
-
-    def expected(y: Any, scores: Any, tested: Any, *, per_query: bool = True) -> Any:
-        return expected_ndcg(bayes[np.isin(qid, tested)], scores, tested)
-
-    return query_folds(Dataset(X, y, qid), n_folds, random_state=seed), {EXPECTED: expected}
+        return read_letor_folds(path)
+    if path is None:
+        typer.echo(f"Synthetic data: {SYNTHETIC_QUERIES} queries.")
+        data = make_ranking(SYNTHETIC_QUERIES, random_state=seed)
+    else:
+        data = Dataset(*read_documents(path, columns))
+    return query_folds(data, n_folds or 5, random_state=seed)

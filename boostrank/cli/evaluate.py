@@ -48,8 +48,8 @@ def evaluate(
     output: options.OutputOption = None,
     per_query: Annotated[Path | None, Option(help="File for the values of each query: .csv or .tsv.")] = None,
     plot: Annotated[Path | None, Option(help="Image: precision by recall of a run, or differences of runs.")] = None,
-    plot_queries: options.PlotQueriesOption = None,
-    layout: options.LayoutOption = "marks",
+    plot_queries: Annotated[Path | None, Option(help="File for an image of the differences query by query.")] = None,
+    layout: Annotated[Literal["marks", "pairs", "differences"], Option(help="Of .md and .tex files.")] = "marks",
 ) -> None:
     """Print measures of scores for documents, or of TREC runs.
 

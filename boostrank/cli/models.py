@@ -49,7 +49,7 @@ def fit(
     backend: Literal["lightgbm", "xgboost"] = "lightgbm",
     learning_rate: Annotated[float | None, Option(help=RATE, min=1e-6)] = None,
     query_features: Annotated[str | None, Option(help=QUERY_FEATURES)] = None,
-    leaves: options.LeavesOption = None,
+    leaves: Annotated[int | None, Option(help="Maximum number of leaves of a tree.", min=2)] = None,
     rounds: Annotated[int | None, Option(help=ROUNDS, min=1)] = None,
     validation: Annotated[Path | None, Option(help=VALIDATION)] = None,
     patience: Annotated[

@@ -30,13 +30,9 @@ MEASURES_HELP = (
 )
 EMPTY_HELP = "Value of a query without relevant documents; by default that of the measure, mostly zero."
 EmptyOption = Annotated[Literal["zero", "one", "skip"] | None, Option(help=EMPTY_HELP)]
-LeavesOption = Annotated[int | None, Option(help="Maximum number of leaves of a tree.", min=2)]
 KOption = Annotated[int | None, Option("-k", "--k", help="Cutoff of NDCG in the loss; by default none.", min=1)]
 SeedOption = Annotated[int, Option(help="Seed of all random numbers.", min=0)]
 OutputOption = Annotated[Path | None, Option(help="File for the table: .csv, .tsv, .json (unrounded), .md or .tex.")]
-Layout = Literal["marks", "pairs", "differences"]
-LayoutOption = Annotated[Layout, Option(help="Of .md and .tex files.")]
-PlotQueriesOption = Annotated[Path | None, Option(help="File for an image of the differences query by query.")]
 
 
 def require_folder_of(path: Path) -> None:

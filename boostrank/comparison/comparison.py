@@ -133,8 +133,7 @@ class Comparison:
 
         The cells diff, p (Holm) and w/t/l of the baseline are empty. Runs have no cell for rounds.
         """
-        rows = self.rows_of(measure)
-        return _cells(rows.iloc[list(rows.index).index(name)])
+        return _cells(self.rows_of(measure).loc[name])
 
     def find_measure(self, measure: Any = None) -> str:
         """Name of a measure of the comparison, by default the last one; ValueError if it has no such measure."""
@@ -381,7 +380,7 @@ def _extension(name: str) -> Any:
     raise ImportError(f"no installed package has the entry point {name!r} of boostrank.displays: pip install boostrank")
 
 
-def _cells(row: pd.Series) -> list[str]:
+def _cells(row: Any) -> list[str]:
     """Mean, diff, p (Holm), w/t/l and rounds of a row of a table of results, as text."""
     mean = f"{row['mean']:.4f}"
     rounds = ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []

@@ -283,10 +283,8 @@ class ParquetFeatures(FeatureFile):
         return np.result_type(dtype, np.float32)
 
     def _open(self) -> Any:
-        try:
-            from pyarrow.parquet import ParquetFile
-        except ImportError as error:
-            raise ImportError("Parquet files are read with pyarrow: pip install pyarrow") from error
+        from pyarrow.parquet import ParquetFile
+
         try:
             return ParquetFile(self._path)
         except ValueError as error:

@@ -127,7 +127,7 @@ class NativeRanker(BaseEstimator):
         library, name = _library(self.estimator), type(self.estimator).__name__
         train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
         stops_early = any(self.estimator.get_params().get(parameter) for parameter in library.early_stopping)
-        validation = [_grouped(*data, None, name, False) for data in eval_set or [] if stops_early]
+        validation = [_grouped(V, v, ids, None, name, False) for V, v, ids in eval_set or [] if stops_early]
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
@@ -124,14 +124,8 @@ def make_folds(X: Any, y: Any, queries: Queries, cv: Any) -> Folds:
     """
     if is_count(cv) and cv >= 2:
         cv = QueryKFold(int(cv))
-    if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise ValueError(
-            "cv must be an integer of at least 2, a splitter such as QueryKFold(5), or a list of pairs of row numbers "
-            f"(train, test); got {cv!r}"
-        )
     rows = np.arange(queries.n_documents)
-    pairs = cv.split(X, y, queries.qid) if hasattr(cv, "split") else cv
-    folds = Folds((rows[train], rows[test]) for train, test in pairs)
+    folds = Folds((rows[train], rows[test]) for train, test in check_cv(cv).split(X, y, queries.qid))
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     for train, test in folds:
         shared = np.intersect1d(number[train], number[test])

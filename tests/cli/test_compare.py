@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import re
 
 import pandas as pd
 
@@ -27,15 +26,11 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | ndcg |\n")
 
 
-def test_compare_on_synthetic_data_shows_the_expected_ndcg(run, monkeypatch):
+def test_compare_on_synthetic_data(run, monkeypatch):
     monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
     quick = ["compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
-    compared = re.compile(r"^(.*), compared with lightgbm lambdarank$", re.MULTILINE)
     out = run(*quick)
-    assert compared.findall(out) == ["ndcg@10"]
-    assert "Synthetic data: 30 queries whose optimal ranking is known" in out
-    out = run(*quick, "--measures", "expected ndcg,map")
-    assert compared.findall(out) == ["map", "expected ndcg"]
+    assert out.startswith("Synthetic data: 30 queries.\nndcg@10, compared with lightgbm lambdarank\n")
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 

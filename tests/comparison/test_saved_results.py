@@ -160,8 +160,7 @@ def test_a_ranker_without_identity_is_trained_every_time(folds, rankers, tmp_pat
 
 def test_invalid_scores_are_not_saved(folds, tmp_path):
     constant = [fold._replace(test=fold.test._replace(X=0 * fold.test.X - 1)) for fold in folds]
-    for function, message in {np.log: "finite", np.unique: r"predict returned 1 scores for \d+ documents"}.items():
-        with pytest.raises(ValueError, match=message) as caught, np.errstate(invalid="ignore"):
-            br.compare({"own": Constant(function)}, constant, results=tmp_path / "results")
-        assert caught.value.__notes__ == ["while own was trained on Fold1"]
+    with pytest.raises(ValueError, match="finite") as caught, np.errstate(invalid="ignore"):
+        br.compare({"own": Constant(np.log)}, constant, results=tmp_path / "results")
+    assert caught.value.__notes__ == ["while own was trained on Fold1"]
     assert list((tmp_path / "results").iterdir()) == []
