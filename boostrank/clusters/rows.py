@@ -1,7 +1,7 @@
 """Rows of partitions: checked, counted by query, and moved such that no query has rows in two partitions.
 
 The driver finds the queries that lie in several partitions from one hash and one count per query and partition; rows
-are never sent to it. Only the rows of such queries move: to the partition that has most rows of the query.
+are never sent to it. Only the rows of such queries move, such that the partitions have similar sizes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.weights import check_weights
 from boostrank.training.data import Expansion, group_data
 from boostrank.training.features import TrainingFeatures
-
-#: No partition grows beyond this multiple of the mean size, or of the largest size before, whichever is larger.
-MAX_GROWTH = 1.25
 
 
 class Rows(NamedTuple):
@@ -242,9 +239,8 @@ class ColocatedData(NamedTuple):
 def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int) -> Ints:
     """The partition that each query is to be in, shape (n_queries,).
 
-    It is the partition with most rows of the query, and the first of several such partitions. Where this would make
-    some partitions too large (:data:`MAX_GROWTH`), the queries that lie in several partitions are instead distributed
-    such that all partitions get nearly the same number of rows.
+    A query whose rows are all in one partition stays there. The others are distributed, in their sequence, such that
+    all partitions get nearly the same number of rows.
 
     Parameters
     ----------
@@ -252,16 +248,12 @@ def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int)
         Query, partition and number of rows of each piece of a query.
     n_partitions : int
     """
-    n_queries = int(query.max()) + 1
-    by_query = np.lexsort((source, -sizes, query))
-    partition = source[by_query[np.flatnonzero(np.diff(query[by_query], prepend=-1))]]
-    is_cut = np.bincount(query, minlength=n_queries) > 1
-    documents = np.bincount(query, weights=sizes, minlength=n_queries)
-    load = np.bincount(partition, weights=documents, minlength=n_partitions)
-    even = documents.sum() / n_partitions
-    if load.max() > MAX_GROWTH * max(even, np.bincount(source, weights=sizes).max()):
+    documents, is_cut = np.bincount(query, weights=sizes), np.bincount(query) > 1
+    partition = np.empty(len(documents), dtype=np.int64)
+    partition[query] = source
+    if is_cut.any():
         whole = np.bincount(partition[~is_cut], weights=documents[~is_cut], minlength=n_partitions)
-        capacity = np.maximum(0.0, even - whole)
+        capacity = np.maximum(0.0, documents.sum() / n_partitions - whole)
         middles = np.cumsum(documents[is_cut]) - documents[is_cut] / 2
         ends = np.cumsum(capacity) * (documents[is_cut].sum() / capacity.sum())
         partition[is_cut] = np.minimum(np.searchsorted(ends, middles), n_partitions - 1)

@@ -78,7 +78,7 @@ class DaskRanker(BoostedRanker):
         """Train on the workers that hold the data.
 
         Collections that are not persisted are computed first. The rows of a query that lies in several partitions move
-        to one of them; all other rows stay where they are.
+        to one; all other rows stay where they are.
 
         Parameters
         ----------

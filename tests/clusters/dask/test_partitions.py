@@ -71,10 +71,11 @@ def test_only_rows_of_queries_that_are_cut_move(client, place):
     X, y, weights = np.arange(40.0)[:, None], np.zeros(40), np.arange(40.0)
     X, y, qid, weights = place((X, y, qid, weights), [17, 6, 17])
     partitions = colocate_queries(client, X, y, qid, weights)
-    # Of query 1 three rows go to the left; of query 2 three to the right, which leaves nothing in the middle.
-    assert [part[3].tolist() for part in contents(client, partitions)] == [list(range(20)), list(range(20, 40))]
-    moved = client.gather([partitions.rows[0][1], partitions.rows[2][1]])
-    assert [part.weights.tolist() for part in moved] == [list(range(20)), list(range(20, 40))]
+    # The seven rows of query 1 on the left and those of query 2 on the right go to the middle.
+    expected = [list(range(10)), list(range(10, 30)), list(range(30, 40))]
+    assert [part[3].tolist() for part in contents(client, partitions)] == expected
+    moved = client.gather([rows for _, rows in partitions.rows])
+    assert [part.weights.tolist() for part in moved] == expected
 
 
 def test_blocks_that_dask_computes_again_are_waited_for():
