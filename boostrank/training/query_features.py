@@ -68,8 +68,9 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     columns : list of str or int, optional
         The columns to take, by name or by index. By default those that vary within some query of the training data and
         are no categories; and of several new columns that are the same, or a new column that is the same as a column
-        that was there before, only the first one is kept. A sparse matrix needs `columns`, because its new columns
-        are dense.
+        that was there before, only the first one is kept. Columns that only a parameter of the boosting library calls
+        categorical are not known here: leave them out. A sparse matrix needs `columns`, because its new columns are
+        dense.
     cut_copies : int, default 0
         Only for the parameter `query_features` of a ranker: the number of copies of each list to train on in which
         random documents are left out, a random share of them, and whose features are relative to the rest of the list.
