@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import joblib
 import typer
+from scipy.sparse import issparse
+from sklearn.base import clone
 from typer import Argument, Option
 
 from boostrank.cli import options, reports
@@ -64,7 +66,8 @@ def compare(
     """Train rankers on the same folds, and compare them on the test queries.
 
     They have equal settings and random trees. NDCG on the validation
-    queries decides how many rounds each keeps.
+    queries decides how many rounds each keeps. "query features" are
+    features that say how a document stands in the list of its query.
     """
     files = {"output": output, "plot": plot, "html": html}
     reports.check_files(**files)
@@ -84,6 +87,10 @@ def compare(
     for boosted in rankers.values():
         boosted.set_params(**random_trees(boosted))
     parts = _folds(path, ColumnOptions(qid, label, features, drop, categorical), folds, seed)
+    if objectives is None and not issparse(parts[0].train.X):
+        of_default_loss = {name: ranker for name, ranker in rankers.items() if ranker.objective == DEFAULT_LOSS}
+        for name, ranker in of_default_loss.items():
+            rankers[f"{name} with query features"] = clone(ranker).set_params(query_features=["standardize", "rank"])
     jobs = jobs or min(joblib.cpu_count(), len(parts))
     comparison = compare_rankers(
         rankers, folds=parts, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
