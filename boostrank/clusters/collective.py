@@ -170,20 +170,12 @@ class GlobalMeasure(BoundMeasure):
         return float(total / divisor)
 
 
-def global_rescale(weights: Floats) -> Floats:
-    """Weights of this worker; if those of all workers are extreme, times the power of two that is best for all.
-
-    All workers must call it.
-    """
+def global_unit_mean(weights: Floats) -> Floats:
+    """Weights of this worker, divided by the mean of those of all workers that are not 0. All workers must call it."""
     largest = allreduce_max(weights.max(initial=0.0))
     if largest == 0.0:
         raise ValueError("sample_weight is zero for all queries to train on")
-    return rescale_extreme(weights, largest)
-
-
-def global_unit_mean(weights: Floats) -> Floats:
-    """Weights of this worker, divided by the mean of those of all workers that are not 0. All workers must call it."""
-    weights = global_rescale(weights)
+    weights = rescale_extreme(weights, largest)
     total, n_documents = allreduce_sum([weights.sum(), np.count_nonzero(weights)])
     return weights * (n_documents / total)
 
@@ -191,10 +183,8 @@ def global_unit_mean(weights: Floats) -> Floats:
 def use_global_start(objective: BoundLoss) -> None:
     """Give the objective of each worker's data the offset and scale that an objective of all the data would have.
 
-    Both depend on the data, and so does the unit of extreme weights. Without this, each worker would boost another
-    loss. All workers must call it.
+    Both depend on the data. Without this, each worker would boost another loss. All workers must call it.
     """
-    objective.rescale_weights(global_rescale)
     if isinstance(objective, Objective):
         objective.offset = _best_constant(objective)
     objective.scale = 1.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,13 +126,13 @@ def train_worker(
         if backend.LIBRARY == "LightGBM":
             network = collective.lightgbm_network(host, parameters)
         with network as network_parameters:
+            weights = None if data.weights is None else collective.global_unit_mean(data.weights)
             for loss in single_objectives(objective):
+                if weights is not None:
+                    collective.compute_on_all_workers(partial(loss.use_weights, weights))
                 collective.use_global_start(loss)
-            weights = None
             if objective is not None:
-                objective = WorkerObjective(objective, is_cancelled)
-            elif data.weights is not None:
-                weights = collective.global_unit_mean(data.weights)
+                objective, weights = WorkerObjective(objective, is_cancelled), None
             specification = replace(specification, parameters={**parameters, **network_parameters})
             trained = backend.train(specification, data, validation, objective, weights)
     return trained if rank == 0 else None
@@ -154,7 +155,7 @@ def prepare(
 
 
 def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> Any:
-    """The loss bound to the data of this worker; None for an objective of the boosting library."""
+    """The loss bound to the labels of this worker; None for an objective of the boosting library."""
     native = specification.native_objective
     if native is not None:
         # The backend computes these parameters again. Here, they are computed for errors in the labels to be raised.
@@ -167,13 +168,8 @@ def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedD
                     "weight there: leave these queries out, or partition the data in another way"
                 )
         return None
-    # Weights are relative to those of all workers, and all weights of one worker may be 0. So the loss is bound without
-    # weights, and `use_global_start` makes them relative.
-    objective = bind(specification.loss, data.labels, data.queries, specification.dcg, specification.normalize)
-    if data.weights is not None:
-        for loss in single_objectives(objective):
-            loss.use_weights(data.weights)
-    return objective
+    # Without weights: these are relative to those of all workers.
+    return bind(specification.loss, data.labels, data.queries, specification.dcg, specification.normalize)
 
 
 def _validation(

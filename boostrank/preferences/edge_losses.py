@@ -7,7 +7,6 @@ convex loss that can be computed in polynomial time is, unless P = NP: see the p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -137,11 +136,6 @@ class EdgeObjective(BoundLoss):
         """Multiply the weights of the edges of each query with the weight of the query."""
         require_equal_weights(weights, self.queries, DOCUMENT_WEIGHTS)
         self.graph = self.graph.with_weight(self.graph.weights * weights[self.graph.winner])
-
-    def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
-        """Replace the weights of the edges by what `rescale` makes of them, if there are any."""
-        if self.graph.weight is not None:
-            self.graph = self.graph.with_weight(rescale(self.graph.weight))
 
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
         documents = slice(0, self.queries.n_documents)

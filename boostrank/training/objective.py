@@ -64,10 +64,6 @@ class BoundLoss(ABC):
         """
 
     @abstractmethod
-    def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
-        """Replace the weights by what `rescale` makes of them, if there are any."""
-
-    @abstractmethod
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
         """Write gradient and Hessian, weighted and scaled, to `results`."""
 
@@ -221,11 +217,6 @@ class Objective(BoundLoss):
             self.targets = self.targets * np.divide(weights, largest, out=np.ones_like(weights), where=largest > 0)
             weights = largest
         self.weights = weights
-
-    def rescale_weights(self, rescale: Callable[[Floats], Floats]) -> None:
-        """Replace the weights by what `rescale` makes of them, if there are any."""
-        if self.weights is not None:
-            self.weights = rescale(self.weights)
 
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
         if self.form is None or not compiled.is_available():
