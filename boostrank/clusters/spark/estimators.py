@@ -79,7 +79,6 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
         features_col, label, qid, weight, indicator, _, n_workers, cache = map(self.getOrDefault, OF_SPARK)
         check_count("num_workers", n_workers, 1)
-        fit.check_slots(dataset.sparkSession, n_workers)
         ranker = self.local_ranker()
         watched = None if indicator is None else [indicator]
         settings = driver.checked_settings(ranker, watched, name="validation_indicator_col")
@@ -201,8 +200,8 @@ class LightGBMRanker(SparkRanker):
         Column of scores that `transform` of the model adds.
     num_workers : int, default 1
         Number of tasks that train. Spark starts them at once, and waits until so many slots are free; a slot has
-        ``spark.task.cpus`` threads of an executor. A local session never gets more slots, so that there more workers
-        are an error.
+        ``spark.task.cpus`` threads of an executor. A local session never gets more slots: with more workers there,
+        Spark warns, and gives up after ten minutes.
     cache : str, optional
         A folder on the disks of the workers. Each one then writes its features to files there, which it deletes at the
         end, and reads them in blocks, as :class:`boostrank.FeatureFiles`; by default they stay in memory. XGBoost keeps

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyspark import BarrierTaskContext
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import array, col, xxhash64
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 from sklearn.utils import _safe_indexing
@@ -39,30 +39,11 @@ CAUSE_SECONDS = 2.0
 #: How Spark names the task of a worker that failed, and the last line of a traceback.
 _FAILED_TASK = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully")
 _LAST_LINE = re.compile(r"^(?!org\.)[\w.]*(?:Error|Exception): .*$", re.MULTILINE)
-#: The master of a session on this machine alone, with its number of threads; "*" stands for all processors.
-_LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*).*\])?")
 #: Types of columns, and how a message calls them.
 NUMBERS = (NumericType, BooleanType), "of numbers"
 IDS = (IntegralType, StringType), "of integers or strings, because it has the query ids"
 FLAGS = (BooleanType, IntegralType), "bool, or 0 and 1, because it is validation_indicator_col"
 ARRAYS = (VectorUDT, ArrayType), "of vectors or arrays of numbers; give the names of columns of numbers as a list"
-
-
-def check_slots(session: SparkSession, n_workers: int) -> None:
-    """Raise ValueError for more workers than slots in a session on one machine, which never gets more.
-
-    Spark would wait for ten minutes before it gives up. A cluster may get more slots while Spark waits.
-    """
-    local = _LOCAL_MASTER.fullmatch(session.conf.get("spark.master", ""))
-    if local is None:
-        return
-    n_threads = (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
-    n_slots = n_threads // int(session.conf.get("spark.task.cpus", "1"))
-    if n_workers > n_slots:
-        raise ValueError(
-            f"num_workers={n_workers} is more than the {n_slots} tasks that a session with the master {local[0]!r} "
-            f"runs at once: use fewer workers, or make it by SparkSession.builder.master('local[{n_workers}]')"
-        )
 
 
 def typed_column(dataset: DataFrame, name: str, types: tuple[type, ...], expected: str) -> Column:

@@ -6,7 +6,6 @@ import shutil
 import signal
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from boostrank.clusters.spark.fit import _own_address, check_slots
+from boostrank.clusters.spark.fit import _own_address
 
 # CrossValidator does not close its pool of threads.
 IGNORED = [
@@ -206,24 +205,12 @@ def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
         ({"validation_indicator_col": "x0"}, TypeError, "'x0' has the type double, but must be bool, or 0 and 1"),
         ({"early_stopping_rounds": 2}, ValueError, "needs validation queries: give validation_indicator_col or valid"),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
-        ({"num_workers": 3}, ValueError, r"num_workers=3 is more than the 2 tasks .* with the master 'local\[2\]'"),
         ({"num_leafs": 3}, ValueError, "neither the ranker nor LightGBM has a parameter 'num_leafs'"),
     ]:
         with pytest.raises(kind, match=message):
             br.spark.LightGBMRanker(**parameters).fit(rows)
     with pytest.raises(ValueError, match="the DataFrame has no rows, or features_col is null in the first one"):
         br.spark.LightGBMRanker().fit(rows.filter("qid < 0"))
-
-
-def test_more_workers_than_slots_are_an_error_on_one_machine():
-    for master, n_cpus, n_slots in [("local", 1, 1), ("local[4,2]", 2, 2), ("local[*]", 1, os.cpu_count())]:
-        session = SimpleNamespace(conf={"spark.master": master, "spark.task.cpus": str(n_cpus)})
-        check_slots(session, n_slots)
-        with pytest.raises(ValueError, match=f"num_workers={n_slots + 1} is more than the {n_slots} tasks"):
-            check_slots(session, n_slots + 1)
-    for master in ("local-cluster[1,1,1024]", "yarn"):
-        # A cluster may get more.
-        check_slots(SimpleNamespace(conf={"spark.master": master}), 100)
 
 
 def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_saved(rows, frame, tmp_path):
