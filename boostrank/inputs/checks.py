@@ -262,6 +262,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         category,
         place.f_code.co_filename,
         place.f_lineno,
-        module=place.f_globals.get("__name__"),
+        module=str(place.f_globals.get("__name__")),
         registry=place.f_globals.setdefault("__warningregistry__", {}),
     )
