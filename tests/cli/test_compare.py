@@ -20,7 +20,9 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     assert len(table) == 2 * 5
     assert table["mean"].between(0.2, 1).all()
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
-    run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost")
+    results = ["--results", tmp_path / "results"]
+    run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost", *results)
+    assert len(list((tmp_path / "results").iterdir())) == 2 * 2
     assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
     run("compare", folder / "all.txt", *quick, "--output", tmp_path / "t.md", "--folds", 3, "--backend", "lightgbm")
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | ndcg |\n")

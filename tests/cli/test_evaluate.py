@@ -145,23 +145,18 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
     ("arguments", "message"),
     [
         ("", "give either DATA and SCORES, or --qrels and one --run or several"),
-        ("DATA", "give either DATA and SCORES"),
         (f"DATA {RUN}", "all.txt, line 1: it has 12 fields"),
         ("--qrels TREC/bm25.run --run TREC/qrels.txt", "bm25.run, line 1: it has 6 fields"),
-        ("--qrels TREC/qrels.txt --run TMP/broken", "broken, line 1: the score '1_0' is not a finite number"),
         (f"{RUN} --measures AP,RBP(p=0.8", "--measures: the name of a measure must be like"),
-        (f"{RUN} --measures AP,foo", "got 'foo'"),
         (f"{RUN} --baseline BM25", "--baseline needs --qrels and several runs"),
         ("DATA TMP/scores --plot TMP/p.png", "--plot needs --qrels and --run"),
         (f"{RUN} --run TREC/bm25.run", "bm25.run is given twice"),
         (f"{RUN} --per-query TMP/q.txt", "--per-query must be a file that ends in .csv"),
-        ("DATA TMP/scores --queries common", "--queries needs --qrels and --run"),
         ("DATA TMP/scores --ties trec_eval", "ties must be one of average,"),
         ("DATA TMP/scores", "scores, line 3: '1_0' is not a finite score"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, arguments, message):
-    (tmp_path / "broken").write_text("301 Q0 d1 1 1_0 tag\n")
     (tmp_path / "scores").write_text("0.5\n\n1_0\n")
     filled = arguments.replace("TREC", str(trec)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
     error = run("evaluate", *filled.split(), code=2)

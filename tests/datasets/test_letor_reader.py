@@ -10,7 +10,7 @@ from letor_oracle import put, read, same
 from scipy import sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from boostrank.datasets import Dataset, read_letor, read_letor_folds
+from boostrank.datasets import read_letor, read_letor_folds
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.6, 0.1])
@@ -73,13 +73,6 @@ def test_qids_keep_their_digits(tmp_path, block, texts, expected):
 
 def test_different_bytes_that_are_not_utf8_stay_different_qids(tmp_path):
     assert read(tmp_path, b"1 qid:\xff 1:1\n1 qid:\xfe 1:1\n").qid.tolist() == ["\\xff", "\\xfe"]
-
-
-def test_comments_are_left_out(tmp_path, block):
-    content = b"# head\n1 qid:1 1:2 #docid = A # b\n\n2 qid:1 1:3\n#\n3 qid:2 1:4 # \xff\xc3\xa9 \r\n4 qid:2 1:1"
-    X, y, qid = data = read(tmp_path, content)
-    assert (X.shape, y.tolist(), qid.tolist()) == ((4, 1), [1, 2, 3, 4], [1, 1, 2, 2])
-    assert isinstance(data, Dataset)
 
 
 @pytest.mark.parametrize("ending", [".query", ".group"])

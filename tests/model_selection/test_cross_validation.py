@@ -69,16 +69,6 @@ def equal_means(search, ranker, data):
 
 
 @of_both
-@pytest.mark.parametrize("cv", [br.QueryKFold(3), GroupKFold(3)], ids=repr)
-def test_cross_validate(ranker, data, routing, cv):
-    X, y, qid = data
-    # The splitter of scikit-learn calls the queries groups.
-    params = {"qid": qid} | ({"groups": qid} if type(cv) is GroupKFold else {})
-    seen = cross_validate(ranker, X, y, cv=cv, scoring=NDCG, params=params)
-    equal(seen["test_score"], loop(ranker, X, y, qid))
-
-
-@of_both
 def test_grid_with_baselines(ranker, data, routing):
     X, y, qid = data
     baseline = "lambdarank" if isinstance(ranker, br.LightGBMRanker) else "rank:ndcg"

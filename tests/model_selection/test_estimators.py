@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
-from boostrank.model_selection.estimators import NativeRanker, accept_qid, unwrap
+from boostrank.model_selection.estimators import NativeRanker, accept_qid
 
 
 @pytest.fixture
@@ -41,17 +41,6 @@ def test_parameters_have_their_own_names(ranker):
         "estimator": other,
     }
     assert (other.get_params()["max_depth"], other.get_params()["learning_rate"]) == (4, 0.2)
-
-
-def test_the_fitted_ranker_is_that_of_the_library(ranker, data):
-    X, y, qid = data
-    before = ranker.get_params()
-    pipeline = clone(accept_qid(make_pipeline(StandardScaler(), ranker)))
-    pipeline[-1].set_params(learning_rate=0.5).fit(pipeline[:-1].fit_transform(X), y, qid)
-    assert type(unwrap(pipeline)[-1]) is type(ranker)
-    assert unwrap(pipeline)[-1].get_params()["learning_rate"] == 0.5
-    assert ranker.get_params() == before
-    np.testing.assert_array_equal(unwrap(pipeline).predict(X), pipeline.predict(X))
 
 
 def test_weights_of_queries_and_of_documents(ranker, data):

@@ -29,8 +29,3 @@ def test_folds_partition_the_queries():
     for fold in folds:
         parts = [set(part.qid) for part in (fold.train, fold.validation, fold.test)]
         assert len(set.union(*parts)) == sum(map(len, parts)) == 31
-
-
-def test_fewer_queries_than_folds():
-    with pytest.raises(ValueError, match="n_splits=3 folds need as many queries; got 2"):
-        list(br.QueryKFold(3).split(np.zeros((4, 1)), [1, 0, 1, 0], [7, 7, 8, 8]))

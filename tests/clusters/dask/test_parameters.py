@@ -44,15 +44,6 @@ def test_models_are_those_of_one_process(name, native, rows, with_holes):
     assert not np.allclose(local.predict(X), small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 
-def test_categories_of_lightgbm_by_index(rows):
-    # Each worker finds the bins of some features from its own rows, so that models differ from those of one process.
-    codes = [abs(rows[0].round()), *rows[1:]]
-    trees = small(br.dask.LightGBMRanker, categorical_feature=[0], min_data_per_group=1).fit(*codes)
-    splits = trees.booster_.trees_to_dataframe().dropna(subset="split_feature")
-    assert set(splits.loc[splits["decision_type"] == "==", "split_feature"]) == {"Column_0"}
-    assert "Column_0" not in set(splits.loc[splits["decision_type"] == "<=", "split_feature"])
-
-
 WRONG = [
     ("LightGBMRanker", {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
     ("XGBoostRanker", {"feature_weights": {"price": 1}}, "no names"),

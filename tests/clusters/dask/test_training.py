@@ -11,7 +11,6 @@ from scipy.stats import spearmanr
 
 import boostrank as br
 from boostrank.queries.queries import Queries
-from boostrank.queries.threads import n_threads
 
 # The model of all workers
 
@@ -40,21 +39,6 @@ def test_the_documents_of_all_workers_choose_the_learning_rate(ranker_class, row
     monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
     ranker = small(ranker_class, n_estimators=1, learning_rate=None).fit(*rows, eval_set=[rows])
     assert ranker.learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
-
-
-class OnThreads(br.surrogates.Power):
-    """An error that names the number of threads of its gradient."""
-
-    def gradient_hessian(self, scores, targets, queries):
-        if scores.any():
-            raise ValueError(f"there are {n_threads()} threads")
-        return super().gradient_hessian(scores, targets, queries)
-
-
-def test_gradients_use_the_threads_of_the_ranker_or_of_the_worker(ranker_class, rows):
-    n_jobs = None if ranker_class is br.dask.LightGBMRanker else 3
-    with pytest.raises(ValueError, match=f"there are {n_jobs or 1} threads"):
-        small(ranker_class, OnThreads(), n_jobs=n_jobs).fit(*rows)
 
 
 def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows):
@@ -175,24 +159,6 @@ def test_native_objectives_take_weights(ranker_class, place, data):
 
 
 # Validation
-
-
-def test_early_stopping_goes_by_the_measure_over_the_queries_of_all_workers(ranker_class, place, data):
-    X, y, qid = data
-    keep, hold_out = br.split_queries(qid, 0.4, random_state=0)
-    train, valid = ([part[rows] for part in (X, y, qid)] for rows in (keep, hold_out))
-    few = [part[:40] for part in train]
-    # With a learning rate of 0.5, two scores of LightGBM are equal up to rounding, which depends on the workers.
-    settings = {"n_estimators": 200, "early_stopping_rounds": 4, "learning_rate": 0.4, "k": 5}
-    local = small_local(ranker_class, **settings).fit(*train, eval_set=[few, valid])
-    # The first set is on one worker alone; the second on both, and some of its queries are cut.
-    sets = [place(few, [40]), place(valid, even_sizes(len(hold_out), 3))]
-    ranker = small(ranker_class, **settings).fit(*place(train, even_sizes(len(keep), 3)), eval_set=sets)
-    assert ranker.best_iteration_ == local.best_iteration_ < 196
-    assert ranker.evals_result_.keys() == local.evals_result_.keys()
-    for name, history in local.evals_result_.items():
-        np.testing.assert_allclose(ranker.evals_result_[name]["ndcg@5"], history["ndcg@5"], atol=1e-9)
-    assert ranker.score(*sets[1]) == pytest.approx(max(ranker.evals_result_["valid_1"]["ndcg@5"]), abs=1e-9)
 
 
 def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, data, rows):
