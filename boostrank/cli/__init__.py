@@ -24,14 +24,14 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as ended:
         code = getattr(ended, "code", INTERRUPTED)
         if code == INTERRUPTED:
-            _print_to_stderr("stopped:", "yellow", "before the command ended")
+            _print_to_stderr("stopped: before the command ended")
         sys.exit(code)
     except Exception as error:
         text = _message(error)
         if not isinstance(error, EXPLAINED):
             traceback.print_exc()
             text = f"{type(error).__name__}: {text}"
-        _print_to_stderr("error:", "red", text)
+        _print_to_stderr(f"error: {text}")
         # Python's own exit code, 1, would mean that `check` has found a counterexample.
         sys.exit(2)
 
@@ -46,13 +46,9 @@ def _message(error: Exception) -> str:
 
 def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
     """Print the text of a warning without the line of code that it comes from."""
-    _print_to_stderr("warning:", "yellow", str(message))
+    _print_to_stderr(f"warning: {message}")
 
 
-def _print_to_stderr(label: str, color: str, message: str) -> None:
-    """Print a line such as "error: ..." on standard error, above a progress bar if there is one."""
-    import typer
-
-    # To `sys.stderr`, which a progress bar replaces: the text comes above the bar, and not into its line.
-    label = typer.style(label, fg=color, bold=True) if sys.stderr.isatty() else label
-    sys.stderr.write(f"{label} {message}\n")
+def _print_to_stderr(text: str) -> None:
+    """Print a line on standard error, which a progress bar replaces: the line comes above the bar, and not into it."""
+    sys.stderr.write(f"{text}\n")
