@@ -31,6 +31,8 @@ from boostrank.inputs.streams import FeatureStream
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
+#: LightGBM's default of bin_construct_sample_cnt, the number of rows from which it finds the bins.
+SAMPLED_ROWS = 200_000
 #: LightGBM counts the rows of a Dataset, and those of all workers together, in 32 bits.
 MAX_ROWS = 2**31 - 1
 
@@ -184,8 +186,9 @@ def dataset_features(data: GroupedData, is_continued: bool = False) -> dict[str,
             "FeatureFiles without cache, or use XGBoostRanker"
         )
     names = data.X.names
-    # LightGBM keeps the features if it is to compute the scores of an earlier model.
-    reads_all = data.X.in_memory and (is_continued or len(data.X) <= data.X.rows_per_block)
+    # LightGBM keeps the features if it is to compute the scores of an earlier model, and several copies in float64 of
+    # so many rows of what is read in parts.
+    reads_all = data.X.in_memory and (is_continued or len(data.X) <= SAMPLED_ROWS)
     return {
         "data": data.X.read() if reads_all else _sequence_class()(data.X),
         "feature_name": "auto" if names is None else [FEATURE_NAMES.encode(name) for name in names],
