@@ -24,7 +24,7 @@ from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.list_features import compute
 from boostrank.queries.queries import Queries
-from boostrank.queries.segments import Segments, ranges
+from boostrank.queries.segments import BLOCK_ROWS, Segments, parts, ranges
 from boostrank.training.data import features_and_qid, grouped_features
 from boostrank.training.features import TrainingFeatures, check_features
 
@@ -359,7 +359,7 @@ class WithQueryFeatures(FeatureStream):
         self.in_memory, self.cache = not isinstance(X, FeatureStream), getattr(X, "cache", None)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Choose rows; the features are still those of whole lists."""
+        """Choose rows, whose numbers increase; the features are still those of whole lists."""
         taken = copy.copy(self)
         taken._rows = self._rows[rows]
         taken.shape = len(taken._rows), self.shape[1]
@@ -367,15 +367,20 @@ class WithQueryFeatures(FeatureStream):
 
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
         """Read rows, and compute the features of the lists that they belong to."""
-        rows = self._rows[start:stop]
+        rows, n_columns = self._rows[start:stop], self._X.shape[1]
+        values = np.empty((len(rows), self.shape[1]), self.dtype)
         if not len(rows):
-            return np.empty((0, self.shape[1]), self.dtype)
-        first, last = np.searchsorted(self._queries.indptr, [rows.min(), rows.max()], side="right")
+            return values
+        first, last = np.searchsorted(self._queries.indptr, [rows[0], rows[-1]], side="right")
         indptr = self._queries.indptr[first - 1 : last + 1]
-        block, columns = _dense(self._X, slice(indptr[0], indptr[-1])), range(self._X.shape[1])
-        values = _compute(block, Segments(indptr - indptr[0]), columns, self._transformer.features_)
-        taken = rows - indptr[0]
-        return np.hstack([block[taken], values[taken]])
+        for lists in parts(indptr[1:] - indptr[0], BLOCK_ROWS):
+            low, high = indptr[lists.start], indptr[lists.stop]
+            block, part = _dense(self._X, slice(low, high)), Segments(indptr[lists.start : lists.stop + 1] - low)
+            taken = slice(*np.searchsorted(rows, [low, high]))
+            values[taken, :n_columns] = block[rows[taken] - low]
+            added = _compute(block, part, range(n_columns), self._transformer.features_)
+            values[taken, n_columns:] = added[rows[taken] - low]
+        return values
 
 
 def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
