@@ -177,15 +177,6 @@ UNTUNED = [
         Method(f"{make.__name__}, query features", library, True, partial(on_query_features, make))
         for library, make in OURS.items()
     ),
-    *(
-        Method(
-            f"BaggedRanker of {make.__name__}, query features",
-            library,
-            True,
-            partial(bagged, partial(on_query_features, make)),
-        )
-        for library, make in OURS.items()
-    ),
 ]
 
 

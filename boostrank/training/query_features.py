@@ -211,7 +211,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         chooses = self.columns is None and X is not None
         self._set_features(features, self._useful(X, queries, columns, candidates) if chooses else candidates)
         if X is not None:
-            self._sizes = np.quantile(queries.sizes, LEVELS).tolist()
+            self._sizes = np.quantile(queries.sizes, LEVELS, method="nearest").tolist()
             self._spreads = _spreads(X, queries, self.columns_).tolist()
         if taken := set(self._new_names()) & set(self._names_in()):
             raise ValueError(f"X has the column {taken.pop()!r} already: leave it out")
