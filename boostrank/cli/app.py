@@ -45,7 +45,7 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, context_settings={"help_op
 
 def print_versions(wanted: bool) -> None:
     """Print the versions, and whether the compiled library is used, and end the command."""
-    from boostrank.comparison.comparison import versions
+    from boostrank.comparison.versions import versions
     from boostrank.queries import compiled
 
     if wanted:

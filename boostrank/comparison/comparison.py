@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from string import ascii_letters
@@ -28,8 +26,6 @@ from boostrank.tables import Marked, escape_latex, html_table, latex_table, mark
 LAYOUTS = ("marks", "pairs", "differences")
 # Width of a line of text.
 WIDTH = 80
-#: Packages whose versions are settings of a comparison, and part of the identity of a training, if they are installed.
-PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost")
 
 
 @dataclass(eq=False, repr=False)
@@ -361,16 +357,6 @@ class Comparison:
             f"Means over {n_queries} queries{best}; {meaning}, by the paired randomization test with Holm's correction "
             f"for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure."
         )
-
-
-@cache
-def versions() -> str:
-    """Versions of the installed packages that comparisons use."""
-    names = []
-    for name in PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            names.append(f"{name} {importlib.metadata.version(name)}")
-    return ", ".join(names)
 
 
 def _extension(name: str) -> Any:

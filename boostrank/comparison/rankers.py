@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
-from boostrank.comparison.comparison import Comparison, versions
+from boostrank.comparison.comparison import Comparison
 from boostrank.comparison.trainings import TrainingJob, run_trainings
+from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, named_part

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import clone
 
-from boostrank.comparison.comparison import versions
+from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import warn

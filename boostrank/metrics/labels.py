@@ -32,9 +32,8 @@ def labels_scores_queries(
 
 def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
     """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
-    return require_qid(
-        qid, measure, "Pass qid=, the query id of each row; if all rows belong to one query, qid=numpy.zeros(len(y))."
-    )
+    advice = "Pass qid=, the query id of each row. If all rows belong to one query, pass qid=numpy.zeros(len(y))."
+    return require_qid(qid, measure, advice)
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:

@@ -210,6 +210,7 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0)
     >>> len(set(fold.train.qid)), len(set(fold.validation.qid))
     (8, 2)
     """
+    check_number("fraction", fraction, above=0, below=1)
     if fold.validation is not None:
         return fold
     keep, hold_out = split_queries(fold.train.qid, fraction, random_state)

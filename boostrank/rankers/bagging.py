@@ -22,8 +22,7 @@ from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.rankers.model import TrainedModel, TrainingQueries
 from boostrank.training.data import training_data
 from boostrank.training.settings import Settings
 

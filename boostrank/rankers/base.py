@@ -17,8 +17,7 @@ from boostrank.backends.models import warn_without_splits
 from boostrank.inputs.frames import index_of
 from boostrank.queries.labels import Labels
 from boostrank.queries.threads import use_threads
-from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.rankers.model import TrainedModel, TrainingQueries
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from boostrank.comparison.comparison import Comparison, versions
+from boostrank.comparison.comparison import Comparison
+from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import check_choice, named_part
 from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
