@@ -26,13 +26,16 @@ from boostrank.queries.threads import use_threads
 LENGTHS, N_COLUMNS, N_VALUES, N_ROUNDS = (10, 40, 120, 1000), 50, 2_000_000, 100
 KINDS = {"none": None, "rank": ["rank"], "standardize": ["standardize"], "both": ["standardize", "rank"]}
 PEAK = """
-import resource, numpy as np
+import numpy as np
 from quality_methods import OURS
 X, y, qid = (np.load({folder!r} + name + ".npy") for name in ("/X", "/y", "/qid"))
 OURS[{library!r}](n_estimators=2, n_jobs=1, query_features={kinds!r}).fit(X[:500], y[:500], qid[:500])
-before = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+def memory(name):
+    # The peak that resource.getrusage gives is also that of the process that started this one.
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) * 1024
+before = memory("VmRSS")
 OURS[{library!r}](n_estimators=2, n_jobs=1, query_features={kinds!r}).fit(X, y, qid)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before) / X.nbytes)
+print((memory("VmHWM") - before) / X.nbytes)
 """
 
 

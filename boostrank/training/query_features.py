@@ -74,8 +74,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     cut_copies : int, default 0
         Only for the parameter `query_features` of a ranker: the number of copies of each list to train on in which
         random documents are left out, a random share of them, and whose features are relative to the rest of the list.
-        They make scores depend less on the documents that a list has. With each, training takes half as much time
-        and memory again. Left-out queries, which choose the number of rounds, are left out with their copies.
+        They make scores depend less on the documents that a list has. Each adds half of the rows to the training.
+        Left-out queries, which choose the number of rounds, are left out with their copies.
 
     Attributes
     ----------
