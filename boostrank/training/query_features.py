@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import GroupedData
-from boostrank.backends.features import Features
+from boostrank.backends.features import Features, feature_choice, feature_types
 from boostrank.inputs.arrays import Bools, as_list
 from boostrank.inputs.checks import check_choice, check_count, warn
 from boostrank.inputs.frames import is_pandas, to_pandas
@@ -68,9 +69,9 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     columns : list of str or int, optional
         The columns to take, by name or by index. By default those that vary within some query of the training data and
         are no categories; and of several new columns that are the same, or a new column that is the same as a column
-        that was there before, only the first one is kept. Columns that only a parameter of the boosting library calls
-        categorical are not known here: leave them out. A sparse matrix needs `columns`, because its new columns are
-        dense.
+        that was there before, only the first one is kept. In a ranker, parameters of the boosting library may say
+        which columns are categories too, by name or by index. A sparse matrix needs `columns`, because its new columns
+        are dense.
     cut_copies : int, default 0
         Only for the parameter `query_features` of a ranker: the number of copies of each list to train on in which
         random documents are left out, a random share of them, and whose features are relative to the rest of the list.
@@ -116,6 +117,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     # The least and the largest size of most lists of the training, and the spreads of their columns, if known.
     _sizes: list[float] | None = None
     _spreads: list[float] | None = None
+    # Parameters of the ranker that say which columns are categories.
+    _categorical: Mapping[str, Any] = MappingProxyType({})
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__transform: ClassVar = {"qid": True}
     _takes_infinity = True
@@ -201,12 +204,13 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         names = getattr(features, "feature_names_in_", None)
         described = Features(features.n_features_in_, None if names is None else names.tolist())
         self._check_dense(X)
+        categorical = {*features.categorical_features, *self._categories_of_parameters(described)}
         named = [described.index("columns", column) for column in as_list(self.columns)]
-        for column in set(named) & set(features.categorical_features):
+        for column in set(named) & categorical:
             raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
         columns = list(dict.fromkeys(named))
         if self.columns is None:
-            columns = [i for i in range(described.number) if i not in features.categorical_features]
+            columns = [i for i in range(described.number) if i not in categorical]
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
         chooses = self.columns is None and X is not None
         self._set_features(features, self._useful(X, queries, columns, candidates) if chooses else candidates)
@@ -271,6 +275,17 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
                     f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard deviation within "
                     f"lists that differs from that of the training by more than a factor of {FACTOR:g}: {_ADVICE}"
                 )
+
+    def _categories_of_parameters(self, described: Features) -> list[int]:
+        """Indices of the columns that a parameter of the ranker calls categorical."""
+        columns: list[int] = []
+        for name, value in self._categorical.items():
+            if name == "feature_types":
+                kinds = feature_types(name, value, described, {})
+                columns += [i for i, kind in enumerate(kinds) if kind == "c"]
+            elif value != "auto":
+                columns += feature_choice(name, value, described, {})
+        return columns
 
     def _check_dense(self, X: Any) -> None:
         if self.columns is None and sp.issparse(X):
@@ -386,6 +401,8 @@ class WithQueryFeatures(FeatureStream):
 def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
     """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not None.
 
+    `native` are the native parameters of the ranker.
+
     Raises ValueError for native parameters by which a number means a missing value.
     """
     for name in ("missing", "zero_as_missing"):
@@ -396,7 +413,11 @@ def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
                 f"query_features take only NaN for a missing value, so that {name}={value!r} is not possible beside "
                 "them: replace the number by NaN in X"
             )
-    return clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
+    transformer: QueryFeatures = clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
+    transformer._categorical = {
+        name: native[name] for name in ("categorical_feature", "feature_types") if name in native
+    }
+    return transformer
 
 
 def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeatures:

@@ -148,6 +148,16 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path, mon
     require_equal(loaded, frame, other, added, qid)
 
 
+def test_columns_that_a_parameter_calls_categorical_get_no_features(ranker_class, shuffled):
+    X, y, qid = shuffled
+    X = np.column_stack([X[:, :2], np.digitize(X[:, 2], [-1, 0, 1])])
+    name, value = ("feature_types", {2: "c"}) if ranker_class is br.XGBoostRanker else ("categorical_feature", [2])
+    model = small(ranker_class, query_features="rank", **{name: value}).fit(X, y, qid)
+    assert pickle.loads(pickle.dumps(model)).query_features_.columns_ == [0, 1]
+    with pytest.raises(ValueError, match="the column 2 of X has categories"):
+        clone(model).set_params(query_features=br.QueryFeatures("rank", columns=[0, 2])).fit(X, y, qid)
+
+
 def test_settings_that_do_not_fit_are_errors(ranker_class, ranker, shuffled, tmp_path):
     is_xgboost = ranker_class is br.XGBoostRanker
     values = [np.nan, -1, 0] if is_xgboost else [False, True]
