@@ -51,7 +51,7 @@ def run(data, number, library, setting):
 
 
 def best_feature(data):
-    """The feature with the best NDCG@10 as a score, or its negative."""
+    """The feature with the best NDCG@10 as a score."""
     values = [br.ndcg_score(data.y, data.X[:, i], data.qid, k=10) for i in range(data.X.shape[1])]
     return int(np.argmax(values))
 

@@ -79,7 +79,7 @@ def fit(
         early_stopping_rounds=None if validation is None else patience or DEFAULT_PATIENCE,
         k=k,
         n_jobs=threads,
-        query_features=None if query_features is None else query_features.split(","),
+        query_features=None if query_features is None else split_outside_brackets(query_features),
         random_state=seed,
     )
     if len(rankers) != 1:

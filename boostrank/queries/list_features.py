@@ -20,9 +20,9 @@ def compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], querie
     """Compute features from columns, each within the lists of the queries.
 
     ``"rank"`` is the rank of a value among those of its list, 1 for the smallest one, divided by their number. Equal
-    values share the mean of their ranks. ``"standardize"`` is the number of standard deviations (of the list, not of
-    a population) between the value and the mean of its list, and 0 where all values are equal. NaN stays NaN and does
-    not count in either; infinite values stay infinite in the second, and do not count there.
+    values share the mean of their ranks. ``"standardize"`` is the number of standard deviations of the list, whose
+    variance is divided by the number of values, between the value and the mean, and 0 where all values are equal. NaN
+    stays NaN and does not count in either; infinite values stay infinite in the second, and do not count there.
 
     Parameters
     ----------

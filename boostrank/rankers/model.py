@@ -239,6 +239,8 @@ class TrainedModel(BaseEstimator):
         check_is_fitted(self, "booster_")
         # Errors are raised by the call itself, and not when the first scores are asked for.
         X, rows = self._model_features(X, qid, group)
+        # Each round reads all features, and those of lists are computed where they are read.
+        X = X.read() if getattr(X, "in_memory", False) else X
         return self._scores_by_round(X, rows, self._library.base_score(self.booster_))
 
     def apply(
@@ -462,12 +464,7 @@ class TrainedModel(BaseEstimator):
         self.best_score_: dict[str, dict[str, float]] = {}
         for name, metrics in self.evals_result_.items():
             self.best_score_[name] = {metric: values[self._best_round - 1] for metric, values in metrics.items()}
-        self._set_features(features)
-
-    def _set_features(self, features: TrainingFeatures) -> None:
-        """Set the attributes that follow from the features of X."""
         self.n_features_in_, self.query_features_ = features.n_features_in_, features.query_features
-        self.__dict__.pop("feature_names_in_", None)
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
         self._qid_column, self._categories = features.qid_column, features.categories

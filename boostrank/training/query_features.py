@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import GroupedData
 from boostrank.backends.features import Features, feature_choice, feature_types
 from boostrank.inputs.arrays import Bools, as_list
-from boostrank.inputs.checks import check_choice, check_count, warn
+from boostrank.inputs.checks import check_choice, check_count, refuse, warn
 from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.list_features import compute
@@ -33,6 +33,8 @@ from boostrank.training.features import TrainingFeatures, check_features
 KINDS: Mapping[str, str] = {"standardize": "standardized in query", "rank": "rank in query"}
 #: Two columns are the same if so many random sums of their values differ by less than this share of their norm.
 N_SUMS, TOLERANCE = 4, 1e-5
+#: What NaN and infinite values count as in these sums.
+_MISSING, _INFINITE = 0.123, 45.6
 #: Lists differ from those of the training if the middle one of them has fewer or more documents than 90% of those; of
 #: fewer lists than the second number, by this factor beyond that. Many lists also differ if the spread within lists of
 #: this share of the columns does by this factor.
@@ -40,8 +42,6 @@ LEVELS, FEW_LISTS, FACTOR = (0.05, 0.95), 5, 2.0
 MANY_LISTS, SHARE_OF_COLUMNS = 20, 0.1
 #: Spreads are those of at most so many lists.
 MAX_LISTS = 200
-#: What NaN and infinite values count as in these sums.
-_MISSING, _INFINITE = 0.123, 45.6
 _ADVICE = "train on lists that are cut as those at prediction, because features are relative to the list"
 
 
@@ -199,6 +199,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         """
         check_count("cut_copies", self.cut_copies, 0)
         kinds = as_list(self.kind)
+        if not kinds:
+            refuse("the kinds of query features", self.kind, f"one or more of {', '.join(KINDS)}")
         for kind in kinds:
             check_choice("each kind of query features", kind, KINDS)
         names = getattr(features, "feature_names_in_", None)
@@ -269,7 +271,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
             with np.errstate(divide="ignore", invalid="ignore"):
                 factors = np.abs(np.log(_spreads(X, queries, self.columns_) / np.array(self._spreads)))
             differs = factors > np.log(FACTOR)
-            if differs.mean() > SHARE_OF_COLUMNS:
+            if differs.sum() > SHARE_OF_COLUMNS * len(differs):
                 name = self._names_in()[self.columns_[int(np.argmax(differs))]]
                 warn(
                     f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard deviation within "

@@ -12,6 +12,7 @@ from sklearn.base import clone
 import boostrank as br
 from boostrank.inputs import streams
 from boostrank.rankers.explanations import explain
+from boostrank.training.query_features import WithQueryFeatures
 
 KINDS = ["standardize", "rank"]
 STOPPING = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.3}
@@ -146,6 +147,22 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path, mon
         with pytest.raises(ValueError, match="the model file has query features that do not fit its model"):
             loaded.load_model(path)
     require_equal(loaded, frame, other, added, qid)
+
+
+def test_lists_are_read_once_for_all_stages(ranker, shuffled, monkeypatch):
+    X, _, qid = shuffled
+    reads, read = [], WithQueryFeatures.read
+    monkeypatch.setattr(WithQueryFeatures, "read", lambda *rows: reads.append(rows) or read(*rows))
+    assert len(list(ranker.staged_predict(X, qid=qid))) == 6
+    assert len(reads) == 1
+
+
+@pytest.mark.filterwarnings("error", "ignore:no tree has a split")
+def test_without_a_column_that_varies_nothing_is_added(ranker_class, shuffled):
+    _, y, qid = shuffled
+    model = small(ranker_class, query_features="rank").fit(qid[:, None], y, qid)
+    assert model.query_features_.features_ == []
+    assert model.predict(qid[:, None], qid=qid).shape == y.shape
 
 
 def test_columns_that_a_parameter_calls_categorical_get_no_features(ranker_class, shuffled):

@@ -155,6 +155,7 @@ def test_wrong_input_is_an_error(frame, tmp_path):
             lambda: make("gap").fit(X, qid=qid),
             "each kind of query features must be one of standardize, rank; got 'gap'",
         ),
+        (lambda: make([]).fit(X, qid=qid), "the kinds of query features must be one or more of standardize, rank"),
         (lambda: make(columns=["weight"]).fit(frame, qid=qid), "columns has the name 'weight', which is no feature"),
         (lambda: make(columns=[6]).fit(X, qid=qid), "each feature of columns must be .* an index from 0 to 5 .*got 6"),
         (lambda: make(columns=[0, "age"]).fit(kinds, qid=qid), "the column 1 of X has categories"),
