@@ -21,6 +21,7 @@ from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_number
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
+from boostrank.metrics.names import measure_name
 from boostrank.queries.dcg import DCG, Discount
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
@@ -229,7 +230,7 @@ class ClickDCG(Measure):
         DCG(self.k, discount=self.discount)
 
     def __str__(self) -> str:
-        return "click-dcg" if self.k is None else f"click-dcg@{self.k}"
+        return measure_name(self.name, {} if self.discount == "log2" else {"discount": self.discount}, self.k)
 
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         labels = self.checked(y_true)
@@ -250,7 +251,7 @@ class ClickDCG(Measure):
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure."""
         discount = "" if self.discount == "log2" else f", discount={self.discount!r}"
-        return f"{str(self)!r}{discount}"
+        return f"{measure_name(self.name, {}, self.k)!r}{discount}"
 
     def checked(self, labels: Any) -> ClickLabels:
         """Return labels that are clicks; raise ValueError for others."""

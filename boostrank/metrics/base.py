@@ -89,8 +89,9 @@ class Measure(ABC):
     """A metric of rankings with its settings; higher values are better.
 
     Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure` makes them from names.
-    ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and ``repr(measure)`` is the call of
-    `get_measure` that makes the measure. A subclass with a `name` is entered into :data:`boostrank.metrics.MEASURES`.
+    ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and with the settings that are not those by
+    default except the rules for ties and undefined queries, such as ``"map(threshold=2)"``. ``repr(measure)`` is the
+    call of `get_measure` that makes the measure. A subclass with a `name` is entered into :data:`boostrank.metrics.MEASURES`.
 
     Examples
     --------
@@ -379,6 +380,8 @@ class QueryMeasure(Measure):
     needs_cutoff: ClassVar[bool] = False
     #: The end of the sentence "The measure is undefined for a query that ...", a format of the measure.
     reason: ClassVar[str] = "has no relevant document"
+    #: Settings that stand in the name also where they are those by default, since other libraries have other defaults.
+    always_named: ClassVar[tuple[str, ...]] = ()
     #: Values of the setting `ties`, if the measure has it.
     tie_rules: ClassVar[tuple[str, ...]] = TIES
     empty: Empty = "zero"
@@ -410,17 +413,19 @@ class QueryMeasure(Measure):
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 
+    def _settings(self) -> dict[str, Any]:
+        """The settings that are not those by default, without the one of the name's end."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in values.items() if name != self.at and value != default}
+
     def arguments(self) -> str:
-        settings = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)
-            if field.name != self.at and getattr(self, field.name) != field.default
-        ]
+        settings = [f"{name}={value!r}" for name, value in self._settings().items()]
         return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings])
 
     def __str__(self) -> str:
-        default, gain = (getattr(owner, "gain", None) for owner in (type(self), self))
-        return measure_name(self.name, {} if gain == default else {"gain": gain}, getattr(self, self.at, None))
+        settings = {name: getattr(self, name) for name in self.always_named} | self._settings()
+        named = {name: value for name, value in settings.items() if name not in ("ties", "empty")}
+        return measure_name(self.name, named, getattr(self, self.at, None))
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""

@@ -110,7 +110,8 @@ class RankBiasedPrecision(QueryMeasure):
     k, ties, empty
         See :func:`boostrank.ndcg_score`.
     p : float, default 0.8
-        Probability that the user reads the next document, in (0, 1).
+        Probability that the user reads the next document, in (0, 1). The default is that of ir_measures; ``rbp`` of
+        trec_eval 10 has 0.9. The name of the measure says it: ``str(get_measure("rbp@10"))`` is "rbp(p=0.8)@10".
     gain : {"exp2", "linear"}, sequence of float, or callable, optional
         None: the gain is 1 for labels of at least `threshold`, and 0 for others. Otherwise as in
         :class:`boostrank.DCG`, such as the table ``[0, 0.25, 0.5, 1]`` of gains by label. If all gains are in
@@ -133,6 +134,7 @@ class RankBiasedPrecision(QueryMeasure):
 
     name: ClassVar[str] = "rbp"
     reason: ClassVar[str] = "has no document with a gain (for gain=None: a label of at least {0.threshold:g})"
+    always_named: ClassVar[tuple[str, ...]] = ("p",)
     p: float = setting(0.8, check_number, above=0, below=1)
     k: int | float | None = setting(None, check_cutoff)
     gain: Gain | None = None

@@ -156,13 +156,20 @@ def similar_name(text: Any) -> str:
 
 
 def printed_name(text: str) -> str:
-    """The name of a measure as tables print it: that of nDCG, as ir_measures writes it, says its gain.
+    """The name of a measure as tables print it, with the settings of which libraries have different defaults.
+
+    These are the gain of nDCG and the largest grade of ERR, as ir_measures writes them, and the probability of RBP.
 
     Examples
     --------
     >>> [printed_name(name) for name in ("nDCG@10", "nDCG(dcg='exp-log2')@5", "ndcg@10", "AP")]
     ['nDCG@10 (linear gain)', "nDCG(dcg='exp-log2')@5 (exp2 gain)", 'ndcg@10', 'AP']
+    >>> [printed_name(name) for name in ("rbp@10", "RBP(rel=1)", "rbp(p=0.5)", "ERR@20")]
+    ['rbp@10 (p=0.8)', 'RBP(rel=1) (p=0.8)', 'rbp(p=0.5)', 'ERR@20 (max_grade=4)']
     """
-    if base_name(text) != "nDCG" or split_name(text) is None:
-        return text
-    return f"{text} ({'exp2 gain' if 'exp-log2' in text else 'gain table' if 'gains' in text else 'linear gain'})"
+    name = base_name(text) if split_name(text) else ""
+    gain = "exp2 gain" if "exp-log2" in text else "gain table" if "gains" in text else "linear gain"
+    unnamed = {"nDCG": gain, "ERR": "max_grade=4"}.get(name, "")
+    if name.lower() == "rbp" and not re.search(r"\bp=", text):
+        unnamed = f"p={MEASURES['rbp'].p}"
+    return f"{text} ({unnamed})" if unnamed else text

@@ -17,7 +17,7 @@ from boostrank.inputs.checks import check_flag, did_you_mean, refuse
 from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, compute_measures
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import MEASURES, ParsedName, base_name, parse_name, similar_name
+from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_name, similar_name
 from boostrank.metrics.query_groups import query_groups, table_of_queries
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
@@ -327,8 +327,12 @@ class FunctionMeasure(Measure):
                 expected = "a measure must be a function (y_true, y_score, qid, **settings) -> value"
                 raise TypeError(f"{expected}; {self}{signature}: {error}") from error
 
-    def __str__(self) -> str:
+    @property
+    def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __str__(self) -> str:
+        return measure_name(self._name, self.settings)
 
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         require_ids(find_qid(None, qid, y_true)[1], str(self))
@@ -344,7 +348,7 @@ class FunctionMeasure(Measure):
         return _BoundFunction(self, labels, queries, per_query)
 
     def arguments(self) -> str:
-        return ", ".join([str(self), *(f"{name}={value!r}" for name, value in self.settings.items())])
+        return ", ".join([self._name, *(f"{name}={value!r}" for name, value in self.settings.items())])
 
 
 class _BoundFunction(BoundMeasure):

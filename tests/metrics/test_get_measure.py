@@ -22,7 +22,8 @@ Y, SCORES, QID = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.1, 0.2], ["a", "a", "a", "b"
 @for_each("name", QUERY_MEASURES)
 def test_names_give_the_text_and_the_value_of_a_measure(name):
     measure = get_measure(name)
-    assert (str(measure), repr(measure)) == (name, f"get_measure({name!r})")
+    text = "rbp(p=0.8)" if name == "rbp" else name
+    assert (str(measure), repr(measure)) == (text, f"get_measure({name!r})")
     assert measure == get_measure(measure) == pickle.loads(pickle.dumps(measure)) == get_measure(str(measure))
     assert hash(measure) == hash(get_measure(name))
     other = get_measure(name, empty="one")
@@ -58,16 +59,22 @@ def test_tables_of_gains_are_settings_like_others():
     measure = get_measure("rbp", gain=np.arange(3.0))
     assert measure == get_measure("rbp", gain=[0.0, 1.0, 2.0]) != get_measure("rbp", gain=[0.0, 1.0, 3.0])
     assert hash(measure) == hash(get_measure("rbp", gain=[0.0, 1.0, 2.0]))
-    assert str(measure) == "rbp(gain=(0.0,1.0,2.0))"
+    assert str(measure) == "rbp(p=0.8,gain=(0.0,1.0,2.0))"
     assert get_measure(str(measure)) == measure
 
 
-def test_names_may_have_settings_and_say_gains_other_than_the_default():
+def test_names_may_have_settings_and_say_those_other_than_the_default():
     linear = get_measure("ndcg@10", gain="linear")
     assert get_measure("ndcg(gain=linear)@10") == linear == get_measure("ndcg(gain='linear')", k=10)
     assert str(linear) == "ndcg(gain=linear)@10"
     assert str(get_measure("ndcg@10", gain=np.sqrt)) == "ndcg(gain=sqrt)@10"
-    assert str(get_measure("rbp", gain="exp2")) == "rbp(gain=exp2)"
+    assert str(get_measure("rbp@5", gain="exp2", empty="skip", ties="best")) == "rbp(p=0.8,gain=exp2)@5"
+    changed = get_measure("map", threshold=2, denominator="possible")
+    assert str(changed) == "map(threshold=2,denominator=possible)"
+    assert list(br.evaluate(Y, SCORES, QID, ["map", changed])) == ["map", str(changed)]
+    discounted = {"discount": ("power", 0.5)}
+    assert get_measure(str(get_measure("ndcg@3", **discounted))) == get_measure("ndcg@3", **discounted)
+    assert str(get_measure("click-dcg@3", **discounted)) == "click-dcg(discount=('power',0.5))@3"
     assert get_measure("err(max_grade=4, empty=skip)@5") == get_measure("err", k=5, max_grade=4, empty="skip")
     assert list(br.evaluate(Y, SCORES, QID, ["ndcg@10", "ndcg(gain=linear)@10"])) == ["ndcg@10", str(linear)]
 
@@ -129,7 +136,7 @@ def test_preferences_are_for_agreement_only():
             lambda measure: measure(graph, scores),
             lambda measure: measure.bind(graph.grouped, graph.queries),
         ):
-            with pytest.raises(ValueError, match=f"{name} needs relevance labels, .* measure is 'agr"):
+            with pytest.raises(ValueError, match=rf"{name}.* needs relevance labels, .* measure is 'agr"):
                 call(get_measure(name))
 
 
@@ -176,7 +183,7 @@ def share_at_the_top(y_true, y_score, qid, *, rank=1, per_query=False, sample_we
 
 def test_functions_of_users_are_measures():
     measure = get_measure(share_at_the_top, rank=2)
-    assert (str(measure), repr(measure)) == ("share_at_the_top", "get_measure(share_at_the_top, rank=2)")
+    assert (str(measure), repr(measure)) == ("share_at_the_top(rank=2)", "get_measure(share_at_the_top, rank=2)")
     assert measure == get_measure(get_measure(share_at_the_top), rank=2) == pickle.loads(pickle.dumps(measure))
     assert measure(Y, SCORES, QID) == 1.0
     assert measure(Y, SCORES, QID, sample_weight=[1, 0]) == 1.0
@@ -184,7 +191,7 @@ def test_functions_of_users_are_measures():
     assert get_measure(measure, rank=1)(Y, SCORES, QID, per_query=True).tolist() == [0, 0]
     queries = Queries.from_qid(["a", "b", "a"])
     bound = measure.bind(queries.group(np.array([1, 0, 3])), Queries.from_sizes([2, 1]))
-    assert str(bound) == "share_at_the_top"
+    assert str(bound) == str(measure)
     assert bound.queries.sizes.tolist() == [2, 1]
     labels, pairs = np.array([1.0, 3.0, 0.0, 4.0]), Queries.from_sizes([2, 2])
     bound = get_measure(share_at_the_top).bind(labels, pairs, [1.0, 3.0])
