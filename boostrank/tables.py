@@ -77,10 +77,10 @@ def markdown_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> 
 
     Examples
     --------
-    >>> print(markdown_table([["run", "AP"], ["a|b", "0.5"]]), end="")
+    >>> print(markdown_table([["run", "AP"], ["a|b\nc", "0.5"]]), end="")
     | run | AP |
     |---|---:|
-    | a\|b | 0.5 |
+    | a\|b<br>c | 0.5 |
     """
     line = "|" + "---|" * n_texts + "---:|" * (len(rows[0]) - n_texts)
     texts = ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in rows]
@@ -120,12 +120,12 @@ def escape_latex(text: str) -> str:
     >>> print(escape_latex("50% of a_b"))
     50\% of a\_b
     """
-    return "".join(_LATEX.get(character, character) for character in text)
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.splitlines()))
 
 
 def _markdown_cell(cell: str | Marked) -> str:
     text, mark, bold = Marked(cell) if isinstance(cell, str) else cell
-    text = text.replace("|", "\\|")
+    text = "<br>".join(text.replace("|", "\\|").splitlines())
     return (f"**{text}**" if bold else text) + (f"<sup>{mark}</sup>" if mark else "")
 
 

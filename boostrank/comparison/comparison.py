@@ -359,6 +359,24 @@ class Comparison:
         )
 
 
+def check_named(kind: str, named: Any, baseline: str | None) -> str:
+    """The name of the baseline, by default the first; TypeError unless `named` is a dict by names that can be printed.
+
+    Examples
+    --------
+    >>> check_named("run", {"a": 1, "b": 2}, None)
+    'a'
+    """
+    names = list(named) if isinstance(named, Mapping) else []
+    if not names or not all(isinstance(name, str) and name.replace("\n", "a").isprintable() for name in names):
+        raise TypeError(
+            f"{kind}s must be a dict of one or more {kind}s by name, which is a printable text; got {named!r:.100}"
+        )
+    baseline = names[0] if baseline is None else baseline
+    check_choice("baseline", baseline, names)
+    return baseline
+
+
 def _extension(name: str) -> Any:
     """The function that draws or reports a comparison, of the package that says so in its entry points."""
     for entry_point in importlib.metadata.entry_points(group="boostrank.displays", name=name):

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
-from boostrank.comparison.comparison import Comparison
+from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
-from boostrank.inputs.checks import check_choice, check_flag, named_part
+from boostrank.inputs.checks import check_flag, named_part
 from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
@@ -119,6 +119,8 @@ def compare(
         If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid, or tests a query in
         two folds; if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure
         needs, and as :func:`boostrank.get_measure` for `measures`.
+    TypeError
+        If `rankers` is not a dict of one or more rankers by name.
     OSError
         If the folder `results` cannot be read or written.
 
@@ -137,8 +139,7 @@ def compare(
     consistent-lambdarank  0...  10
     consistent-lambdarank does not differ significantly from lambdarank.
     """
-    baseline = next(iter(rankers)) if baseline is None else baseline
-    check_choice("baseline", baseline, rankers)
+    baseline = check_named("ranker", rankers, baseline)
     check_flag("progress", progress)
     folds = _folds(X, y, qid, cv, folds)
     if measures is None:

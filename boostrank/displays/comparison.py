@@ -105,7 +105,7 @@ class ComparisonDisplay(Display):
         return cls(rows[columns].reset_index(drop=True), measure, baseline).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
-        table, measure = self.table, style.measure_name(self.measure)
+        table, measure = self.table, style.literal(style.measure_name(self.measure))
         names, difference, rows = table.iloc[:, 0], table["difference"].to_numpy(), np.arange(len(table))
         labels = [f"{style.wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)]
         ax = style.axes(ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
@@ -193,7 +193,7 @@ class QueryDifferencesDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         ax = style.axes(ax)
-        difference, measure = self.table["difference"].to_numpy(), style.measure_name(self.measure)
+        difference, measure = self.table["difference"].to_numpy(), style.literal(style.measure_name(self.measure))
         colors = np.where(difference < 0.0, style.ORANGE, style.BLUE)
         ax.bar(np.arange(len(difference)), difference, width=1.0, color=colors, linewidth=0)
         ax.axhline(0.0, color=style.GREY, linewidth=1)
@@ -204,7 +204,8 @@ class QueryDifferencesDisplay(Display):
             ax.set_ylim(low, max(high, -low))
             lines = [f"{row.difference:+.3f}  {style.shortened(row.query, 24)}" for row in worst.itertuples()]
             text = "\n".join(["worst queries", *lines])
-            ax.text(0.01, 0.99, text, transform=ax.transAxes, va="top", fontsize="small", linespacing=1.3)
+            look: dict[str, Any] = {"va": "top", "fontsize": "small", "linespacing": 1.3}
+            ax.text(0.01, 0.99, style.literal(text), transform=ax.transAxes, **look)
         share, ties = np.mean(difference > 0.0), np.mean(difference == 0.0)
         ax.set_xlabel(
             f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, {1 - share - ties:.0%} worse"

@@ -360,7 +360,7 @@ class QueryGroupDisplay(PredictionDisplay):
         ]
         ax.set_yticks(range(len(groups)), labels)
         ax.axhline(len(groups) - 1.5, color=style.GREY, linewidth=1)
-        ax.set_xlabel(f"{style.measure_name(self.measure)}, mean over queries with 95% interval")
+        ax.set_xlabel(style.literal(f"{style.measure_name(self.measure)}, mean over queries with 95% interval"))
         ax.set_ylabel(self.title)
         if several:
             style.legend_below(ax)

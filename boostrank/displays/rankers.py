@@ -116,7 +116,7 @@ class TrainingCurveDisplay(Display):
         style.light_grid(ax)
         marker = " (marker: last round that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
-        ax.set_ylabel(f"{style.measure_name(self.metric)}, mean over queries")
+        ax.set_ylabel(style.literal(f"{style.measure_name(self.metric)}, mean over queries"))
         return ax
 
 
@@ -256,4 +256,4 @@ def _feature_label(row: Any) -> str:
     values = [value for value in (row.value_a, row.value_b) if value is not None]
     name = style.shortened(feature_text(row.feature), MAX_NAME)
     texts = " | ".join(style.shortened(value_text(value), MAX_VALUE) for value in values)
-    return f"{name} ({texts})" if texts else name
+    return style.literal(f"{name} ({texts})" if texts else name)

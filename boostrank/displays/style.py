@@ -155,7 +155,19 @@ def wrapped(name: Any, n_characters: int = 76) -> str:
     >>> wrapped("softmax, 60 rounds", 10)
     'softmax,\n60 rounds'
     """
-    return "\n".join(textwrap.wrap(str(name), n_characters)) or str(name)
+    return literal("\n".join(textwrap.wrap(str(name), n_characters)) or str(name))
+
+
+def literal(text: str) -> str:
+    r"""A text such that matplotlib draws it as it is: dollars begin no formula, and "_" hides no line of a legend.
+
+    Examples
+    --------
+    >>> print(literal("$5 or $6"))
+    \$5 or \$6
+    """
+    shown = text.replace("$", r"\$")
+    return f" {shown}" if shown[:1] in ("", "_") else shown
 
 
 def measure_name(measure: str) -> str:

@@ -91,7 +91,8 @@ class Measure(ABC):
     Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure` makes them from names.
     ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and with the settings that are not those by
     default except the rules for ties and undefined queries, such as ``"map(threshold=2)"``. ``repr(measure)`` is the
-    call of `get_measure` that makes the measure. A subclass with a `name` is entered into :data:`boostrank.metrics.MEASURES`.
+    call of `get_measure` that makes the measure. A subclass with a `name` is entered into
+    :data:`boostrank.metrics.MEASURES`.
 
     Examples
     --------

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from boostrank.comparison.comparison import Comparison
+from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.versions import versions
-from boostrank.inputs.checks import check_choice, named_part
+from boostrank.inputs.checks import named_part
 from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
 from boostrank.runs.evaluation import evaluated_queries, groups_by_id, measures_of_runs, weights_by_id
@@ -101,10 +101,7 @@ def compare_runs(
     dense  0.6667  +0.1667     1.000  2/0/1
     dense does not differ significantly from bm25.
     """
-    if not isinstance(runs, Mapping) or not runs or not all(isinstance(name, str) for name in runs):
-        raise TypeError(f"runs must be a dict of one or more runs by name; got {runs!r:.100}")
-    baseline = next(iter(runs)) if baseline is None else baseline
-    check_choice("baseline", baseline, runs)
+    baseline = check_named("run", runs, baseline)
     measures = measures_of_runs(measures)
     geometric = [name for name, measure in measures.items() if getattr(measure, "summary", "") == "geometric mean"]
     if geometric:

@@ -74,6 +74,27 @@ def test_a_display_draws_onto_given_axes_and_again(name, request):
     assert [len(axes.get_children()) for axes in figure.axes] == before
 
 
+@pytest.mark.parametrize("name", [r"$\frac$", "_private", ""])
+def test_names_are_drawn_as_they_are(name, tmp_path):
+    """matplotlib draws a formula between dollars, and leaves "_x" out of a legend."""
+    scores = {"$a$_x": [2, 1], name: [1, 2]}
+    run = {"q$i$": {"a": 1.0, "b": 0.0}}
+    qrels = {"q$i$": {"a": 0, "b": 1}}
+    comparison = br.compare_runs(qrels, {"$x^$": {"q$i$": {"b": 1.0}}, name: run}, {"$m$": "RR"})
+    comparison.save_html(tmp_path / "report.html")
+    drawn = [
+        *(comparison.plot(), comparison.plot_queries()),
+        displays.NDCGCurveDisplay.from_predictions([0, 1], scores, [7, 7]),
+        displays.TrainingCurveDisplay({(name, "valid"): np.arange(3.0)}, {}, "$m^$").plot(),
+        displays.QueryGroupDisplay.from_predictions([0, 1], {name: [1, 2]}, [7, 7]),
+    ]
+    for display in drawn:
+        display.figure_.savefig(tmp_path / "figure.svg")
+    texts = legend_texts(drawn[2].ax_)
+    assert [text.strip().replace("\\$", "$") for text in texts] == list(scores)
+    assert drawn[1].ax_.texts[0].get_text().endswith(r"q\$i\$")
+
+
 def test_long_names_of_a_legend_have_a_column_each():
     short, long = ["softmax", "lambdarank", "squared"], ["a long name of a ranker with its settings " + i for i in "ab"]
     assert (style.legend_columns(short), style.legend_columns(long)) == (3, 1)

@@ -166,14 +166,15 @@ def test_every_special_character_is_escaped():
         r"a\&b\%c\$d\#e\_f\{g\}h\textasciitilde{}i\textasciicircum{}j\textbackslash{}k\textless{}l\textgreater{}m"
         r"\textbar{}n \\"
     )
-    assert markdown_table([["x", "y"], ["a|b", "-1"]]) == "| x | y |\n|---|---:|\n| a\\|b | -1 |\n"
+    assert markdown_table([["x", "y"], ["a|b\nc", "-1"]]) == "| x | y |\n|---|---:|\n| a\\|b<br>c | -1 |\n"
 
 
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name; got {}"),
+        ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name, .*; got {}"),
         ({"runs": {1: {"q": {"d": 1.0}}}}, TypeError, "runs must be a dict of one or more runs by name"),
+        ({"runs": {"\ud800": {"q": {"d": 1.0}}}}, TypeError, "by name, which is a printable text"),
         ({"baseline": "x"}, ValueError, "baseline must be one of bm25_base, dense, other 5%; got 'x'"),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
