@@ -11,7 +11,7 @@ import importlib
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -111,12 +111,15 @@ class ValidationSet:
     is_training : bool, default False
         Whether it has the rows of the training data. It decides on early stopping only if there is no other set. With
         initial scores, `data` may be another object than the training data.
+    is_named : bool, default True
+        Whether the user gave the name; otherwise callbacks see the name that the library's own ranker gives.
     """
 
     name: str
     data: GroupedData
     metrics: list[Any]
     is_training: bool = False
+    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,12 @@ class TrainingSpecification:
     seed : tuple of int
         Determines the queries that are drawn.
     early_stopping_rounds : int, optional
-    early_stopping_metric : str, optional
-        Name of the metric that decides on early stopping; None means the first one.
+    early_stopping_metric : str or int, default 0
+        Name of the metric that decides on early stopping, or its place among the first metric's values.
     metrics : tuple
         Computed on validation sets. An empty tuple means the default measure of the labels.
+    metric_names : mapping of str to str
+        The names that the user has for metrics, by their own.
     callbacks : tuple
         Callbacks of the boosting library.
     verbose : bool, int or "bar"
@@ -164,8 +169,9 @@ class TrainingSpecification:
     query_share: float = 1.0
     seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
-    early_stopping_metric: str | None = None
+    early_stopping_metric: str | int = 0
     metrics: tuple[Any, ...] = ()
+    metric_names: Mapping[str, str] = field(default_factory=dict)
     callbacks: tuple[Any, ...] = ()
     verbose: bool | int | str = False
     init_model: Any = None
@@ -405,8 +411,8 @@ class Backend(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Other names that the library has for them; None stands for the default of its own ranker.
     OBJECTIVE_ALIASES: Mapping[str | None, str]
-    #: -1 if the last one of the metrics that are a parameter of the library's own ranker decides; 1 for the first one.
-    METRIC_ORDER: int
+    #: Which one of the metrics that are a parameter of the library's own ranker decides: 0, or -1 for the last one.
+    DECIDING_METRIC: int
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
@@ -435,6 +441,9 @@ class Backend(Protocol):
 
     def known_parameters(self, refused: Mapping[str, str]) -> KnownParameters:
         """All parameters of the library; `refused` are those of :meth:`refused_parameters`."""
+
+    def native_metric(self, objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
+        """The metric and its cutoffs that the library's own ranker has for one of :attr:`NATIVE_OBJECTIVES`."""
 
     def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
         """Parameters that set the gain of `dcg` for one of :attr:`NATIVE_OBJECTIVES`, if it has a gain.

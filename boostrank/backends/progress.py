@@ -24,8 +24,8 @@ SECONDS_PER_LINE = 10.0
 class History:
     """The metrics of each validation set in every round, and the decision when to stop early.
 
-    One metric of one validation set decides: `early_stopping_metric`, or the first metric if this is None, of the last
-    validation set that is not the training data.
+    One metric of one validation set decides: `early_stopping_metric` of the last validation set that is not the
+    training data.
 
     Parameters
     ----------
@@ -38,7 +38,9 @@ class History:
         self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
         self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
         self._patience = specification.early_stopping_rounds
-        self._metric = specification.early_stopping_metric
+        self._names, deciding = specification.metric_names, specification.early_stopping_metric
+        self._metric = deciding if isinstance(deciding, str) else None
+        self._deciding_result = 0 if isinstance(deciding, str) else deciding
         held_out = [i for i, validation_set in enumerate(self._sets) if not validation_set.is_training]
         self._deciding_set = held_out[-1] if held_out else len(self._sets) - 1
         self._sign = 1.0
@@ -49,6 +51,7 @@ class History:
         Returns the name of each metric, its value, and whether higher is better.
         """
         results = [result for metric in self._sets[i].metrics for result in interruptible(metric.results, scores)]
+        results = [(self._names.get(name, name), value, better) for name, value, better in results]
         names, values = [name for name, _, _ in results], self._values[i]
         better = self._directions[i] = {name: is_higher_better for name, _, is_higher_better in results}
         if not names or len(better) < len(names) or (values and values.keys() != better.keys()):
@@ -60,17 +63,16 @@ class History:
             values.setdefault(name, []).append(value)
         if i == self._deciding_set:
             if self._metric is None:
-                self._metric = results[0][0]
+                self._metric = results[self._deciding_result][0]
             if self._metric not in better:
                 expected = f"one of {', '.join(better)}, the metrics of eval_metric"
                 refuse("early_stopping_metric", self._metric, expected, did_you_mean(self._metric, better))
             self._sign = 1.0 if better[self._metric] else -1.0
         return results
 
-    def is_higher_better(self, name: str, metric: str) -> bool | None:
-        """Whether higher is better for a metric of the validation set of this name; None if there is no such metric."""
-        names = [validation_set.name for validation_set in self._sets]
-        return self._directions[names.index(name)].get(metric) if name in names else None
+    def is_higher_better(self, i: int, metric: str) -> bool | None:
+        """Whether higher is better for a metric of validation set `i`; None if there is no such metric."""
+        return self._directions[i].get(metric)
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""

@@ -231,8 +231,8 @@ class BoostedRanker(TrainedModel):
             each document: "squared", "logistic", "poisson", where they multiply its loss, and "softmax", "power",
             "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain; and for ensembles of
             these. Weights are relative: all of them times a constant give the same model, and they do not change the
-            meaning of `min_child_weight`. They are not weights of metrics: those of the queries that
-            `validation_fraction` holds out are means in which all queries count the same.
+            meaning of `min_child_weight`. Queries of weight 0 are left out. These are no weights of metrics: those of
+            the queries that `validation_fraction` holds out are means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.
@@ -246,7 +246,7 @@ class BoostedRanker(TrainedModel):
             no query ids. The last set that is not the training data decides on early stopping.
         eval_names : list of str, optional
             Names of the validation sets. By default, set number i is "valid_i", counted from 0, and the training data
-            are "training".
+            are "training"; callbacks of XGBoost, and what it prints, have "validation_i", as with XGBRanker.
         eval_qid, eval_group, eval_sample_weight, eval_init_score : list of array-like, optional
             `qid`, `group`, `sample_weight` and `init_score` of each validation set, or None for a set that has none.
             The weights are those of the queries in the mean that each metric takes over the queries of the set; if
@@ -255,7 +255,9 @@ class BoostedRanker(TrainedModel):
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and functions ``(y,
             scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in LightGBM. The default is NDCG with
             the ranker's `k`, `gain` and `discount`, agreement if the labels are preferences, and for ClickLabels the
-            measure :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. "lightgbm:ndcg@5" and
+            measure :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an objective of the
+            library and without `k`, the default is that of the library's own ranker, "lightgbm:ndcg" at the ranks 1 to
+            5 or for instance "xgboost:ndcg@32", of which the last one decides on early stopping. "lightgbm:ndcg@5" and
             "xgboost:ndcg@5" are the library's own metric with the ranker's gain, with which early stopping finds the
             round that the library's own ranker finds: the measures of boostrank average over ties, and the libraries
             rank tied documents by row. With weights of queries without a relevant document, they still differ.
@@ -322,6 +324,10 @@ class BoostedRanker(TrainedModel):
             takes_infinity=takes_infinity,
             query_features=settings.values["query_features"],
         )
+        weights = data.labels.weighted(data.weights)
+        if weights is not None and not (has_weight := data.queries.sum(weights) > 0).all():
+            # The libraries would count the documents of the others, in leaves and in bins.
+            data = data.take(has_weight)
         queries, transformer = data.queries, features.query_features
         kept = settings.kept_queries(queries.n_queries, random_state)
         specification = settings.specification(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import copy
 from typing import Any, ClassVar, Self
@@ -64,6 +64,18 @@ def as_metrics(eval_metric: Any, eval_at: Any = None, dcg: DCG | None = None) ->
         for metric in metrics or ["ndcg"] * bool(cutoffs)
         for expanded in _as_metric(metric, cutoffs, dcg or DCG())
     )
+
+
+def names_of_xgboost(metrics: Iterable[Any]) -> dict[str, str]:
+    """The names of XGBoost among `metrics` that are none of ours, by our names, so that results keep them.
+
+    Examples
+    --------
+    >>> names_of_xgboost(["pre@3", "map", "ndcg@5-"])
+    {'precision@3': 'pre@3', 'ndcg@5': 'ndcg@5-'}
+    """
+    texts = [text for text in metrics if isinstance(text, str) and (text.endswith("-") or text.startswith("pre@"))]
+    return {str(metric): text for text in texts for metric in as_metrics(text)}
 
 
 def _as_metric(metric: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:

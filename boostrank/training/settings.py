@@ -238,7 +238,12 @@ class Settings:
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
         stops_early = bool(values["early_stopping_rounds"] or (callbacks and backend.stopping_callbacks(callbacks)))
         n_rounds, min_rounds = self._rounds(share, parameters[backend.PARAMETERS["learning_rate"]], stops_early)
-        has_metrics = not (eval_metric is eval_at is values["eval_metric"] is values["eval_at"] is None)
+        metrics: tuple[Any, ...] = ()
+        names: dict[str, str] = {}
+        deciding = 0
+        given = (eval_metric, eval_at, values["eval_metric"], values["eval_at"])
+        if isinstance(self.loss, str) or any(value is not None for value in given):
+            metrics, names, deciding = self._metrics(eval_metric, eval_at, dcg)
         return TrainingSpecification(
             loss=self.loss,
             dcg=dcg,
@@ -250,21 +255,31 @@ class Settings:
             # The rounds that are added to a model draw other queries than its first ones.
             seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),
             early_stopping_rounds=values["early_stopping_rounds"],
-            early_stopping_metric=early_stopping_metric,
-            metrics=self._metrics(eval_metric, eval_at, dcg) if has_metrics else (),
+            early_stopping_metric=deciding if early_stopping_metric is None else early_stopping_metric,
+            metrics=metrics,
+            metric_names=names,
             callbacks=callbacks,
             verbose=verbose,
             init_model=init_model,
         )
 
-    def _metrics(self, eval_metric: Any, eval_at: Any, dcg: DCG) -> tuple[Any, ...]:
-        """The metrics of ``fit``, and then those of the parameters; the first one decides on early stopping."""
-        from boostrank.training.custom_functions import as_metrics
+    def _metrics(self, eval_metric: Any, eval_at: Any, dcg: DCG) -> tuple[tuple[Any, ...], dict[str, str], int]:
+        """The metrics of ``fit``, and then those of the parameters; other names of them; and which one decides.
+
+        The library's own objectives have the metrics of its own ranker, of which the last one decides, if there are no
+        others and `dcg` has no cutoff.
+        """
+        from boostrank.training.custom_functions import as_metrics, names_of_xgboost
 
         eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
-        parameters = as_list(self.values["eval_metric"])[:: self.backend.METRIC_ORDER]
+        parameters = as_list(self.values["eval_metric"])
         of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
-        return as_metrics([*of_fit, *parameters], eval_at, dcg)
+        deciding = self.backend.DECIDING_METRIC if parameters and not of_fit else 0
+        if isinstance(self.loss, str) and eval_at is None and dcg.k is None and not (of_fit or parameters):
+            (name, eval_at), deciding = self.backend.native_metric(self.loss, self.native), -1
+            of_fit = [name]
+        given = [*of_fit, *parameters]
+        return as_metrics(given, eval_at, dcg), names_of_xgboost(given), deciding
 
     def parameters(
         self, features: TrainingFeatures, shape: tuple[int, int], random_state: RandomState

@@ -66,7 +66,7 @@ def train_on_kept(backend: Backend, specification: TrainingSpecification, data: 
 
     with named_part("the queries that validation_fraction holds out"):
         held_out = data.take(~kept)
-        validation = [ValidationSet("valid_0", held_out, bind_metrics(specification, held_out))]
+        validation = [ValidationSet("valid_0", held_out, bind_metrics(specification, held_out), is_named=False)]
     with named_part("the queries that validation_fraction leaves to train on"):
         remaining = data.take(kept)
     return train(backend, specification, remaining, validation)

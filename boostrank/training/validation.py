@@ -36,8 +36,8 @@ class EvalSet:
     name : str
     X, y, qid, group, sample_weight, init_score
         As in ``fit``; the last four may be None.
-    is_training : bool
-        Whether it is the training data.
+    is_training, is_named : bool
+        Whether it is the training data, and whether the user gave the name.
     """
 
     name: str
@@ -48,6 +48,7 @@ class EvalSet:
     sample_weight: Any
     init_score: Any
     is_training: bool
+    is_named: bool
 
     def bind(
         self, specification: TrainingSpecification, data: GroupedData, features: TrainingFeatures
@@ -62,7 +63,7 @@ class EvalSet:
         grouped = data if is_same else self._grouped(features)
         with named_part(f"validation set {self.name!r}"):
             metrics = bind_metrics(specification, grouped, None if is_same else grouped.weights)
-        return ValidationSet(self.name, grouped, metrics, self.is_training)
+        return ValidationSet(self.name, grouped, metrics, self.is_training, self.is_named)
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""
@@ -126,7 +127,8 @@ def eval_sets(
         if is_same and queries is None:
             ids, sizes = qid, group
         label = name or (TRAINING if is_training else f"valid_{i}")
-        listed.append(EvalSet(label, element[0], element[1], ids, sizes, weight, init_score, is_training))
+        as_given = (element[0], element[1], ids, sizes, weight, init_score)
+        listed.append(EvalSet(label, *as_given, is_training=is_training, is_named=bool(name)))
     labels = [validation_set.name for validation_set in listed]
     if len(set(labels)) < len(labels):
         raise ValueError(f"validation sets must have different names; got {labels}")

@@ -78,6 +78,13 @@ def test_scores_are_the_mean_and_other_properties_those_of_all_trees(ranker_clas
     np.testing.assert_array_equal(ranker.predict(X, pred_leaf=True), leaves)
     for kind in ("split", "gain") if ranker_class is br.LightGBMRanker else ("weight", "total_gain", "total_cover"):
         importances = sum(one.get_feature_importances(kind).sort_index() for one in rankers)
+        if ranker_class is br.XGBoostRanker:
+            counts = [one.booster_.get_score(importance_type=kind) for one in rankers]
+            scale = sum(sum(scores.values()) for scores in counts)
+            importances = sum(
+                one.get_feature_importances(kind).sort_index() * (sum(scores.values()) / scale)
+                for one, scores in zip(rankers, counts, strict=True)
+            )
         pd.testing.assert_series_equal(ranker.get_feature_importances(kind).sort_index(), importances, rtol=1e-5)
         assert importances.sum() > 0
     # The rounds of a model are the same in the average.

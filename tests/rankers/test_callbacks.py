@@ -59,6 +59,59 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
         np.testing.assert_array_equal(theirs.predict(data[0]), ours.predict(data[0]))
 
 
+class Record(xgboost.callback.TrainingCallback):
+    """Keeps set, metric and value of every round of XGBoost; its method `of_lightgbm` is a callback of LightGBM."""
+
+    def __init__(self):
+        self.rounds = []
+
+    def of_lightgbm(self, environment):
+        self.rounds.append([line[:3] for line in environment.evaluation_result_list])
+
+    def after_iteration(self, model, epoch, evals_log):
+        values = [(name, metric, of[metric][-1]) for name, of in evals_log.items() for metric in of]
+        self.rounds.append(values)
+
+
+@pytest.mark.filterwarnings("ignore::lightgbm.basic.LGBMDeprecationWarning")
+@pytest.mark.parametrize(
+    ("objective", "parameters"),
+    [
+        ("lambdarank", {}),
+        ("rank_xendcg", {}),
+        ("rank:ndcg", {}),
+        ("rank:pairwise", {"lambdarank_pair_method": "mean"}),
+        ("rank:map", {"lambdarank_num_pair_per_sample": 7}),
+        ("rank:ndcg", {"eval_metric": ["pre@3", "ndcg@5-", "map"]}),
+    ],
+)
+def test_callbacks_see_and_do_what_they_do_with_the_rankers_of_the_libraries(data, objective, parameters):
+    (X, y, qid), is_lightgbm = data, ":" not in objective
+    settings = {"objective": objective, "n_estimators": 60, "learning_rate": 0.3, "n_jobs": 1, **parameters}
+    sets = {"eval_set": [(X, y > 1), (VALIDATION[0], VALIDATION[1] > 1)]}
+    sets["eval_group"] = [np.bincount(qid), np.bincount(VALIDATION[2])]
+    records = []
+    for ours in (False, True):
+        records.append(Record())
+        if is_lightgbm:
+            ranker = (br.LightGBMRanker if ours else lightgbm.LGBMRanker)(**settings, random_state=0)
+            callbacks = [records[-1].of_lightgbm, lightgbm.early_stopping(5, verbose=False)]
+            ranker.fit(X, y > 1, group=np.bincount(qid), **sets, callbacks=callbacks)
+        else:
+            callbacks = [records[-1], xgboost.callback.EarlyStopping(rounds=5)]
+            ranker = br.XGBoostRanker if ours else xgboost.XGBRanker
+            ranker = ranker(**settings, base_score=0.0, callbacks=callbacks)
+            ranker.fit(X, y > 1, group=np.bincount(qid), **sets, verbose=False)
+    theirs, ours = ([[line[:2] for line in lines] for lines in record.rounds] for record in records)
+    if "eval_metric" in parameters:  # They are measures of boostrank, which average over ties.
+        assert ours[0] == theirs[0]
+        return
+    assert ours == theirs
+    assert 5 < len(ours) < 60
+    values = [[line[2] for lines in record.rounds for line in lines] for record in records]
+    np.testing.assert_allclose(*values, atol=1e-6)
+
+
 def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
     stopping = {"eval_set": [VALIDATION], "callbacks": [xgboost.callback.EarlyStopping(rounds=3)]}
     with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):

@@ -157,6 +157,18 @@ def test_integer_weights_repeat_queries(ranker_class, objective, data):
     assert np.ptp(weighted) > 0.1
 
 
+@pytest.mark.parametrize("objective", [None, "ensemble"])
+def test_queries_of_weight_0_are_left_out(ranker_class, objective, data):
+    X, y, qid = data
+    # Enough documents that some would change the bins and the smallest leaves.
+    weights = np.where(np.arange(30) % 3, 2.0, 0.0)
+    kept = weights[qid] > 0
+    ranker = small(ranker_class, objective, n_estimators=20)
+    expected = clone(ranker).fit(X[kept], y[kept], qid[kept]).predict(X)
+    np.testing.assert_array_equal(ranker.fit(X, y, qid, sample_weight=weights).predict(X), expected)
+    assert not np.array_equal(clone(ranker).fit(X, y, qid).predict(X), expected)
+
+
 def test_only_the_ratios_of_weights_count(ranker_class, data):
     X, y, qid = data
     weights = np.random.default_rng(0).uniform(0.5, 2, 30)

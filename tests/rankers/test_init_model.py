@@ -90,7 +90,8 @@ def test_categories_go_on_and_others_cannot(ranker_class, data):
 def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objective):
     X, y, qid = data
     first = small(ranker_class, objective, max_bin=15).fit(*VALIDATION)
-    ranker = small(ranker_class, objective).fit(X, y, qid, init_model=first, eval_set={"a": VALIDATION, "b": data})
+    sets = {"eval_set": {"a": VALIDATION, "b": data}, "eval_metric": "ndcg"}
+    ranker = small(ranker_class, objective).fit(X, y, qid, init_model=first, **sets)
     for name, (features, labels, queries) in {"a": VALIDATION, "b": data}.items():
         expected = br.ndcg_score(labels, ranker.predict(features), queries)
         assert ranker.best_score_[name]["ndcg"] == pytest.approx(expected, abs=1e-9)
@@ -132,16 +133,18 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
     X, y, qid = data
     first = small(ranker_class, objective).fit(X, y, qid)
     start, of_validation = first.predict(X), first.predict(VALIDATION[0])
-    expected = small(ranker_class, objective, n_estimators=12).fit(X, y, qid, eval_set=[VALIDATION])
+    sets = {"eval_set": [VALIDATION], "eval_metric": "ndcg"}
+    expected = small(ranker_class, objective, n_estimators=12).fit(X, y, qid, **sets)
     # The queries are mixed, but the documents of each stay in sequence, by which native objectives break ties.
     rows = np.argsort(positions_in_query(qid), kind="stable")
-    sets = {"eval_set": [VALIDATION], "eval_init_score": [of_validation]}
+    sets["eval_init_score"] = [of_validation]
     ranker = small(ranker_class, objective).fit(X[rows], y[rows], qid[rows], init_score=start[rows], **sets)
     scores = of_validation + ranker.predict(VALIDATION[0])
     np.testing.assert_allclose(scores, expected.predict(VALIDATION[0]), atol=1e-5)
     ours, theirs = (one.evals_result_["valid_0"]["ndcg"] for one in (ranker, expected))
     np.testing.assert_allclose(ours, theirs[6:], atol=1e-6)
-    held_out = small(ranker_class, objective, validation_fraction=0.3).fit(X, y, qid, init_score=start)
+    held_out = small(ranker_class, objective, validation_fraction=0.3)
+    held_out.fit(X, y, qid, init_score=start, eval_metric="ndcg")
     _, rest = br.split_queries(qid, 0.3, random_state=np.random.RandomState(0))
     last = br.ndcg_score(y[rest], start[rest] + held_out.predict(X[rest]), qid[rest])
     assert held_out.best_score_["valid_0"]["ndcg"] == pytest.approx(last, abs=1e-6)

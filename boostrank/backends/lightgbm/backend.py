@@ -13,17 +13,18 @@ from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm.callbacks import stopping_callbacks as stopping_callbacks
+from boostrank.backends.lightgbm.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY
 from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
-from boostrank.backends.lightgbm.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.lightgbm.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
 from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.lightgbm.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
 from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
+from boostrank.backends.lightgbm.parameters import native_metric as native_metric
 from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters
 from boostrank.backends.lightgbm.parameters import refused_parameters as refused_parameters
 from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infinity

@@ -23,7 +23,7 @@ OBJECTIVE_ALIASES: Mapping[str | None, str] = {
     None: "lambdarank",
     **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
 }
-METRIC_ORDER = 1
+DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
     "learning_rate": "learning_rate",
@@ -176,6 +176,11 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
 def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
     """All parameters of LightGBM by name; `refused` are those of :func:`refused_parameters`."""
     return KnownParameters(LIBRARY, canonical_names(), EXPLICIT, refused, _NEUTRAL)
+
+
+def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
+    """NDCG, at the cutoffs that LGBMRanker has by default."""
+    return "lightgbm:ndcg", (1, 2, 3, 4, 5)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:

@@ -24,15 +24,16 @@ from boostrank.backends.models import (
 from boostrank.backends.xgboost.callbacks import stopping_callbacks as stopping_callbacks
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
+from boostrank.backends.xgboost.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
 from boostrank.backends.xgboost.parameters import LIBRARY as LIBRARY
 from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
-from boostrank.backends.xgboost.parameters import METRIC_ORDER as METRIC_ORDER
 from boostrank.backends.xgboost.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
 from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
 from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
 from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
 from boostrank.backends.xgboost.parameters import known_parameters as known_parameters
+from boostrank.backends.xgboost.parameters import native_metric as native_metric
 from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
 from boostrank.backends.xgboost.parameters import refused_parameters as refused_parameters
 from boostrank.backends.xgboost.parameters import tree_shape as tree_shape
@@ -87,10 +88,11 @@ def takes_infinity(model: Any) -> bool:
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
-    """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"."""
+    """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"; their sum is 1."""
     scores = booster.get_score(importance_type=kind)
     names = booster.feature_names or [UNNAMED_FEATURE.format(i) for i in range(booster.num_features())]
-    return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
+    values = np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
+    return values / (values.sum() or 1.0)
 
 
 def feature_names(booster: Any) -> list[str] | None:

@@ -18,12 +18,12 @@ def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
 
 
 @contextmanager
-def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator[list[Any]]:
+def fresh_early_stopping(callbacks: Sequence[Any], history: History, names: Sequence[str]) -> Iterator[list[Any]]:
     """Prepare callbacks for one training: remove earlier results of each ``EarlyStopping``, and set its direction.
 
     XGBoost would compare with the results of an earlier training. Unless the user sets `maximize` of the callback,
     XGBoost would minimize each metric whose name it does not know. The direction is that which the metric has in
-    `history`, and is removed after the training.
+    `history`, and is removed after the training. `names` are XGBoost's names of the validation sets.
     """
     base = import_backend("xgboost").callback.TrainingCallback
     stopping = stopping_callbacks(callbacks)
@@ -37,7 +37,8 @@ def fresh_early_stopping(callbacks: Sequence[Any], history: History) -> Iterator
                 # XGBoost chooses the set and the metric in the same way.
                 name = callback.data or list(evals_log)[-1]
                 metric = callback.metric_name or list(evals_log.get(name, [""]))[-1]
-                callback.maximize = history.is_higher_better(name, metric)
+                if name in names:
+                    callback.maximize = history.is_higher_better(names.index(name), metric)
             return False
 
     try:

@@ -20,7 +20,9 @@ LIBRARY = "XGBoost"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
 #: The last metric decides in XGBoost.
-METRIC_ORDER = -1
+DECIDING_METRIC = -1
+#: XGBoost's default of `lambdarank_num_pair_per_sample`, up to which rank it looks for pairs.
+PAIRS_CUTOFF = 32
 #: Largest label for rank:ndcg with the gain 2^y - 1.
 MAX_EXP2_LABEL = 31
 #: Native names of the boosting parameters, by their names in the ranker.
@@ -122,6 +124,13 @@ _REFUSED: Mapping[str, str] = {
 
 
 _NEUTRAL: Mapping[str, Any] = {"enable_categorical": True, "validate_parameters": True, "scale_pos_weight": 1}
+
+
+def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
+    """NDCG or average precision at the cutoff of the pairs; at all ranks if pairs are drawn from the whole list."""
+    has_cutoff = parameters.get("lambdarank_pair_method", "topk") == "topk"
+    cutoff = parameters.get("lambdarank_num_pair_per_sample", PAIRS_CUTOFF) if has_cutoff else None
+    return "xgboost:map" if objective == "rank:map" else "xgboost:ndcg", (cutoff,)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:

@@ -68,6 +68,7 @@ def train(
         is_same = evaluated is data
         matrices.append(dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact))
     history = History(validation, specification)
+    names = [one.name if one.is_named else f"validation_{i}" for i, one in enumerate(validation)]
     stops_early = bool(validation) and specification.early_stopping_rounds is not None
     bar = ProgressBar(specification.n_rounds, True, history.last_value) if specification.verbose == BAR else None
 
@@ -77,18 +78,18 @@ def train(
             _check_name("names of eval_metric", name, ":")
         return [(name, value) for name, value, _ in results]
 
-    with bar or nullcontext(), callbacks.fresh_early_stopping(specification.callbacks, history) as given_callbacks:
+    with bar or nullcontext(), callbacks.fresh_early_stopping(specification.callbacks, history, names) as given:
         after_round = callbacks.make_after_round(history if stops_early else None, sample, bar, keeps_best=is_dart)
         booster = xgb.train(
             {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
             num_boost_round=specification.n_rounds,
             obj=None if sample is None else lambda scores, _: interruptible(sample.next_round, scores),
-            evals=[(matrix, validation_set.name) for matrix, validation_set in zip(matrices, validation, strict=True)],
+            evals=list(zip(matrices, names, strict=True)),
             custom_metric=evaluate if validation else None,
             verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
             xgb_model=model,
-            callbacks=[*given_callbacks, after_round],
+            callbacks=[*given, after_round],
         )
     best, n_earlier = booster.num_boosted_rounds(), 0 if model is None else model.num_boosted_rounds()
     if stops_early:
