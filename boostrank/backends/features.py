@@ -26,7 +26,7 @@ from boostrank.inputs.streams import FeatureStream
 class NameCode:
     r"""The encoding of names of features for one boosting library: forbidden characters are percent-encoded.
 
-    Names without such characters are unchanged.
+    Names without such characters are unchanged, except that the empty name is encoded as "%".
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class NameCode:
         self._forbidden = re.compile(f"[{forbidden}%]")
 
     def encode(self, name: str) -> str:
-        """Return a name without forbidden characters."""
-        return self._forbidden.sub(lambda match: quote(match[0], safe=""), name)
+        """Return a name without forbidden characters, which is not empty."""
+        return self._forbidden.sub(lambda match: quote(match[0], safe=""), name) or "%"
 
     def decode(self, name: str) -> str:
         """Return the name that was encoded. A name that :meth:`encode` does not return is unchanged."""
-        decoded = unquote(name)
+        decoded = "" if name == "%" else unquote(name)
         return decoded if self.encode(decoded) == name else name
 
     def encode_columns(self, X: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from boostrank.inputs.checks import warn
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import as_path, write_atomically
 from boostrank.inputs.frames import is_pandas
 
 #: Name of the field of a model file that contains its checksum.
@@ -24,9 +24,10 @@ _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.
 
 def require_file(path: str | os.PathLike[str]) -> str:
     """Return the path as a string; raise FileNotFoundError if there is no file at it."""
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"no model file at {os.fspath(path)!r}")
-    return os.fspath(path)
+    name = as_path(path)
+    if not os.path.isfile(name):
+        raise FileNotFoundError(f"no model file at {name!r}")
+    return name
 
 
 def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.inputs.checks import check_flag, is_count, refuse
-from boostrank.inputs.files import open_decompressed
+from boostrank.inputs.files import as_path, open_decompressed
 from boostrank.queries.compiled import call, is_available
 from boostrank.queries.compiled.lines import powers_of_five
 from boostrank.queries.threads import for_each, n_threads
@@ -174,7 +174,7 @@ class ParsedFile:
 
 def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
     """Parse a whole file, block by block."""
-    parsed, line = ParsedFile(os.fspath(path), options.dtype), 1
+    parsed, line = ParsedFile(as_path(path), options.dtype), 1
     if os.path.isdir(path):
         raise IsADirectoryError(
             f"{parsed.name} is a folder, not a LETOR file; for a folder of folds there is read_letor_folds"

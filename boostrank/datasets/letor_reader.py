@@ -22,6 +22,7 @@ from boostrank.datasets.letor_parser import (
     parse_file,
     quote,
 )
+from boostrank.inputs.files import as_path
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
@@ -162,7 +163,7 @@ def read_letor_folds(
     [('Fold1', (2, 3), None, (1, 3))]
     """
     options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
-    folders = _find_folds(Path(directory))
+    folders = _find_folds(Path(as_path(directory)))
     datasets = iter(_read_files([path for _, paths in folders for path in paths if path], options))
     folds = []
     for folder, paths in folders:

@@ -21,6 +21,20 @@ _PARQUET_MARK = b"PAR1"
 _OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
+def as_path(path: Any) -> str:
+    """The path of a file as text; TypeError for what is no path: Python would open the file with the number 0.
+
+    Examples
+    --------
+    >>> as_path(bytearray(b"model"))
+    Traceback (most recent call last):
+    TypeError: the path of a file must be a str or os.PathLike; got bytearray(b'model')
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"the path of a file must be a str or os.PathLike; got {path!r:.100}")
+    return os.fspath(path)
+
+
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object]) -> None:
     """Write a file such that `path` never names an incomplete file, also after a loss of power.
 
@@ -31,7 +45,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
 
     A pipe, a device, ``/dev/stdout`` and ``/dev/stderr`` are not replaced: the complete content is written to them.
     """
-    open_file = _OPEN_FILES.get(os.fspath(path))
+    open_file = _OPEN_FILES.get(as_path(path))
     try:
         old = os.stat(path)
     except FileNotFoundError:
@@ -106,7 +120,7 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ValueError
         While the file is read, if its gzip data is damaged or incomplete.
     """
-    with open(path, "rb") as raw:
+    with open(as_path(path), "rb") as raw:
         stream: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
         try:
             with stream:
@@ -119,5 +133,5 @@ def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether the content of a file, not its name, is that of Parquet."""
-    with open(path, "rb") as file:
+    with open(as_path(path), "rb") as file:
         return file.read(len(_PARQUET_MARK)) == _PARQUET_MARK

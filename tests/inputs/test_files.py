@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+import boostrank as br
 from boostrank.inputs.files import write_atomically
 
 special = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
@@ -20,6 +21,15 @@ def write(text):
             file.write(text)
 
     return write_text
+
+
+@pytest.mark.parametrize("path", [bytearray(b"model"), b"model", 0, None])
+def test_what_is_no_path_is_an_error(path):
+    """Python would read standard input for the number 0."""
+    ranker = br.LightGBMRanker(n_estimators=2, n_jobs=1).fit(*br.make_ranking(n_queries=9))
+    for use in (ranker.load_model, ranker.save_model, br.read_letor, br.read_letor_folds, br.read_qrels, br.read_run):
+        with pytest.raises(TypeError, match=r"the path of a file must be a str or os.PathLike; got"):
+            use(path)
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):

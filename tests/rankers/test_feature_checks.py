@@ -163,7 +163,7 @@ def test_numbered_columns_are_features_without_names(ranker_class):
 
 @both
 def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_path):
-    names = ["a,b", "price [EUR]", 'x"y: {z}', "x<y", "tab\there", "a%20b = 100%"]
+    names = ["a,b", "price [EUR]", 'x"y: {z}<', "tab\there\0", "", "a%20b = 100%"]
     frame = FRAME.set_axis(names, axis=1).assign(**{"kind, [größe]": KIND})
     ranker = small(ranker_class).fit(frame, Y, QID)
     expected = scores_of(ranker_class, "abcdef", with_kind=True)

@@ -115,7 +115,7 @@ def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
     """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its UBJSON format."""
     copy = booster.copy()
     copy.set_attr(**{CHECKSUM_FIELD: BLANK_CHECKSUM, NOTE_FIELD: note or None})
-    write_with_checksum(path, bytes(copy.save_raw("json" if os.fspath(path).endswith(".json") else "ubj")))
+    write_with_checksum(path, bytes(copy.save_raw("json" if str(path).endswith(".json") else "ubj")))
 
 
 _INCOMPLETE = "it is not a complete XGBoost model file"

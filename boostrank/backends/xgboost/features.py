@@ -43,7 +43,7 @@ BLOCK_ELEMENTS = 2**24
 #: XGBoost's default of max_bin.
 DEFAULT_MAX_BIN = 256
 #: Names with these characters are errors.
-NAMES = NameCode(r"\[\]<")
+NAMES = NameCode(r"\[\]<\x00")
 # XGBoost refuses zero bytes.
 _CATEGORIES = NameCode(r"\x00\x80-\U0010ffff")
 # Names in models that were trained without boostrank may contain "%C3%A9" themselves. This is the notation of RFC 5987.
