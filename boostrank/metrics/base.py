@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform
+from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,6 +108,8 @@ class Measure(ABC):
     takes_relevance: ClassVar[bool] = True
     #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
     domain: ClassVar[Domain] = "arrays"
+    #: How the values of queries become one value; only for runs it is not the mean.
+    summary: ClassVar[Summary] = "mean"
     #: Name for :func:`boostrank.get_measure`.
     name: ClassVar[str]
     #: The setting that stands after "@" in the name.
@@ -115,6 +117,8 @@ class Measure(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        for attribute, choices in (("domain", Domain), ("summary", Summary)):
+            check_choice(f"{attribute} of {cls.__name__}", getattr(cls, attribute), get_args(choices))
         if "name" in vars(cls):
             register(cls)
 
@@ -375,8 +379,6 @@ class QueryMeasure(Measure):
     """
 
     domain: ClassVar[Domain] = "arrays and runs"
-    #: How the values of queries become one value; only for runs it is not the mean.
-    summary: ClassVar[Summary] = "mean"
     #: Whether the cutoff may not be None for runs.
     needs_cutoff: ClassVar[bool] = False
     #: The end of the sentence "The measure is undefined for a query that ...", a format of the measure.

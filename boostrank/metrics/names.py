@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
-from boostrank.inputs.checks import did_you_mean
+from boostrank.inputs.checks import did_you_mean, refuse
 
 #: Modules of this package that define measures. Each is imported when a name was not found in those before it.
 MODULES = ("ndcg", "binary", "graded", "correlation")
@@ -29,9 +29,11 @@ def register(measure: type[Any]) -> None:
     Raises
     ------
     ValueError
-        If another class has this name.
+        If another class has this name, or names with settings and cutoffs cannot begin with it.
     """
-    name: str = measure.name
+    name: Any = measure.name
+    if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name):
+        refuse(f"the name of {measure.__qualname__}", name, "a text of letters, digits, '_' and '-'")
     registered = _REGISTERED.setdefault(name, measure)
     # A class may be defined again, as where a cell of a notebook runs a second time.
     if (registered.__module__, registered.__qualname__) != (measure.__module__, measure.__qualname__):
@@ -47,9 +49,13 @@ class _Measures(Mapping[str, type[Any]]):
             if name in _REGISTERED:
                 break
             importlib.import_module(f"boostrank.metrics.{module}")
-        if name not in _REGISTERED:
-            for entry in entry_points(group=MEASURES_OF_EXTENSIONS, name=name):
+        for entry in entry_points(group=MEASURES_OF_EXTENSIONS, name=name) if name not in _REGISTERED else ():
+            try:
                 entry.load()
+                return _REGISTERED[name]
+            except (ImportError, AttributeError, KeyError) as error:
+                point = f"the entry point {name} of {MEASURES_OF_EXTENSIONS}, {entry.value}, defines no such measure"
+                raise ImportError(f"{point}: {error!r}") from error
         return _REGISTERED[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -29,7 +29,7 @@ _VESPA_NAME = re.compile(
     |unpack_bits|expand|diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?
     |a?tanh?|atan2|exp|ldexp|log|log10|pow|sqrt|square|cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit
     |hamming|matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch)\()
-    [A-Za-z_@][\w@$]* ( \( ( [\w@$.,\ ()-] | "[^"\\]*" | '[^'\\]*' )+ \) )? ( \.[\w@$]+ )*""",
+    [A-Za-z_@][\w@$]* ( \( ( [\w@$.,\ ()-] | "[^"\\\n]*" | '[^'\\\n]*' )+ \) )? ( \.[\w@$]+ )*""",
     re.ASCII | re.VERBOSE,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from boostrank.inputs.checks import check_choice, did_you_mean, refuse
@@ -53,8 +54,8 @@ def feature_set(
     Raises
     ------
     ValueError
-        If a name is there twice, `queries` has another name, Vespa cannot have such a feature, or `absent` is given for
-        another engine than Solr.
+        If a name is there twice, `queries` has another name, the engine cannot have such a name, feature or expression,
+        or `absent` is given for another engine than Solr.
 
     Examples
     --------
@@ -103,6 +104,14 @@ def feature_set(
     if unknown := [feature for feature in queries if feature not in requested]:
         kind = "a function of the rank profile" if unknown[0] in names else "in names"
         raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")
+    pattern, rule = r"[^/]+", "a text without '/', which separates parts of URLs"
+    if format == "vespa":
+        pattern, rule = r"[A-Za-z_][A-Za-z0-9_-]*", "a name of Vespa: letters, digits, '_' and '-', no digit first"
+        for key, expression in queries.items():
+            if not _is_expression(expression):
+                refuse(f"queries[{key!r}]", expression, "an expression of Vespa in one line, which closes its braces")
+    if name is not None and not (isinstance(name, str) and re.fullmatch(pattern, name)):
+        refuse("name", name, rule)
     if absent not in (None, "missing") or (absent and format != "solr"):
         refuse("absent", absent, "None, or 'missing' for Solr", f" for {format}")
     if format == "vespa":
@@ -115,6 +124,14 @@ def feature_set(
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
+def _is_expression(expression: Any) -> bool:
+    """Whether an expression can stand in a line of a rank profile, and closes as many braces as it opens before."""
+    if not isinstance(expression, str) or not expression.strip() or not expression.isprintable():
+        return False
+    depths = list(accumulate((character == "{") - (character == "}") for character in expression))
+    return min(depths) >= 0 == depths[-1]
+
+
 def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
     """A feature of the plugins of Elasticsearch and OpenSearch; its parameters are those of the query."""
     parameters = list(dict.fromkeys(_PARAMETERS.findall(json.dumps(query))))
@@ -124,7 +141,8 @@ def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
 def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict[str, Any]:
     """A feature of Solr; ``${keywords}`` is the parameter ``efi.keywords`` of the request."""
     if not isinstance(query, Mapping):
-        text = query or f"{{!field f='{name}'}}${{keywords}}"
+        field = name.replace("\\", "\\\\").replace("'", "\\'")
+        text = query or f"{{!field f='{field}'}}${{keywords}}"
         query = {"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": text}}
     params = query.get("params", {}) | ({"defaultValue": "NaN"} if absent else {})
     return {"store": store, "name": name, **query, "params": params}

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import fields
+from importlib.metadata import EntryPoint, EntryPoints
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
-from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures
+from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures, names
 from boostrank.metrics.base import QueryMeasure
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries.queries import Queries
@@ -218,6 +219,27 @@ def test_measures_of_libraries_have_their_conventions(name, settings):
     measure = get_measure(name)
     assert {key: getattr(measure, key) for key in settings} == settings
     assert get_measure(name, k=2).k == 2
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"name": "my map@5"}, "the name of Mine must be a text of letters, digits, '_' and '-'; got 'my map@5'"),
+        ({"domain": "array"}, r"domain of Mine must be one of arrays and runs, .* \(did you mean 'arrays'\?\)"),
+        ({"summary": "average"}, "summary of Mine must be one of mean, sum, geometric mean; got 'average'"),
+    ],
+)
+def test_misspelt_measures_are_errors_where_they_are_defined(attributes, message):
+    with pytest.raises(ValueError, match=message):
+        type("Mine", (MEASURES["map"],), attributes)
+
+
+@pytest.mark.parametrize("module", ["boostrank.metrics.ndgc", "boostrank.metrics.ndcg:NDGC", "boostrank.metrics.ndcg"])
+def test_an_entry_point_without_its_measure_is_named(module, monkeypatch):
+    points = EntryPoints([EntryPoint("mine", module, "boostrank.measures")])
+    monkeypatch.setattr(names, "entry_points", lambda **query: points.select(**query))
+    with pytest.raises(ImportError, match=f"the entry point mine of boostrank.measures, {module}, defines no such"):
+        get_measure("mine@5")
 
 
 @pytest.mark.parametrize("name", ["lightgbm:mrr@5", "xgboost:auc", "lightgbm:precision@3"])

@@ -27,6 +27,8 @@ def test_solr_gets_a_store_and_classes():
     assert price == {"store": "_DEFAULT_", "name": "price", "class": field["class"], "params": params}
     assert title["params"]["q"] == "{!field f='title'}${keywords}"
     (price,) = json.loads(feature_set("solr", ["price"], name="shop", queries={"price": "{!dismax qf=a}${words}"}))
+    (quoted,) = json.loads(feature_set("solr", ["o'b\\c"]))
+    assert quoted["params"]["q"] == r"{!field f='o\'b\\c'}${keywords}"
     assert (price["store"], price["params"]) == ("shop", {"q": "{!dismax qf=a}${words}"})
 
 
@@ -38,6 +40,23 @@ def test_solr_gets_a_store_and_classes():
         ("vespa", ["max(a,b)"], {}, r"as vespa takes them; got \['max\(a,b\)'\]"),
         ("opensearch", ["title"], {"queries": {"titel": {}}}, "'titel', which is not in names .did you mean 'title'"),
         ("vespa", ["bm25(t)"], {"queries": {"bm25(t)": "1"}}, "not a function of the rank profile"),
+        ("vespa", ["price"], {"name": "x } }"}, "name must be a name of Vespa: .*; got 'x } }'"),
+        (
+            "vespa",
+            ["price"],
+            {"queries": {"price": "1 } {"}},
+            r"queries\['price'\] must be an expression of Vespa",
+        ),
+        (
+            "vespa",
+            ["price"],
+            {"queries": {"price": "1\n2"}},
+            r"queries\['price'\] must be an expression of Vespa",
+        ),
+        ("vespa", ["price"], {"queries": {"price": {"match": {}}}}, "an expression of Vespa in one line"),
+        ("vespa", ['bm25("a\n")'], {}, "as vespa takes them"),
+        ("solr", ["price"], {"name": "a/b"}, "name must be a text without '/'"),
+        ("opensearch", ["price"], {"name": ""}, "name must be a text without '/'"),
         ("vespa", ["price"], {"absent": "missing"}, "absent must be None, or 'missing' for Solr"),
         ("solr", ["price"], {"absent": "zero"}, "got 'zero' for solr"),
     ],
