@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from typing import Any, ClassVar, Self
@@ -23,18 +23,19 @@ from boostrank.queries.queries import Queries
 MIN_ARGUMENTS, MAX_ARGUMENTS = 2, 4
 
 
-#: LightGBM's and XGBoost's names of metrics that we call by others.
+#: LightGBM's names of metrics that we, and what it prints, call by others.
 _OTHER_NAMES = {
     "mean_average_precision": "map",
-    "pre": "precision",
     **dict.fromkeys(("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "ndcg"),
 }
 #: LightGBM's names that stand for no metric.
 _NO_METRIC = ("None", "none", "null", "na", "custom", "")
 
 
-def as_metrics(eval_metric: Any, eval_at: Any = None, dcg: DCG | None = None) -> tuple[Metric, ...]:
-    """The metrics of `eval_metric`, an argument of ``fit``.
+def as_metrics(
+    eval_metric: Any, eval_at: Any = None, dcg: DCG | None = None
+) -> tuple[tuple[Metric, ...], dict[str, str]]:
+    """The metrics of `eval_metric`, an argument of ``fit``, and the names that the user has for them, by their own.
 
     Parameters
     ----------
@@ -52,49 +53,41 @@ def as_metrics(eval_metric: Any, eval_at: Any = None, dcg: DCG | None = None) ->
 
     Examples
     --------
-    >>> as_metrics(["ndcg@5", "map"])
-    (get_measure('ndcg@5'), get_measure('map'))
-    >>> as_metrics(["mean_average_precision", "auc"], eval_at=[5, 10])
+    >>> as_metrics(["ndcg@5", "pre@3"])
+    ((get_measure('ndcg@5'), get_measure('precision@3')), {'ndcg@5': 'ndcg@5', 'precision@3': 'pre@3'})
+    >>> as_metrics(["mean_average_precision", "auc"], eval_at=[5, 10])[0]
     (get_measure('map@5'), get_measure('map@10'), get_measure('auc'))
     """
     metrics = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in _NO_METRIC)]
-    cutoffs = as_list(eval_at)
-    return tuple(
-        expanded
-        for metric in metrics or ["ndcg"] * bool(cutoffs)
-        for expanded in _as_metric(metric, cutoffs, dcg or DCG())
-    )
+    cutoffs, dcg = as_list(eval_at), dcg or DCG()
+    expanded: list[Metric] = []
+    names: dict[str, str] = {}
+    for metric in metrics or ["ndcg"] * bool(cutoffs):
+        if isinstance(metric, str):
+            named = _measures(metric, cutoffs, dcg)
+            names.update({str(measure): name for name, measure in named.items()})
+            expanded.extend(named.values())
+        else:
+            is_function = callable(metric) and not isinstance(metric, Measure)
+            expanded.append(CustomMetric(metric) if is_function else get_measure(metric))
+    return tuple(expanded), names
 
 
-def names_of_xgboost(metrics: Iterable[Any]) -> dict[str, str]:
-    """The names of XGBoost among `metrics` that are none of ours, by our names, so that results keep them.
-
-    Examples
-    --------
-    >>> names_of_xgboost(["pre@3", "map", "ndcg@5-"])
-    {'precision@3': 'pre@3', 'ndcg@5': 'ndcg@5-'}
-    """
-    texts = [text for text in metrics if isinstance(text, str) and (text.endswith("-") or text.startswith("pre@"))]
-    return {str(metric): text for text in texts for metric in as_metrics(text)}
-
-
-def _as_metric(metric: Any, cutoffs: list[Any], dcg: DCG) -> list[Metric]:
-    """One metric, or one for each cutoff if it is a name without a cutoff of a measure that may have one."""
-    if callable(metric) and not isinstance(metric, Measure):
-        return [CustomMetric(metric)]
-    if not isinstance(metric, str):
-        return [get_measure(metric)]
+def _measures(text: str, cutoffs: list[Any], dcg: DCG) -> dict[str, Measure]:
+    """The measure of a name, or one for each cutoff if it has none and may have one, by the name with the cutoff."""
     # XGBoost's "ndcg@5-" counts a query without a relevant document as 0, as "ndcg@5" does here.
-    name, at, cutoff = metric.removesuffix("-").partition("@")
-    name = _OTHER_NAMES.get(name, name)
-    measure = get_measure(name + at + cutoff)
-    if name in ("lightgbm:ndcg", "xgboost:ndcg"):
+    name, at, cutoff = text.removesuffix("-").partition("@")
+    library, colon, name = name.rpartition(":")
+    name, end = _OTHER_NAMES.get(name, name), text[len(text.removesuffix("-")) :]
+    measure = get_measure(library + colon + ("precision" if name == "pre" else name) + at + cutoff)
+    if library and name == "ndcg":
         # The libraries' metrics have the gain of the training.
         measure = get_measure(measure, gain=dcg.gain)
     if at or not cutoffs or not hasattr(measure, "k"):
-        return [measure]
-    settings = {"gain": dcg.gain, "discount": dcg.discount} if name == "ndcg" else {}
-    return [get_measure(measure, k=k, **settings) for k in cutoffs]
+        return {name + at + cutoff + end: measure}
+    settings = {"gain": dcg.gain, "discount": dcg.discount} if name == "ndcg" and not library else {}
+    by_cutoff = {k: get_measure(measure, k=k, **settings) for k in cutoffs}
+    return {name + (f"@{k}" if k else "") + end: expanded for k, expanded in by_cutoff.items()}
 
 
 class CustomFunction:

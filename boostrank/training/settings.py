@@ -269,7 +269,7 @@ class Settings:
         The library's own objectives have the metrics of its own ranker, of which the last one decides, if there are no
         others and `dcg` has no cutoff.
         """
-        from boostrank.training.custom_functions import as_metrics, names_of_xgboost
+        from boostrank.training.custom_functions import as_metrics
 
         eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
         parameters = as_list(self.values["eval_metric"])
@@ -278,8 +278,7 @@ class Settings:
         if isinstance(self.loss, str) and eval_at is None and dcg.k is None and not (of_fit or parameters):
             (name, eval_at), deciding = self.backend.native_metric(self.loss, self.native), -1
             of_fit = [name]
-        given = [*of_fit, *parameters]
-        return as_metrics(given, eval_at, dcg), names_of_xgboost(given), deciding
+        return *as_metrics([*of_fit, *parameters], eval_at, dcg), deciding
 
     def parameters(
         self, features: TrainingFeatures, shape: tuple[int, int], random_state: RandomState

@@ -235,9 +235,12 @@ def test_metrics_are_those_of_fit_and_of_the_parameters(ranker_class, data):
     assert names(ranker_class, data, {"eval_metric": lambda y, s: ("own", 1.0, True)}, **{own: "None"}) == ["own"]
     assert names(br.XGBoostRanker, data, eval_metric="pre@3") == ["pre@3"]
     assert names(br.XGBoostRanker, data, eval_metric="precision@3-") == ["precision@3-"]
-    # The gain of the ranker is that of the metric.
+    # The name is the one that was asked for, and the gain that of the ranker.
     for metric in ({"eval_at": [3]}, {"eval_metric": "ndcg", "eval_at": 3}, {"eval_metric": "lightgbm:ndcg@3"}):
-        assert names(ranker_class, data, metric, gain="linear") == ["ndcg(gain=linear)@3"]
+        assert names(ranker_class, data, metric, gain="linear") == ["ndcg@3"]
+    ranker = small(ranker_class, gain="linear").fit(*data, eval_set={"test": data}, eval_at=3)
+    expected = br.ndcg_score(data[1], ranker.predict(data[0]), data[2], k=3, gain="linear")
+    assert ranker.best_score_["test"]["ndcg@3"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_metric_that_decides_is_that_of_the_library(ranker_class, data):
