@@ -416,19 +416,22 @@ class QueryMeasure(Measure):
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 
-    def _settings(self) -> dict[str, Any]:
-        """The settings that are not those by default, without the one of the name's end."""
-        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, default) in values.items() if name != self.at and value != default}
-
     def arguments(self) -> str:
-        settings = [f"{name}={value!r}" for name, value in self._settings().items()]
+        settings = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if field.name != self.at and getattr(self, field.name) != field.default
+        ]
         return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings])
 
     def __str__(self) -> str:
-        settings = {name: getattr(self, name) for name in self.always_named} | self._settings()
-        named = {name: value for name, value in settings.items() if name not in ("ties", "empty")}
-        return measure_name(self.name, named, getattr(self, self.at, None))
+        settings = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in ("ties", "empty", self.at)
+            and (field.name in self.always_named or getattr(self, field.name) != field.default)
+        }
+        return measure_name(self.name, settings, getattr(self, self.at, None))
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""

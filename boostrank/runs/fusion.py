@@ -16,12 +16,24 @@ from boostrank.queries.queries import Queries
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
 from boostrank.surrogates import Surrogate, get_surrogate
 
+
+def _min_max(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
+    """Scores from 0 to 1. They are halved before, so that no difference overflows."""
+    low, high = 0.5 * groups.transform("min"), 0.5 * groups.transform("max")
+    return _ratio(0.5 * scores - low, high - low)
+
+
+def _z_score(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
+    """Standardized scores, from those between 0 and 1: a mean of large equal scores differs from them by rounding."""
+    scaled = _min_max(scores, groups)
+    by_query = scaled.groupby(level=QUERY, sort=False)
+    return _ratio(scaled - by_query.transform("mean"), by_query.transform("std", ddof=0))
+
+
 #: How scores of a run are made comparable with those of others, from the scores by query.
 NORMALIZATIONS: dict[str, Callable[[pd.DataFrame, Any], pd.DataFrame]] = {
-    "min_max": lambda scores, groups: _ratio(
-        scores - groups.transform("min"), groups.transform("max") - groups.transform("min")
-    ),
-    "z_score": lambda scores, groups: _ratio(scores - groups.transform("mean"), groups.transform("std", ddof=0)),
+    "min_max": _min_max,
+    "z_score": _z_score,
     "rank": lambda scores, groups: 1.0 - (groups.rank(ascending=False) - 1.0) / groups.transform("count"),
     "none": lambda scores, groups: scores,
 }
@@ -171,7 +183,7 @@ def fusion_weights(
         raise ValueError("labels must have a relevant document that is in a run; there is none")
     parts = _parts(scores, method, normalize, k).fillna(0.0)
     # The parts of "rrf" are small numbers: the optimizer needs columns of similar size.
-    sizes = parts.std(ddof=0).replace(0.0, 1.0)
+    sizes = (parts.max() - parts.min()).replace(0.0, 1.0)
     x = queries.group((parts / sizes).to_numpy())
 
     def value_and_gradient(w: Floats) -> tuple[float, Floats]:

@@ -76,6 +76,16 @@ def test_arrays_are_fused_by_query_in_their_rows():
     np.testing.assert_array_equal(constant, br.fuse([scores[0], np.zeros(len(qid))], "combsum", qid=qid))
 
 
+@pytest.mark.parametrize("normalize", ["min_max", "z_score"])
+def test_normalized_scores_are_exact_for_all_sizes(normalize):
+    equal, steps = np.full(7, 3e12 + 0.1), np.arange(7.0)
+    assert not br.fuse([equal, equal], "combsum", normalize=normalize, qid=np.zeros(7)).any()
+    expected = br.fuse([steps, steps], "combsum", normalize=normalize, qid=np.zeros(7))
+    for scores in (3e12 + steps * 2**-11, (steps - 3.0) * 5e307, steps * 1e-300):
+        fused = br.fuse([scores, scores], "combsum", normalize=normalize, qid=np.zeros(7))
+        np.testing.assert_allclose(fused, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("method", ["combsum", "rrf"])
 def test_learned_weights_minimize_the_loss_and_help(method):
     random = np.random.default_rng(4)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import warn
+from boostrank.inputs.checks import refuse_first, warn
 from boostrank.queries.segments import Segments
 
 # Number of the version of the functions' arguments, as in module.c.
@@ -256,7 +256,9 @@ def first_ranks(scores: Floats, queries: Segments, cutoffs: Ints) -> tuple[Ints,
     [[0, 2, 3], [1, 2]]
     """
     rows, sizes = np.empty(queries.n_rows, np.int64), np.empty(queries.n_segments, np.int64)
-    wanted = np.ascontiguousarray(cutoffs)
+    wanted, longest = np.ascontiguousarray(cutoffs), queries.sizes
+    bad = (wanted < 1) | (wanted > longest)
+    refuse_first(bad, lambda i: f"cutoffs[{i}] must be an integer from 1 to {longest[i]}; got {wanted[i]}")
     call("first_ranks", _floats(scores, queries), queries.indptr, queries.n_segments, wanted, rows, sizes)
     return rows[: int(sizes.sum())], sizes
 
