@@ -107,7 +107,7 @@ class BoostedRanker(TrainedModel):
     evals_result_ : dict of str to dict of str to list of float
         Values of each metric on each validation set, one for each round of this training:
         ``{"valid_0": {"ndcg@10": [...], "map": [...]}, "test": ...}``. The names of the sets are those of `eval_set` or
-        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". Those of metrics are the names that
+        `eval_names`; the queries that `validation_fraction` holds out are "valid_0". Those of metrics are as they
         were asked for; two metrics of one name are an error. Empty without validation sets and
         after `load_model`.
     oob_improvement_ : ndarray of float64, shape (n_values,)
