@@ -6,6 +6,7 @@ import importlib
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 #: The commands by name, each with its module and its text in the help.
@@ -55,9 +56,7 @@ def print_versions(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    _: Annotated[
-        bool, typer.Option("--version", callback=print_versions, is_eager=True, help="Print versions.")
-    ] = False,
+    _: Annotated[bool, Option("--version", callback=print_versions, is_eager=True, help="Print versions.")] = False,
 ) -> None:
     """NDCG-consistent ranking with LightGBM and XGBoost."""
 

@@ -47,6 +47,7 @@ def compare(
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
+    missing: options.MissingOption = None,
     backend: Literal["lightgbm", "xgboost", "both"] = "both",
     objectives: Annotated[str | None, Option(help=OBJECTIVES)] = None,
     rounds: Annotated[int, Option(help="Maximum number of rounds.", min=1)] = 500,
@@ -86,7 +87,7 @@ def compare(
     )
     for boosted in rankers.values():
         boosted.set_params(**random_trees(boosted))
-    parts = _folds(path, ColumnOptions(qid, label, features, drop, categorical), folds, seed)
+    parts = _folds(path, ColumnOptions(qid, label, features, drop, categorical, missing), folds, seed)
     if objectives is None and not issparse(parts[0].train.X):
         of_default_loss = {name: ranker for name, ranker in rankers.items() if ranker.objective == DEFAULT_LOSS}
         for name, ranker in of_default_loss.items():

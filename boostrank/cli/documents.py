@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from decimal import Decimal
+from numbers import Number
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -27,11 +28,16 @@ CSV_SUFFIXES, PARQUET_SUFFIXES = (".csv", ".tsv", ".tab"), (".parquet", ".pq")
 USUAL_NAMES: Mapping[str, Sequence[str]] = {"qid": ID_COLUMNS, "label": ("label", "relevance", "grade")}
 #: Columns of a table of scores.
 QID, SCORE = "qid", "score"
-# Texts of CSV files that stand for a missing number. Columns of text have no such texts: "NA" may be an id.
-_MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "none"]
+# Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be "NA".
+_MISSING = ["", "NA", "N/A", "#NA", "#N/A", "#N/A N/A", "<NA>", "n/a", "NaN", "-NaN", "nan", "-nan"]
+_MISSING += ["NULL", "null", "None", "none", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
+# From pandas 3.1 on, numbers are rounded correctly in any case, and the argument is deprecated.
+_ROUNDING: Any = {} if [*map(int, pd.__version__.split(".")[:2])] >= [3, 1] else {"float_precision": "round_trip"}
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _MAX_SHOWN = 12
+# Columns of numbers with at most so many different texts have marks of missing values.
+_MAX_MARKS = 3
 
 
 def is_table(path: Path) -> bool:
@@ -46,39 +52,51 @@ def column_names(path: Path) -> list[str]:
 
         with _named_errors(path):
             return [name for name in parquet.read_schema(path).names if not name.startswith("__index_level_")]
-    with open_decompressed(path) as file, _named_errors(path):
-        header = pd.read_csv(file, sep=_separator(path), header=None, nrows=1, dtype=str, encoding="utf-8-sig")
+    header = _read_csv(path, header=None, nrows=1, dtype=str, na_values=[""])
     names = header.iloc[0].dropna().to_list()
     if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
-        text = ",".join(names)[:60]
-        raise ValueError(f"{path}: its first line must have different names of the columns; got {text!r}")
+        got = ",".join(names)[:60]
+        raise ValueError(f"{path}: its first line must have different names of the columns; got {got!r}")
     return names
 
 
-def read_columns(path: Path, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
-    """Read columns of a table. Those in `texts` are texts if the file does not say which type they have."""
+def read_columns(path: Path, columns: list[str], texts: Collection[str], missing: Any = None) -> pd.DataFrame:
+    """Read columns of a table.
+
+    Parameters
+    ----------
+    path : Path
+    columns : list of str
+    texts : collection of str
+        Columns that are texts if the file does not say which type they have. Of these, only empty fields are missing.
+    missing : dict of str to list of str, optional
+        The texts that stand for a missing value in columns of a CSV file, where they are others than usual.
+    """
     if path.suffix in PARQUET_SUFFIXES:
         from pyarrow import parquet
 
-        # The metadata may say that a column is the index.
-        frame = parquet.read_table(path, columns=columns).to_pandas(ignore_metadata=True)
+        with _named_errors(path):
+            table = parquet.read_table(path, columns=columns)
+            # The metadata may say that a column is the index.
+            frame = table.to_pandas(ignore_metadata=True)
+            for name in {*texts} & {*columns}:
+                # Beside nulls, integers would become floats, which have other texts, and not all large integers.
+                frame[name] = table[name].to_pandas(integer_object_nulls=True)
     else:
-        with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
-            # pandas warns of a column whose blocks of rows have different types: such a column is not numeric.
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            frame = pd.read_csv(
-                file,
-                sep=_separator(path),
-                encoding="utf-8-sig",
-                dtype=dict.fromkeys(texts, str),
-                na_values={name: _MISSING for name in columns if name not in texts},
-                keep_default_na=False,
-                float_precision="round_trip",
-            )
+        marks = {name: [""] if name in texts else _MISSING for name in columns} | (missing or {})
+        frame = _read_csv(path, dtype=dict.fromkeys(texts, str), na_values=marks)
     if frame.empty or not isinstance(frame.index, pd.RangeIndex):
         fault = "there are none" if frame.empty else "they have more"
         raise ValueError(f"{path}: below the first line there must be rows with as many fields; {fault}")
     return frame[columns]
+
+
+def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
+        # pandas warns of a column whose blocks of rows have different types: such a column has texts.
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+        options |= {"sep": _separator(path), "encoding": "utf-8-sig", "keep_default_na": False, **_ROUNDING}
+        return pd.read_csv(file, **options)
 
 
 def _separator(path: Path) -> str:
@@ -104,7 +122,11 @@ def _named_errors(path: Path) -> Iterator[None]:
 
 
 def write_table(table: pd.DataFrame, path: str) -> None:
-    """Write a table as CSV, TSV or Parquet, by the ending of its name."""
+    """Write a table as CSV, TSV or Parquet, by the ending of its name.
+
+    Texts are written as they are, so that ids can be read again. A spreadsheet runs those that begin with ``=``, ``+``,
+    ``-`` or ``@``, unless they are imported as text.
+    """
     if Path(path).suffix in PARQUET_SUFFIXES:
         table.to_parquet(path, index=False, engine="pyarrow")
     else:
@@ -124,6 +146,9 @@ class ColumnOptions(NamedTuple):
         Columns that are no features.
     categorical : list of str or None
         Features that are categories, whose values are read as texts.
+    missing : list of str or None
+        Texts that stand for a missing value in the features of a CSV file, besides those that pandas knows (its default
+        ``na_values``).
     """
 
     qid: str | None = None
@@ -131,10 +156,11 @@ class ColumnOptions(NamedTuple):
     features: list[str] | None = None
     drop: list[str] | None = None
     categorical: list[str] | None = None
+    missing: list[str] | None = None
 
     def check(self, path: Path, names: Sequence[str]) -> None:
         """Raise ValueError for an option that names a column which the table does not have."""
-        for option, value in self._asdict().items():
+        for option, value in self._replace(missing=None)._asdict().items():
             for name in split_names([value] if isinstance(value, str) else value):
                 require_columns(f"--{option}: {path} has no column", [name], names)
 
@@ -143,11 +169,10 @@ class ColumnOptions(NamedTuple):
         if getattr(self, role) is not None:
             return str(getattr(self, role))
         others = {self.qid, self.label, *split_names(self.features), *split_names(self.drop)}
-        columns = [name for name in USUAL_NAMES[role] if name in names and name not in others]
+        usual = USUAL_NAMES[role]
+        columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
-            problem = (
-                f"several of the columns {_quoted(columns)}" if columns else f"no column {_quoted(USUAL_NAMES[role])}"
-            )
+            problem = f"several of the columns {_quoted(columns)}" if columns else f"no column {_quoted(usual)}"
             raise ValueError(f"{path} has {problem}: name one with --{role}; its columns are {_quoted(names)}")
         return columns[0] if columns else None
 
@@ -219,6 +244,8 @@ def read_documents(
     """
     if not is_table(path):
         return _read_letor(path, columns, like)
+    if columns.missing and path.suffix in PARQUET_SUFFIXES:
+        raise ValueError(f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are nulls")
     names = column_names(path)
     columns.check(path, names)
     free, features, categories = names, list[str](), split_names(columns.categorical)
@@ -231,8 +258,14 @@ def read_documents(
         features = columns.choose_features(path, names, *ids.values())
     read = {role: name for role, name in ids.items() if role in roles and name is not None}
     texts = [*categories, *filter(None, [ids["qid"]])]
-    frame = read_columns(path, [*features, *read.values()], texts)
-    X = _features(path, frame[features], categories)
+    marks = [mark for text in columns.missing or () for mark in text.split(",")]
+    missing = {name: [*_MISSING, *marks] for name in features}
+    if isinstance(like, pd.DataFrame):
+        # A model may have a category "None".
+        for name, values in like.select_dtypes("category").items():
+            missing[str(name)] = [*{*_MISSING}.difference(map(str, values.cat.categories)), *marks]
+    frame = read_columns(path, [*features, *read.values()], texts, missing)
+    X = _features(path, frame[features], categories, missing)
     return (
         _with_categories(path, X, like) if isinstance(like, pd.DataFrame) else X,
         frame[read["label"]].to_numpy() if "label" in read else None,
@@ -281,36 +314,72 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
 
 
 def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
-    """Query ids: int64 if all of them are such numbers, else texts."""
-    missing = (column.isna() | (column.astype(str) == "")).to_numpy(dtype=bool)
-    refuse_first(missing, lambda row: f"{path}: the query id (column {column.name!r}) is missing in row {row + 1}")
-    codes, ids = pd.factorize(column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(str))
-    is_integer = all(_INTEGER.fullmatch(str(value).removesuffix(".0")) for value in ids)
-    return np.array(ids, dtype=np.int64 if is_integer else object)[codes]
+    """Query ids: numbers and truth values as they are, other ids as int64 if all of them are such numbers, else texts.
+
+    Floats must be whole numbers that their type can tell apart.
+    """
+    name, ids = f"{path}: the query id (column {column.name!r})", column.to_numpy()
+    is_list = column.map(pd.api.types.is_list_like).to_numpy(dtype=bool)
+    refuse_first(is_list, lambda row: f"{name} is no number, text or date in row {row + 1}")
+    with _named_errors(path):
+        texts = column.astype(str)
+    missing = (column.isna() | (texts == "")).to_numpy(dtype=bool)
+    refuse_first(missing, lambda row: f"{name} is missing in row {row + 1}")
+    if ids.dtype.kind == "f":
+        largest = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
+        fault = f"{ids.dtype} can tell apart only whole numbers up to {largest:.0f}: write ids as integers or texts"
+        is_bad = (np.abs(ids) > largest) | (np.trunc(ids) != ids)
+        refuse_first(is_bad, lambda row: f"{name} is {ids[row]!s} in row {row + 1}, and {fault}")
+        return ids.astype(np.int64)
+    if ids.dtype.kind in "iub":
+        return ids
+    codes, different = pd.factorize(texts)
+    is_integer = all(map(_INTEGER.fullmatch, different))
+    return np.array(different, dtype=np.int64 if is_integer else object)[codes]
 
 
-def _features(path: Path, X: pd.DataFrame, categories: Collection[str]) -> pd.DataFrame:
-    """The features as numbers and categories; other texts are an error."""
+def _features(path: Path, X: pd.DataFrame, categories: Collection[str], missing: Any) -> pd.DataFrame:
+    """The features as numbers and categories; other texts are an error, unless they are those of missing values."""
     changed: dict[str, Any] = {}
-    wrong = []
-    for name, column in X.items():
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            continue
+    texts: dict[str, pd.Series] = {}
+    is_csv = path.suffix not in PARQUET_SUFFIXES
+    for name, column in X.select_dtypes(exclude="category").items():
         if name in categories:
             changed[str(name)] = column.astype(str).where(column.notna() & (column != "")).astype("category")
-        elif column.dtype == object and column.dropna().map(lambda value: isinstance(value, (bool, Decimal))).all():
-            changed[str(name)] = column.astype(np.float64)
         elif not pd.api.types.is_numeric_dtype(column.dtype):
-            wrong.append(str(name))
-    if wrong:
-        column = X[wrong[0]]
-        row = int(np.argmax(pd.to_numeric(column.astype(str), errors="coerce").isna() & column.notna()))
-        raise ValueError(
-            f"{path}: no numbers are in {_quoted(wrong)}: row {row + 1} of {wrong[0]!r} has "
-            f"{str(column.iloc[row])[:40]!r}. Leave out what is no feature (--drop {','.join(wrong)}), or make it "
-            "categories (--categorical)"
-        )
+            # pandas leaves integers beyond int64 as texts if values are missing.
+            column = column.mask(column.isin(missing[name]))
+            is_number = column.map(lambda value: isinstance(value, Number) or (is_csv and is_finite_text(str(value))))
+            is_text = column.notna() & ~is_number
+            if is_text.any():
+                texts[str(name)] = column[is_text].astype(str)
+            else:
+                changed[str(name)] = column.astype(object).astype(np.float64)
+    if texts:
+        _refuse_texts(path, X, texts)
     return X.assign(**changed)
+
+
+def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -> NoReturn:
+    """Raise ValueError for features with texts. A few texts among numbers may mark missing values."""
+    faults, marks, no_features = list[str](), list[str](), list[str]()
+    for name, column in texts.items():
+        counts = column.value_counts()
+        shown = [f"{str(text)[:40]!r} in {count:,}" for text, count in counts.head(_MAX_MARKS).items()]
+        shown += [f"others in {counts.iloc[_MAX_MARKS:].sum():,}"] * (len(counts) > _MAX_MARKS)
+        faults.append(f"{name!r} ({', '.join(shown)}; the first in row {column.index[0] + 1:,})")
+        # "a" and "b" may be categories, unless most others are numbers.
+        n_words = sum(counts[text] for text in counts.index if re.match(r"\w", text))
+        is_mixed = len(shown) <= _MAX_MARKS and X[name].count() - len(column) > n_words
+        marks += [text for text in counts.index if is_mixed and "," not in text]
+        no_features += [] if is_mixed else [name]
+    option = shlex.quote(",".join(dict.fromkeys(marks)))
+    advice = f"If texts mark missing values, use --missing {option}. " if marks else ""
+    drop = ",".join(no_features or texts)
+    raise ValueError(
+        f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {', '.join(faults[:_MAX_SHOWN])}. "
+        f"{advice}Leave out what is no feature (--drop {drop}), or make it categories (--categorical)"
+    )
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -322,8 +391,8 @@ def _quoted(names: Sequence[str]) -> str:
 def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     """Read the scores of documents with these query ids, in their sequence.
 
-    They are the lines of a text file; or the column "score" of a table, or its only one. If a table has a column "qid"
-    too, its ids must be those of the documents.
+    They are the lines of a text file; or the column "score" of a table, or its only one. If a table has query
+    ids too, in a column of a usual name, they must be those of the documents.
     """
     if not is_table(path):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -333,17 +402,14 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     names = column_names(path)
     score = names[0] if len(names) == 1 else SCORE
     require_columns(f"{path} has no column", [score], names)
-    has_ids = QID in names and score != QID
-    frame = read_columns(path, [QID, score] if has_ids else [score], {QID})
+    ids = [name for name in ID_COLUMNS if name in names and name != score][:1]
+    frame = read_columns(path, [*ids, score], ids)
     with named_part(f"{path}: the column {score!r}"):
         scores = check_scores(frame[score], "the score")
-    if has_ids and len(scores) == len(qid):
-        differ = _query_ids(path, frame[QID]).astype(str) != qid.astype(str)
+    if ids and len(scores) == len(qid):
+        score_ids, fault = _query_ids(path, frame[ids[0]]), "scores must have the sequence of the documents"
         refuse_first(
-            differ,
-            lambda row: (
-                f"{path}: row {row + 1} has the query id {str(frame[QID].iloc[row])!r}, and this document "
-                f"{str(qid[row])!r}: the scores must have the sequence of the documents"
-            ),
+            score_ids.astype(str) != qid.astype(str),
+            lambda i: f"{path}: row {i + 1} has the query id '{score_ids[i]}', and this document '{qid[i]}': {fault}",
         )
     return scores

@@ -55,7 +55,8 @@ def evaluate(
 
     Give either DATA and SCORES, or --qrels and one --run or several.
     --gain and --empty, and --ties for SCORES, apply to those measures
-    that have such a setting.
+    that have such a setting. Ids and names are written as they are; a
+    spreadsheet runs an id such as =1+1, unless it is imported as text.
     """
     paths = [*(run or ()), *(paths or ())]
     if (qrels is None and (run or len(paths) != 2)) or not paths:

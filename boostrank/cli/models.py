@@ -45,6 +45,7 @@ def fit(
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
+    missing: options.MissingOption = None,
     objective: Annotated[str, Option(help=OBJECTIVE)] = DEFAULT_LOSS,
     backend: Literal["lightgbm", "xgboost"] = "lightgbm",
     learning_rate: Annotated[float | None, Option(help=RATE, min=1e-6)] = None,
@@ -52,9 +53,7 @@ def fit(
     leaves: Annotated[int | None, Option(help="Maximum number of leaves of a tree.", min=2)] = None,
     rounds: Annotated[int | None, Option(help=ROUNDS, min=1)] = None,
     validation: Annotated[Path | None, Option(help=VALIDATION)] = None,
-    patience: Annotated[
-        int | None, Option(help="Stop after so many rounds without gain; by default 150.", min=1)
-    ] = None,
+    patience: Annotated[int | None, Option(help="Stop after N rounds without gain; by default 150.", min=1)] = None,
     gain: options.GainOption = None,
     k: options.KOption = None,
     eval_metric: Annotated[str | None, Option(help="Measure that chooses the rounds, such as map@10.")] = None,
@@ -64,8 +63,9 @@ def fit(
     """Train a ranker, and save the model in its library's own format.
 
     The data are a LETOR file, or a table with a column for the query
-    ids, one for the labels, and features in the other columns. The model
-    keeps the names of the features.
+    ids, one for the labels, and features in the other columns. --qid and
+    --label decide if several columns have usual names of them; --drop those
+    that are no features. The model keeps the names of the features.
     """
     measures = options.parse_measures("--eval-metric", eval_metric, set_options(gain=gain)) if eval_metric else {}
     if validation is None:
@@ -86,8 +86,9 @@ def fit(
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()
     require_folder_of(model)
-    X, y, ids = read_documents(data, ColumnOptions(qid, label, features, drop, categorical))
-    eval_set = None if validation is None else [read_documents(validation, ColumnOptions(qid, label), like=X)]
+    X, y, ids = read_documents(data, ColumnOptions(qid, label, features, drop, categorical, missing))
+    of_validation = ColumnOptions(qid, label, missing=missing)
+    eval_set = None if validation is None else [read_documents(validation, of_validation, like=X)]
     ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=[*measures.values()] or None, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
@@ -113,6 +114,7 @@ def predict(
     qid: options.QidOption = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
+    missing: options.MissingOption = None,
     output: Annotated[Path | None, Option(help=SCORES)] = None,
 ) -> None:
     """Score documents, and write one score per line, in the sequence of DATA.
@@ -120,6 +122,8 @@ def predict(
     If the model knows its features by name, the columns of a table may
     have any sequence. Labels are not needed. A model that was trained
     with --query-features needs the query ids, and all documents of a query.
+    Ids are written as they are; a spreadsheet runs an id such as =1+1, unless
+    the column is imported as text.
     """
     makes_table = output is not None and documents.is_table(output)
     if output is not None:
@@ -128,7 +132,7 @@ def predict(
     needs_qid = makes_table or ranker.query_features_ is not None
     if not needs_qid:
         refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
-    like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop)
+    like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop, missing=missing)
     if isinstance(like, pd.DataFrame):
         refuse_unused("a model without names of features", features=features, drop=drop)
     X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * needs_qid))
@@ -164,6 +168,7 @@ def export(
     store: Annotated[str | None, Option(help="Feature store of Solr.")] = None,
     shift: Annotated[Literal["min"] | None, Option(help="Add the least number that makes no score negative.")] = None,
     absent: Annotated[Literal["missing", "zero"] | None, Option(help=ABSENT)] = None,
+    missing: options.MissingOption = None,
 ) -> None:
     """Write a model for Elasticsearch, OpenSearch, Solr or Vespa.
 
@@ -177,7 +182,9 @@ def export(
     if features is not None:
         is_file = Path(features).is_file()
         names = Path(features).read_text("utf-8").splitlines() if is_file else split_outside_brackets(features)
-    if check is not None:
-        X = read_documents(check, ColumnOptions(), like=like, roles=("features",))[0]
+    if check is None:
+        refuse_unused("--check", missing=missing)
+    else:
+        X = read_documents(check, ColumnOptions(missing=missing), like=like, roles=("features",))[0]
     ranker.export(output, format, features=names, name=name, store=store, shift=shift, absent=absent, check=X)
     typer.echo(f"model: {output}" + ("" if X is None else f", with the scores of the model on {X.shape[0]:,} rows"))

@@ -23,6 +23,7 @@ LabelOption = Annotated[str | None, Option(help=f"Column of labels in a table; b
 FeaturesOption = Annotated[list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")]
 DropOption = Annotated[list[str] | None, Option(help="Columns that are no features, such as ids of documents.")]
 CategoricalOption = Annotated[list[str] | None, Option(help="Features that are categories, as texts must be.")]
+MissingOption = Annotated[list[str] | None, Option(help="Missing values in CSV features, as ?,- (besides NA, null).")]
 GainOption = Annotated[Literal["exp2", "linear"] | None, Option(help="Gain of a label y: 2^y - 1 (default) or y.")]
 MEASURES_HELP = (
     "Measures separated by commas, such as ndcg@10,map,mrr; or names of ir_measures and trec_eval with their "

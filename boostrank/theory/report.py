@@ -9,6 +9,9 @@ from boostrank.queries.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
 from boostrank.theory.distributions import LabelDistribution
 
+# If more than this share of the distributions was left out, finding no counterexample says nothing.
+MAX_LEFT_OUT = 0.1
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConsistencyReport:
@@ -58,8 +61,10 @@ class ConsistencyReport:
     regret: float = 0.0
 
     @property
-    def consistent(self) -> bool:
-        """Whether no counterexample was found."""
+    def consistent(self) -> bool | None:
+        """Whether no counterexample was found; None if none was found, and more than a tenth were left out."""
+        if self.counterexample is None and self.n_unsolved + self.n_outside > MAX_LEFT_OUT * sum(self.counts.values()):
+            return None
         return self.counterexample is None
 
     @property
@@ -77,6 +82,8 @@ class ConsistencyReport:
         names = (name for name, named in SURROGATES.items() if repr(named) == repr(self.surrogate))
         metric = str(self.dcg).replace("ndcg", "NDCG")
         result = [f"no counterexample to consistency with {metric}"]
+        if self.consistent is None:
+            result = [f"no statement on consistency with {metric}: too few examined"]
         if self.counterexample is not None and self.minimizer is not None:
             result = [f"not consistent with {metric}: regret {self.regret:.4f}"]
             result += self._comparison(self.counterexample, self.minimizer)

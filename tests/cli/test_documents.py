@@ -2,11 +2,13 @@
 
 import gzip
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
 import pytest
 from letor_oracle import write_letor
+from pandas._libs.parsers import STR_NA_VALUES
 
 import boostrank as br
 from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
@@ -58,6 +60,7 @@ def test_all_formats_have_the_same_documents(files, table, name):
     [
         (["3", "-1", "0"], [3, -1, 0]),
         (["3", "007", "NA"], ["3", "007", "NA"]),
+        (["3.0", "3", "null"], ["3.0", "3", "null"]),
         ([str(2**62), str(2**62 + 1), "1"], [str(2**62), str(2**62 + 1), "1"]),
     ],
 )
@@ -67,29 +70,80 @@ def test_query_ids_keep_their_text(tmp_path, ids, expected):
 
 
 @pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (np.array([2**64 - 100, 2**64 - 99, 3], np.uint64), [2**64 - 100, 2**64 - 99, 3]),
+        (
+            1e19 + 1e17 * np.arange(3),
+            "is 1e+19 in row 1, and float64 can tell apart only whole numbers up to 900719925",
+        ),
+        (np.array([3, 16777218], np.float32), "in row 2, and float32 can tell apart only whole numbers up to 16777216"),
+        ([0.5, 1.0], "is 0.5 in row 1, and"),
+        (pd.Categorical(["a", None, "b"]), "the query id (column 'qid') is missing in row 2"),
+        ([b"a", b"\xff"], "t.parquet cannot be read as a table: 'utf-8' codec can't decode"),
+        ([[1.000000001], [1.000000002]], "is no number, text or date in row 1"),
+    ],
+)
+def test_query_ids_of_parquet_are_those_of_the_file_or_an_error(tmp_path, ids, expected):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"qid": ids, "label": 1, "x": 2.5}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=re.escape(expected)) if isinstance(expected, str) else nullcontext():
+        assert read_documents(tmp_path / "t.parquet", ColumnOptions())[2].tolist() == expected
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_text_are_rounded_correctly(tmp_path):
+    random = np.random.default_rng(0)
+    texts = [f"{a}.{b}e{c}" for a, b, c in random.integers([0, 0, -300], [10**18, 10**18, 280], (3000, 3)).tolist()]
+    # Numbers between two floats: the tie, and the least digit above it.
+    texts += [f"{2**53 + 2 * i + 1}.{end}" for i in range(500) for end in ("0", "0" * 30 + "1")]
+    rows = "".join(f"1,0,{text}\n" for text in texts)
+    X, _, _ = read_documents(written(tmp_path / "t.csv", f"qid,label,x\n{rows}"), ColumnOptions())
+    assert X["x"].tolist() == [float(text) for text in texts]
+
+
+def test_missing_values_of_text_files(run, tmp_path):
+    texts = [text for text in STR_NA_VALUES if text]
+    rows = "".join(f"{text},1,{text},{text},5\n" for text in texts)
+    path = written(tmp_path / "t.csv", f"qid,label,x,c,NA\n{rows}a,0,1,b,7\n")
+    X, _, qid = read_documents(path, ColumnOptions(categorical=["c"]))
+    assert qid.tolist() == [*texts, "a"]
+    assert X.count().tolist() == [1, 1, len(qid)]
+    # Marks of one file. Beside missing values, integers beyond int64 are texts for pandas.
+    rows = "".join(f"{i % 9},{i % 2},{i},{i},{i},{2**64 - 1}\n" for i in range(1, 400))
+    written(path, f"qid,label,x,y,z,big\n1,0,?,\\N,red,\n{rows}2,1,?,-,blue,1\n")
+    error = run("fit", path, tmp_path / "m", code=2)
+    assert "of 401 rows, some have texts: 'x' ('?' in 2; the first in row 1), 'y' ('\\\\N' in 1, '-' in 1; the" in error
+    assert "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop x,y,z)" in error
+    marks, quick = ["--missing", "?", "--missing", "\\N,-"], ["--drop", "z", "--rounds", 2]
+    run("fit", path, tmp_path / "m", *quick, *marks, "--validation", path)
+    run("compare", path, *quick, *marks, "--objectives", "softmax", "--backend", "lightgbm", "--folds", 3)
+    export = ["export", tmp_path / "m", "--format", "vespa", "--output", tmp_path / "m.json", *marks]
+    assert "on 401 rows" in run(*export, "--check", path)
+    assert "--missing needs --check" in run(*export, code=2)
+    numbers = [np.nan, *range(1, 400), np.nan]
+    X = pd.DataFrame({"x": numbers, "y": numbers, "big": [np.nan, *[2.0**64] * 399, 1.0]})
+    scores = br.LightGBMRanker().load_model(tmp_path / "m").predict(X)
+    assert list(map(float, run("predict", tmp_path / "m", path, *marks).split())) == scores.tolist()
+
+
+@pytest.mark.parametrize(
     ("text", "options", "message"),
     [
         ("", {}, "PATH cannot be read as a table: "),
-        (
-            "1,2,3\n4,5,6\n",
-            {},
-            "PATH: its first line must have different names of the columns; got '1,2,3'",
-        ),
-        (
-            "qid,label,x\n",
-            {},
-            "PATH: below the first line there must be rows with as many fields; there are none",
-        ),
+        ("1,2,3\n4,5,6\n", {}, "PATH: its first line must have different names of the columns; got '1,2,3'"),
+        ("qid,label,x\n", {}, "PATH: below the first line there must be rows with as many fields; there are none"),
         ("qid,label,x,x\n1,2,3,4\n", {}, "different names of the columns; got 'qid,label,x,x'"),
         ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "Expected 3 fields in line 3, saw 4"),
         ("qid,label,x\n1,2,3,4\n1,2,3,4\n", {}, "there must be rows with as many fields; they have more"),
         ("qid,label,x\n1,2,3\n,2,3\n", {}, "PATH: the query id (column 'qid') is missing in row 2"),
-        ("qid,label,x,y\n1,2,3,4\n1,2,red,4\n", {}, "row 2 of 'x' has 'red'. Leave out what is no feature (--drop x)"),
+        ("qid,label,x,y\n1,2,3,4\n1,2,red,4\n", {}, "'x' ('red' in 1; the first in row 2). Leave out what is no"),
         ("qid,label,x,Grade\n1,2,3,4\n", {}, "the column 'Grade' looks like an id or a label, not a feature"),
         ("qid,label,x,grade\n1,2,3,4\n", {}, "PATH has several of the columns 'label', 'grade': name one with --label"),
         ("Query,label,x\n1,2,3\n", {}, "PATH has no column 'query_id', 'query', 'qid', 'q_id': name one with --qid;"),
         ("qid,y,x\n1,2,3\n", {"label": "Y"}, "--label: PATH has no column 'Y' (did you mean 'y'?); its columns are"),
         ("qid,label,x\n1,2,3\n", {"qid": "x", "features": ["x"]}, "the column 'x' looks like an id"),
+        ("qid,label,x,session\n1,2,3,4\n", {"qid": "session"}, "the column 'qid' looks like an id"),
     ],
 )
 def test_errors_say_what_is_wrong_and_where(tmp_path, text, options, message):
@@ -125,10 +179,12 @@ def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):
         "flag": pa.array([True, None, False]),
         "half": pa.array(np.array([0.5, 1, 2], np.float16)),
         "decimal": pa.array([1, None, 2]).cast(pa.decimal128(30, 2)),
+        "size": pa.array([2**62 + 1, None, 2**62 + 2]),
     }
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    X, _, qid = read_documents(tmp_path / "t.parquet", ColumnOptions())
+    X, _, qid = read_documents(tmp_path / "t.parquet", ColumnOptions(categorical=["size"]))
     assert qid.tolist() == [2, 2, 5]
+    assert X.pop("size").tolist() == [str(2**62 + 1), np.nan, str(2**62 + 2)]
     expected = [[1, 0.5, 1], [np.nan, 1, np.nan], [0, 2, 2]]
     np.testing.assert_array_equal(X.to_numpy(float), expected)
 
@@ -172,7 +228,7 @@ def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path)
     assert all(f"{value:.6f}" in out for out in outs)
     error = run("predict", tmp_path / "m", files / "t.csv", "--qid", "query", code=2)
     assert "--qid needs --output with a name that ends in .csv" in error
-    path = written(tmp_path / "two.csv", "qid,score\n7,0.5\n8,0.25\n")
+    path = written(tmp_path / "two.csv", "query_id,score\n7,0.5\n8,0.25\n")
     assert read_scores(path, np.array([7, 8])).tolist() == [0.5, 0.25]
     with pytest.raises(ValueError, match="row 2 has the query id '8', and this document '9'"):
         read_scores(path, np.array([7, 9]))
@@ -191,7 +247,7 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
     frame.to_csv(tmp_path / "t.csv", index=False)
     quick = ["--rounds", 10, "--backend", backend, "--threads", 1]
     error = run("fit", tmp_path / "t.csv", tmp_path / "m", *quick, code=2)
-    assert "no numbers are in 'shop': row 1 of 'shop' has 'b'" in error
+    assert "'shop' ('b' in 239, 'c' in 239; the first in row 1). Leave out what is no feature (--drop shop)" in error
     run("fit", tmp_path / "t.csv", tmp_path / "m", *quick, "--categorical", "shop", "--validation", tmp_path / "t.csv")
     run("predict", tmp_path / "m", tmp_path / "t.csv", "--output", tmp_path / "s.csv")
     scores = pd.read_csv(tmp_path / "s.csv")["score"].to_numpy()
@@ -203,5 +259,10 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
     frame.assign(shop="apples").to_csv(tmp_path / "new.csv", index=False)
     warning = run("predict", tmp_path / "m", tmp_path / "new.csv", errors=True)
     assert "the model does not know 'apples' in the column 'shop': these count as missing" in warning
+    # A model of Python may have a category whose text is a missing value elsewhere.
+    like = pd.DataFrame({"shop": pd.Categorical([], ["None", "b"])})
+    path = written(tmp_path / "none.csv", "shop\nNone\nNA\n?\nb\n")
+    shop = read_documents(path, ColumnOptions(missing=["?"]), like=like, roles=["features"])[0]["shop"]
+    assert shop.tolist() == ["None", np.nan, np.nan, "b"]
     write_letor(tmp_path / "t.txt", X[:, :2], y, qid)
     assert "which has no categories" in run("predict", tmp_path / "m", tmp_path / "t.txt", code=2)

@@ -22,11 +22,8 @@ def trec(tmp_path_factory):
     labels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
     lines = [f"{query} 0 {name} {label}" for query in queries for name, label in labels[query].items()]
     (path / "qrels.txt").write_text("\n".join(lines) + "\n")
-    for name, tag, signal, n in (
-        ("bm25.run", "BM25", 0.2, 40),
-        ("dense.run.gz", "Dense", 1.0, 40),
-        ("few", "BM25", 1, 15),
-    ):
+    runs = [("bm25.run", "BM25", 0.2, 40), ("dense.run.gz", "Dense", 1.0, 40), ("few", "BM25", 1, 15)]
+    for name, tag, signal, n in runs:
         run = {
             query: {each: labels[query][each] * signal + random.normal() for each in random.permutation(documents)[:14]}
             for query in queries[:n]
@@ -72,9 +69,8 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     out = run(*common, "--measures", MEASURES, *files, width=120)
     assert out.splitlines()[0] == "40 queries, 560 documents retrieved"
     assert out.splitlines()[3].startswith(f"nDCG@10 (linear gain)  {expected['nDCG@10']:.6f}")
-    assert [row[:2] for row in table_rows(out)[1:]] == [
-        [name, f"{expected[name]:.6f}"] for name in ("P(rel=2)@5", "AP")
-    ]
+    others = [[name, f"{expected[name]:.6f}"] for name in ("P(rel=2)@5", "AP")]
+    assert [row[:2] for row in table_rows(out)[1:]] == others
     table = pd.read_csv(tmp_path / "t.csv")
     assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(expected, abs=1e-15)
     values = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"], per_query=True)

@@ -6,9 +6,11 @@ from boostrank import theory
 
 
 @pytest.mark.parametrize("k", [0, 1.5, ("power", 1.0), "sqrt", True])
-def test_unknown_cutoffs_are_refused(k):
+def test_unknown_cutoffs_and_functions_are_refused(k):
     with pytest.raises(ValueError, match="k must be"):
         theory.feasibility("log2", k=k)
+    with pytest.raises(ValueError, match="whose decay is known; got the function"):
+        theory.feasibility(lambda ranks: 1 / ranks)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +31,3 @@ def test_verdicts_name_their_theorem(discount, k, verdict, reason):
     found = theory.feasibility(discount, k=k)
     assert found.verdict == verdict
     assert reason in str(found)
-
-
-def test_functions_have_no_verdict():
-    with pytest.raises(ValueError, match="whose decay is known; got the function"):
-        theory.feasibility(lambda ranks: 1 / ranks)

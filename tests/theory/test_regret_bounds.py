@@ -148,11 +148,7 @@ def test_constants_by_name():
     assert theory.strong_convexity("logistic", 9) == theory.strong_convexity("centered-logistic", 9) == (2.0, 2.0)
     q = np.log(9) + 2
     assert theory.strong_convexity("pnorm", 9) == pytest.approx((0.5 / (q - 1), q / (q - 1)))
-    assert (
-        theory.strong_convexity("poisson", 9)
-        == theory.strong_convexity("softmax", 9)
-        == theory.strong_convexity(Profiled(Poisson()), 9)
-    )
+    assert len({theory.strong_convexity(each, 9) for each in ("poisson", "softmax", Profiled(Poisson()))}) == 1
     assert theory.strong_convexity("softmax", 9) == pytest.approx((DCG().discounts(9).sum() / 18, 1.0))
     assert theory.strong_convexity("cosine", 9, DCG(k=1)) == pytest.approx((0.5 / 3, 2.0))
     # At exp(s / 2), twice the loss of cosine.

@@ -29,16 +29,13 @@ def test_estimated_curves_keep_shares_and_approach_the_truth():
     assert (np.diff(monotone) >= 0).all()
 
 
-def test_tied_documents_share_their_labels():
+def test_documents_that_tie_or_fall_share_their_labels():
     tied = theory.estimate_curve([1, 0, 0, 0], [2, 2, 1, 1], [0] * 4, n_bins=4)
     assert tied.expected_gain([0.1, 0.3, 0.6, 0.9]).tolist() == [0.0, 0.0, 0.5, 0.5]
     constant = theory.estimate_curve([1, 0, 0, 1, 0], np.zeros(5), ["a", "a", "b", "b", "b"], n_bins=3)
     np.testing.assert_allclose(constant.expected_gain([0.0, 0.5, 1.0]), 0.4)
-
-
-def test_isotonic_regression_pools_what_falls():
-    y, scores = [1, 0, 0, 1], [1, 2, 3, 4]
-    pooled = theory.estimate_curve(y, scores, [0] * 4, n_bins=4).expected_gain([0.1, 0.3, 0.6, 0.9])
+    # Isotonic regression pools what falls.
+    pooled = theory.estimate_curve([1, 0, 0, 1], [1, 2, 3, 4], [0] * 4, n_bins=4).expected_gain([0.1, 0.3, 0.6, 0.9])
     np.testing.assert_allclose(pooled, [1 / 3, 1 / 3, 1 / 3, 1.0])
 
 
