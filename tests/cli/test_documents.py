@@ -20,7 +20,7 @@ NAMES = ["price", "colour", "title match", "age"]
 def table(data):
     """The first features as a table, with query ids that are texts, and rows in random sequence."""
     X, y, qid = data
-    frame = pd.DataFrame(X[:, :4], columns=NAMES)
+    frame = pd.DataFrame(X[:, :4].copy(), columns=NAMES)
     frame.insert(1, "query", [f"q {i}" for i in qid])
     frame["grade"] = y.astype(int)
     frame.loc[::7, "price"] = np.nan
@@ -220,10 +220,10 @@ def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path)
     for name in ("s.csv", "s.tsv", "s.parquet", "s.txt"):
         assert run("predict", tmp_path / "m", files / "t.csv", "--output", tmp_path / name) == ""
         outs.append(run("evaluate", files / "t.csv", tmp_path / name))
-    scores = pd.read_csv(tmp_path / "s.csv")
+    scores = pd.read_csv(tmp_path / "s.csv", dtype=str)
     assert list(scores.columns) == ["qid", "score"]
     assert scores["qid"].tolist() == table["query"].tolist()
-    assert scores["score"].tolist() == expected
+    assert scores["score"].map(float).tolist() == expected
     value = br.ndcg_score(table["grade"], expected, table["query"], k=5)
     assert all(f"{value:.6f}" in out for out in outs)
     error = run("predict", tmp_path / "m", files / "t.csv", "--qid", "query", code=2)
