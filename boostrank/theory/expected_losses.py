@@ -149,7 +149,9 @@ class ExpectedLoss:
     def _gradients(self, scores: Floats) -> Floats:
         """Gradient of the loss of every outcome, shape (n_outcomes, n_documents)."""
         with np.errstate(all="ignore"):
-            return self._fixed.gradient_hessian(*self._arguments(scores))[0].reshape(self.targets.values.shape)
+            gradients = self._fixed.gradient_hessian(*self._arguments(scores))[0].reshape(self.targets.values.shape)
+            # Their sum is then 0, but for the error of an intercept that would be infinite, at a bound of the targets.
+            return gradients - gradients.mean(axis=1, keepdims=True) * self.surrogate.shift_invariant
 
     def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
         per_outcome = np.repeat(scores, self.targets.outcomes.sizes, axis=0)

@@ -8,7 +8,7 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from oracles import Arc
 
-from boostrank.queries.dcg import make_targets
+from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Profiled
 from boostrank.surrogates.base import Surrogate, closed_form
@@ -80,13 +80,15 @@ def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the
 
 @pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("surrogate", CONSISTENT, ids=repr)
-def test_labels_without_any_gain_have_minimizers_too(surrogate):
-    distribution = LabelDistribution([[0, 0, 0]], [1.0])
+@pytest.mark.parametrize("labels", [[0, 0, 0], [2, 2], [2] * 6, [2]], ids=str)
+def test_equal_labels_have_equal_minimizers(surrogate, labels):
+    """With the cutoff 1 all targets are at their upper bound 1, or 0."""
+    distribution = LabelDistribution([labels], [1.0])
     for method in ("auto", "numeric"):
-        scores = minimizer(surrogate, distribution, method=method)
+        scores = minimizer(surrogate, distribution, dcg=DCG(k=1), method=method)
         assert not np.isnan(scores).any()
         if surrogate.convex:
-            np.testing.assert_allclose(np.ptp(np.maximum(scores, -20.0)), 0.0, atol=1e-3)
+            np.testing.assert_allclose(np.ptp(np.clip(scores, -20.0, 20.0)), 0.0, atol=1e-3)
 
 
 def test_excess_loss_is_the_expected_loss_less_the_least():
