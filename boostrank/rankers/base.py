@@ -230,10 +230,11 @@ class BoostedRanker(TrainedModel):
             query ids as index (an index 0, 1, ... needs a name if it has ids that appear in another sequence); or
             weights of documents. Weights of documents may differ within a query for surrogates that have a term for
             each document: "squared", "logistic", "poisson", where they multiply its loss, and "softmax", "power",
-            "consistent-lambdarank" and the pairwise ones, where they multiply its normalized gain; and for ensembles of
-            these. Weights are relative: all of them times a constant give the same model, and they do not change the
-            meaning of `min_child_weight`. Queries of weight 0 are left out. These are no weights of metrics: those of
-            the queries that `validation_fraction` holds out are means in which all queries count the same.
+            "cosine", "normalized-pnorm", "consistent-lambdarank" and the pairwise ones, where they multiply its
+            normalized gain; and for ensembles of these. Weights are relative: all of them times a constant give the
+            same model, and they do not change the meaning of `min_child_weight`. Queries of weight 0 are left out.
+            These are no weights of metrics: those of the queries that `validation_fraction` holds out are means in
+            which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them `base_margin`.
             `predict` does not add them.

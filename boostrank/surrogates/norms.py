@@ -139,6 +139,7 @@ class NormalizedPNorm(_QNorm):
     epsilon: float = 1.0
 
     convex = False
+    linear_in_targets: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
