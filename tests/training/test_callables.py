@@ -95,7 +95,7 @@ def test_errors_name_what_is_wrong(make_set, make, make_metric):
     assert repr(br.xgboost_metric("map", k=5)) == "XGBoostMetric(get_measure('map@5'))"
     uneven = lgb.Dataset(X, Y, group=SIZES, weight=np.arange(1.0, len(Y) + 1)).construct()
     with pytest.raises(ValueError, match="differs within query"):
-        br.lightgbm_objective("cosine")(np.zeros(len(Y)), uneven)
+        br.lightgbm_objective("pnorm")(np.zeros(len(Y)), uneven)
 
 
 def test_lightgbm_cv_keeps_queries_whole():

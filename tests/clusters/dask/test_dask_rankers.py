@@ -127,7 +127,7 @@ def test_bad_data_are_errors_that_name_them(client, rows, data):
 
 def test_bad_weights_are_errors_that_name_them(rows):
     X, y, qid = rows
-    ranker = small(br.dask.LightGBMRanker, "cosine")
+    ranker = small(br.dask.LightGBMRanker, "pnorm")
     cases = [
         (da.ones(150, chunks=50), r"sample_weight has 50 values for the \d+ rows of X"),
         (da.ones(150), "sample_weight has 1 partitions, but X has 3"),
