@@ -375,10 +375,10 @@ def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -
         no_features += [] if is_mixed else [name]
     option = shlex.quote(",".join(dict.fromkeys(marks)))
     advice = f"If texts mark missing values, use --missing {option}. " if marks else ""
-    drop = ",".join(no_features or texts)
+    drop = f"--drop {','.join(no_features)}".strip()
     raise ValueError(
         f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {', '.join(faults[:_MAX_SHOWN])}. "
-        f"{advice}Leave out what is no feature (--drop {drop}), or make it categories (--categorical)"
+        f"{advice}Leave out what is no feature ({drop}), or make it categories (--categorical)"
     )
 
 

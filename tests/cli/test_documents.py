@@ -114,7 +114,7 @@ def test_missing_values_of_text_files(run, tmp_path):
     written(path, f"qid,label,x,y,z,big\n1,0,?,\\N,red,\n{rows}2,1,?,-,blue,1\n")
     error = run("fit", path, tmp_path / "m", code=2)
     assert "of 401 rows, some have texts: 'x' ('?' in 2; the first in row 1), 'y' ('\\\\N' in 1, '-' in 1; the" in error
-    assert "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop x,y,z)" in error
+    assert "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop), or make it" in error
     marks, quick = ["--missing", "?", "--missing", "\\N,-"], ["--drop", "z", "--rounds", 2]
     run("fit", path, tmp_path / "m", *quick, *marks, "--validation", path)
     run("compare", path, *quick, *marks, "--objectives", "softmax", "--backend", "lightgbm", "--folds", 3)
