@@ -547,4 +547,4 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
     impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
     entries: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
-    return ClickLog(np.asarray(qid), rows, *entries, documents=documents, context=frame.get("context"))
+    return ClickLog(qid, rows, *entries, documents=documents, context=frame.get("context"))

@@ -20,13 +20,12 @@ from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_flag, named_part
-from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
 from boostrank.model_selection.splits import make_folds
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, find_qid, require_qid
 
 # Cutoffs of the default measures.
 CUTOFFS = (1, 5, 10)
@@ -156,7 +155,9 @@ def compare(
         for number, result, is_saved in finished:
             name, _, fold = jobs[number]
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
-            values = values.rename_axis("query").reset_index().assign(**_relevant(fold.test))
+            # reset_index() of pandas fails for texts that Arrow does not have.
+            ids = pd.Series(values.index.to_numpy(), values.index, values.index.dtype)
+            values = values.assign(query=ids, **_relevant(fold.test)).reset_index(drop=True)
             tables[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
             if is_saved:
                 bar.leave_out()
@@ -178,7 +179,7 @@ def _relevant(test: Dataset) -> dict[str, Ints]:
     if isinstance(test.y, Labels):
         return {}
     queries = Queries.from_qid(test.qid)
-    return {"relevant": queries.sum(queries.group(np.asarray(test.y) > 0).astype(np.int64))}
+    return {"relevant": queries.sum(queries.group(as_array(test.y, "y") > 0).astype(np.int64))}
 
 
 def _parameters(ranker: Any) -> str:
@@ -209,7 +210,7 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
-    tested = pd.Series(np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]))
+    tested = pd.Series(np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]), dtype=object)
     if tested.duplicated().any():
         raise ValueError(
             f"cv tests the query {str(tested[tested.duplicated()].iloc[0])!r} in several folds, and the tests count "
@@ -224,6 +225,6 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
     for fold in folds:
         y, queries = fold.test.y, Queries.from_qid(fold.test.qid)
         with named_part(f"the test labels of {fold.name}"):
-            labels = y.group(queries).values if isinstance(y, Labels) else queries.group(np.asarray(y))
+            labels = y.group(queries).values if isinstance(y, Labels) else queries.group(as_array(y, "y"))
             for measure in measures.values():
                 measure.bind(labels, queries)

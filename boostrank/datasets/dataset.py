@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, as_array
@@ -27,6 +26,7 @@ class Dataset(NamedTuple):
 
     Examples
     --------
+    >>> import numpy as np
     >>> data = Dataset(np.eye(3), np.array([1.0, 0.0, 2.0]), np.array([7, 7, 8]))
     >>> data.take([0, 2]).qid.tolist()
     [7, 8]
@@ -39,7 +39,7 @@ class Dataset(NamedTuple):
     def take(self, rows: Any) -> Dataset:
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
         # Preferences and clicks are no arrays, and take rows themselves.
-        y = self.y if hasattr(self.y, "queries") else np.asarray(self.y)
+        y = self.y if hasattr(self.y, "queries") else as_array(self.y, "y")
         from sklearn.utils import _safe_indexing
 
         return Dataset(_safe_indexing(self.X, rows), y[rows], as_array(self.qid, "qid")[rows])

@@ -15,14 +15,13 @@ from boostrank.displays import style
 from boostrank.displays.style import Display, by_name
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_choice
-from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.labels import require_ids
 from boostrank.metrics.query_groups import ALL_QUERIES, GROUP
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.labels import as_labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, find_qid, require_qid
 from boostrank.runs import evaluate_run
 
 #: The name of scores that are given without a name.

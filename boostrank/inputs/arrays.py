@@ -30,7 +30,9 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
 
     NumPy converts the elements of a list to one type: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
     string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here. So do
-    other sequences, such as a ``deque``, and the views of a dict. Iterators, which can be read only once, are refused.
+    other sequences, such as a ``deque``, the views of a dict, and lists of tuples, which are ids. Iterators, which can
+    be read only once, are refused. Columns of pyarrow and polars are read here too, because NumPy would change some of
+    their values.
 
     Parameters
     ----------
@@ -38,7 +40,8 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     name : str
         The name of the argument, for error messages.
     keep_shape : bool, default False
-        Whether an array of shape (n, 1) is returned in this shape, and not in the shape (n,).
+        Whether an array of shape (n, 1) is returned in this shape, and not in the shape (n,), and a list of tuples is
+        an array of two dimensions.
 
     Returns
     -------
@@ -58,13 +61,13 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     array([1, 2])
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        masked = int(np.argmax(np.ma.getmaskarray(values)))
-        raise ValueError(f"{name} must not be masked, but {name}[{masked}] is: leave out the masked rows")
+        masked = f"{name}{np.argwhere(np.ma.getmaskarray(values))[0].tolist()}"
+        raise ValueError(f"{name} must not be masked, but {masked} is: leave it out, or give filled(nan) for features")
     try:
         if isinstance(values, (Sequence, MappingView)) and not isinstance(values, (str, bytes)):
-            array = _list_as_array(list(values), name)
+            array = _list_as_array(list(values), name, keep_shape)
         else:
-            array = np.asarray(values)
+            array = np.asarray(values if isinstance(values, np.ndarray) else _without_loss(values, name))
     except TypeError as error:
         raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
     if array.dtype.kind == "T":
@@ -166,8 +169,39 @@ def finite_numbers(values: ArrayLike, name: str, **rows: int) -> Floats:
     return numbers
 
 
-def _list_as_array(values: list[Any], name: str) -> NDArray[Any]:
+def refuse_lazy(values: Any, name: str) -> None:
+    """Raise ValueError for a LazyFrame of polars, which has no data yet."""
+    if type(values).__name__ == "LazyFrame":
+        refuse(name, values, "data", ". Call .collect() on it first", got="a LazyFrame")
+
+
+def _without_loss(values: Any, name: str) -> Any:
+    """A column or table of pyarrow or polars in a form that NumPy converts without another change than null to NaN.
+
+    NumPy itself gets some value for each null of a dictionary in several chunks, drops null characters at the end of
+    texts of polars, and has no integers of 128 bits. Everything else is returned unchanged.
+    """
+    refuse_lazy(values, name)
+    kind = type(values)
+    if hasattr(kind, "column_names") or hasattr(kind, "get_columns"):
+        columns = values.get_columns() if hasattr(kind, "get_columns") else values.columns
+        return np.column_stack([as_array(column, name) for column in columns])
+    if hasattr(kind, "combine_chunks"):
+        return np.concatenate([np.asarray(chunk) for chunk in values.chunks or [values]])
+    if str(getattr(values, "dtype", "")) in ("Int128", "UInt128"):
+        return _list_as_array(values.to_list(), name)
+    return values.to_numpy() if hasattr(kind, "to_physical") else values
+
+
+def _list_as_array(values: list[Any], name: str, keep_shape: bool = False) -> NDArray[Any]:
     types = set(map(type, values))
+    if any(hasattr(kind, "as_py") for kind in types):
+        return _list_as_array([value.as_py() if hasattr(value, "as_py") else value for value in values], name)
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    has_tuples = any(issubclass(kind, tuple) for kind in types)
+    if has_tuples and not keep_shape and any(np.shape(value) != (1,) for value in values):
+        return objects
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
@@ -176,7 +210,5 @@ def _list_as_array(values: list[Any], name: str) -> NDArray[Any]:
         return _list_as_array([value for (value,) in values], name)[:, None]
     if array.ndim != 1 or (len(types) == 1 and not any(issubclass(kind, (int, str, bytes)) for kind in types)):
         return array
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
     # Strings stay objects: arrays of strings ignore null characters at the end.
     return array if array.dtype.kind in "biuf" and bool((objects == array).all()) else objects

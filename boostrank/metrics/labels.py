@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
-from boostrank.inputs.frames import require_qid
 from boostrank.queries.dcg import DCG, LevelCounts, count_levels
 from boostrank.queries.labels import Labels, as_labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
 
 

@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, did_you_mean, refuse
-from boostrank.inputs.frames import find_qid
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, compute_measures
 from boostrank.metrics.labels import labels_scores_queries, require_ids
 from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_name, similar_name
 from boostrank.metrics.query_groups import query_groups, table_of_queries
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, find_qid, id_index
 from boostrank.queries.weights import query_weights
 
 
@@ -297,7 +296,7 @@ def evaluate(
     queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
     groups = None if by is None else query_groups(by, queries)
     weights = query_weights(sample_weight, queries, grouped=False)
-    table = pd.DataFrame(values, index=pd.Index(queries.ids, name="qid"))
+    table = pd.DataFrame(values, index=id_index(queries.ids).rename("qid"))
     return table_of_queries(table, groups, weights, per_query, None)
 
 

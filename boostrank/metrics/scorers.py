@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import get_measure
+from boostrank.queries.queries import find_qid, require_qid
 
 
 @dataclass(frozen=True, repr=False)

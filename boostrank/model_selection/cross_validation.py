@@ -17,14 +17,13 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import as_random_state, check_number
-from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, make_folds
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import as_labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
 
 

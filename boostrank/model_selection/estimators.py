@@ -22,10 +22,9 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset
 from boostrank.inputs.arrays import Floats, check_lengths
-from boostrank.inputs.frames import find_qid, require_qid
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.labels import as_labels
-from boostrank.queries.queries import Queries, positions_by_id
+from boostrank.queries.queries import Queries, find_qid, positions_by_id, require_qid
 from boostrank.queries.weights import document_weights, require_equal_weights
 
 

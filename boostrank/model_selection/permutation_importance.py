@@ -12,11 +12,12 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import as_random_state, check_count
-from boostrank.inputs.frames import find_qid, is_pandas, require_qid, to_pandas
+from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.cross_validation import cross_validate
-from boostrank.queries.queries import Queries
+from boostrank.queries.labels import Labels
+from boostrank.queries.queries import Queries, find_qid, require_qid
 
 
 def feature_importance(
@@ -75,8 +76,9 @@ def feature_importance(
     check_count("n_repeats", n_repeats)
     measure = get_measure(measure)
     X, qid = find_qid(X, qid, y)
-    X, qid = to_pandas(X), as_array(require_qid(qid, "feature_importance"), "qid")
-    X, y = X if is_pandas(X) or sp.issparse(X) else np.asarray(X), y if hasattr(y, "shape") else np.asarray(y)
+    X, qid = to_pandas(X), require_qid(qid, "feature_importance")
+    X = X if is_pandas(X) or sp.issparse(X) else as_array(X, "X", keep_shape=True)
+    y = y if isinstance(y, Labels) else as_array(y, "y")
     options |= {"return_estimator": True, "return_indices": True}
     result = cross_validate(ranker, X, y, qid, scoring=measure, **options)
     random = as_random_state(random_state)

@@ -13,8 +13,7 @@ from sklearn.utils.validation import _num_samples
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.checks import as_random_state, check_count, check_number, is_count, named_part
-from boostrank.inputs.frames import find_qid, require_qid
-from boostrank.queries.queries import Queries, draw_queries_to_hold_out, positions_by_id
+from boostrank.queries.queries import Queries, draw_queries_to_hold_out, find_qid, positions_by_id, require_qid
 
 
 class QueryKFold(GroupKFold):
@@ -64,7 +63,7 @@ class QueryKFold(GroupKFold):
         groups : array-like, shape (n_documents,), optional
             Query ids; may be left out if `X` is a DataFrame with a column or an index level named "qid".
         """
-        _, qid = find_qid(X, groups, y)
+        _, qid = find_qid(X, groups, y, name="groups")
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
         check_lengths(X=_num_samples(X), qid=queries.n_documents)
         if queries.n_queries < self.n_splits:

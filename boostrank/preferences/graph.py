@@ -274,7 +274,7 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     weight = frame["weight"].to_numpy() if "weight" in frame else None
     if documents is None:
         return PreferenceGraph(qid, frame["winner"].to_numpy(), frame["loser"].to_numpy(), weight)
-    check_lengths(qid=np.shape(qid)[0], documents=len(np.asarray(documents)))
+    check_lengths(qid=len(as_array(qid, "qid")), documents=len(as_array(documents, "documents")))
     query = {"query": (qid, frame["qid"])} if "qid" in frame else {}
     winner, loser = (rows_with_ids(**query, document=(documents, frame[name])) for name in ("winner", "loser"))
     return PreferenceGraph(qid, winner, loser, weight)

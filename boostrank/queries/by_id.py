@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import is_count, refuse_first
-from boostrank.inputs.frames import QID, to_pandas
-from boostrank.queries.queries import other_type
+from boostrank.inputs.frames import QID, as_series, to_pandas
+from boostrank.queries.queries import id_index, other_type
 
 #: Names of the column of a DataFrame that has the query ids.
 ID_COLUMNS = ("query_id", "query", QID, "q_id")
@@ -82,7 +82,7 @@ def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
     ValueError
         If a query has no value.
     """
-    wanted = pd.Index(ids, dtype=object) if series.index.dtype == object else pd.Index(ids)
+    wanted = id_index(ids) if series.index.dtype != object else pd.Index(ids, dtype=object, tupleize_cols=False)
     rows = series.index.get_indexer(wanted)
     if (rows < 0).any():
         missing = ids[rows < 0]
@@ -105,7 +105,7 @@ def refuse_unknown(series: pd.Series, ids: NDArray[Any], name: str) -> None:
 
 def _series(values: Any, name: str) -> pd.Series:
     if isinstance(values, Mapping):
-        ids = pd.Index(list(values), dtype=object)
+        ids = pd.Index(list(values), dtype=object, tupleize_cols=False)
         return pd.Series(list(values.values()), index=ids, dtype=object).infer_objects()
     if is_by_id(values):
         table = to_pandas(values)
@@ -153,7 +153,8 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
             f"{name} must be a DataFrame of pandas or polars, a pyarrow Table, or a mapping of columns; got "
             f"{type(table).__name__}"
         )
-    frame = frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(dict(frame))
+    if isinstance(frame, Mapping):
+        frame = pd.DataFrame({name: as_series(column, name) for name, column in frame.items()})
     levels = [level for level in frame.index.names if level is not None and level not in frame]
     frame = (frame.reset_index(levels) if levels else frame).reset_index(drop=True)
     for column in columns:

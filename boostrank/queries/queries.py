@@ -9,8 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Bools, Ints, as_array
+from boostrank.inputs.arrays import Bools, Ints, as_array, check_lengths
+from boostrank.inputs.checks import named_part, refuse_first
+from boostrank.inputs.frames import QID, column_names, is_pandas, without_column
 from boostrank.queries.segments import Segments
+
+#: How to pass query ids to estimators, splitters and scorers.
+ESTIMATOR_ADVICE = (
+    "Pass qid= (to a splitter, groups=). With scikit-learn's model selection, enable metadata routing "
+    "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
+    "named 'qid'. If all rows belong to one query, pass qid=numpy.full(len(y), 'all')."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +76,12 @@ class Queries(Segments):
             If `qid` is empty or not one-dimensional, or if an id is missing.
         """
         ids = _as_ids(qid)
-        starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
         # pandas would merge numbers that are equal as float64.
         would_merge = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
         try:
+            starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
             codes, different = pd.factorize(ids[starts].astype(object) if would_merge else ids[starts])
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
         if len(different) == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
@@ -122,24 +131,129 @@ class Queries(Segments):
 
     def check_qid(self, qid: ArrayLike, owner: str) -> None:
         """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
-        ids, expected, fault = _as_ids(qid), self.qid, ""
+        ids, expected = _as_ids(qid), self.qid
+        check_lengths(**{owner: len(expected), "qid": len(ids)})
         if ids.dtype != expected.dtype:
             ids, expected = ids.astype(object), expected.astype(object)
-        if ids.shape != expected.shape:
-            fault = f"it has shape {ids.shape}. Leave qid out"
-        elif np.any(differ := ids != expected):
-            row = int(np.argmax(differ))
-            fault = (
-                f"it is {str(ids[row])!r} in row {row}, where these have {str(expected[row])!r}"
-                f"{other_type(ids[row], expected[row])}. Leave qid out if the rows are in the same sequence"
-            )
-        if fault:
-            raise ValueError(f"qid differs from the query ids of {owner}: {fault}")
+        refuse_first(
+            ids != expected,
+            lambda row: (
+                f"qid differs from the query ids of {owner}: it is {str(ids[row])!r} in row {row}, where these have "
+                f"{str(expected[row])!r}{other_type(ids[row], expected[row])}. Leave qid out if the rows are the same"
+            ),
+        )
 
     def original_rows_of(self, queries: NDArray[Any]) -> Ints:
         """Increasing original row numbers of some queries, which are given by their indices or a mask."""
         grouped = self.rows_of(queries)
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
+
+
+def find_qid(
+    X: Any, qid: ArrayLike | None, y: Any = None, *, column: str = QID, group: Ints | None = None, name: str = "qid"
+) -> tuple[Any, Any]:
+    """Return the features and the query ids.
+
+    The query ids are those of `y`, if its class defines the attribute `qid` (preferences and clicks do); else those of
+    `group`, of `qid`, of a column of `X`, or of the index level "qid" of `X`: the first of these that is given. All
+    that are given must divide the rows into the same queries. Columns of query ids are removed from the features.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
+    qid : array-like, shape (n_documents,), str or None
+        A string is the name of the column of `X` that contains the query ids, which is then no feature.
+    y : array-like or labels of boostrank, optional
+    column : str, default "qid"
+        The column of `X` that contains query ids, if `X` has it. A column "qid" has them too.
+    group : ndarray, shape (n_documents,), optional
+        The number of the query of each row, from the sizes of the queries.
+    name : str, default "qid"
+        The name of the argument `qid` in messages.
+
+    Returns
+    -------
+    X : the type of `X`
+        The features, without columns of query ids.
+    qid : ndarray, shape (n_documents,), or None
+        None if there are no query ids.
+
+    Raises
+    ------
+    ValueError
+        If `X` has no column of this name; if two of the sources contradict each other; or if query ids of features are
+        numbers that are not integers, because scaled or imputed ids no longer identify queries, and weights never do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, qid = find_qid(pd.DataFrame({"price": [1.5, 2.5], "qid": [7, 8]}), None)
+    >>> list(X.columns), qid.tolist()
+    (['price'], [7, 8])
+    """
+    names = column_names(X)
+    if isinstance(qid, str):
+        if qid not in names:
+            expected = f"the name of a column of X, or one query id per row; the columns of X are {names[:10]}"
+            raise ValueError(f"{name}={qid!r} must be {expected}")
+        column, qid = qid, None
+    sources: dict[str, Any] = {"y": y.qid if hasattr(type(y), QID) else None, "group": group, name: qid}
+    for id_column in dict.fromkeys((column, QID)):
+        if id_column in names:
+            sources[f"the column {id_column!r} of X"] = X[id_column]
+            X = without_column(X, id_column)
+    if is_pandas(X) and QID in X.index.names:
+        sources[f"the index {QID!r} of X"] = X.index.get_level_values(QID)
+    first, ids = "", None
+    for source, values in sources.items():
+        if values is None:
+            continue
+        values = as_array(values, source)
+        if X is not None and values.dtype.kind == "f" and (values[np.isfinite(values)] % 1 != 0).any():
+            raise ValueError(
+                f"{source} has numbers that are not whole: no query ids. Weights are given as sample_weight=. "
+                f"Ids that were scaled belong into the index: X.set_index({QID!r}), set_output(transform='pandas')"
+            )
+        if ids is None:
+            first, ids = source, values
+        elif first == "y" and source != "group" and hasattr(y, "check_qid"):
+            # These have names of queries, which labels of others with the same sizes have not.
+            with named_part(source):
+                y.check_qid(values)
+        else:
+            _check_same_queries({first: ids, source: values})
+    return X, ids
+
+
+def _check_same_queries(sources: dict[str, NDArray[Any]]) -> None:
+    """Raise ValueError if two sources of query ids, by name, divide the rows into other queries."""
+    starts = []
+    for source, ids in sources.items():
+        with named_part(source):
+            queries = Queries.from_qid(ids)
+        # For each row the first row of its query.
+        starts.append(queries.ungroup(queries.repeat(queries.group(np.arange(len(ids)))[queries.starts])))
+    check_lengths(**dict(zip(reversed(sources), map(len, reversed(starts)), strict=True)))
+    (first, ids), (second, other_ids) = sources.items()
+    refuse_first(
+        starts[0] != starts[1],
+        lambda row: (
+            f"{first} and {second} contradict each other: row {row} is in query {ids[row]!s} from row {starts[0][row]} "
+            f"on by the first, and in query {other_ids[row]!s} from row {starts[1][row]} on by the second. Give one"
+        ),
+    )
+
+
+def require_qid(qid: Any, receiver: str, advice: str = ESTIMATOR_ADVICE) -> Any:
+    """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to `receiver`."""
+    if qid is None:
+        raise ValueError(f"{receiver} got no qid, so it does not know which rows belong to which query. {advice}")
+    return qid
+
+
+def id_index(ids: NDArray[Any]) -> pd.Index:
+    """An index of query ids: texts may have characters that Arrow does not have, and tuples are one id each."""
+    return pd.Index(ids, dtype=object if ids.dtype.kind in "OUS" else None, tupleize_cols=False)
 
 
 def other_type(query_id: Any, expected: Any) -> str:

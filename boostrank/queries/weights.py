@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats, Ints, as_floats, rescale_extreme
 from boostrank.inputs.checks import refuse_first
 from boostrank.inputs.frames import is_pandas
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, id_index
 
 #: Advice for losses and objectives that take only weights of queries.
 DOCUMENT_WEIGHTS = (
@@ -87,7 +87,7 @@ def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
     """The weights of the queries in the sequence of `queries`, found by the query ids in the index of the Series."""
     if not index_has_ids(series, queries, "sample_weight"):
         return weights
-    rows = series.index.get_indexer(pd.Index(queries.ids)) if series.index.is_unique else np.array([-1])
+    rows = series.index.get_indexer(id_index(queries.ids)) if series.index.is_unique else np.array([-1])
     if rows.min() < 0:
         raise ValueError(
             f"sample_weight is a Series of one weight per query, but its index, {series.index[:3].tolist()}, does not "
@@ -109,7 +109,7 @@ def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
     """
     if not series.index.equals(pd.RangeIndex(len(series))):
         return True
-    rows = series.index.get_indexer(pd.Index(queries.ids))
+    rows = series.index.get_indexer(id_index(queries.ids))
     is_ordered = len(rows) != len(series) or series.iloc[rows].reset_index(drop=True).equals(series)
     if rows.min() >= 0 and series.index.name is None and not is_ordered:
         raise ValueError(

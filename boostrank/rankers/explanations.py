@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.inputs.arrays import check_lengths
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_count, did_you_mean, is_count
-from boostrank.inputs.frames import find_qid, is_pandas, to_pandas
-from boostrank.queries.queries import Queries
+from boostrank.inputs.frames import is_pandas, to_pandas
+from boostrank.queries.queries import Queries, find_qid
 from boostrank.tables import html_table, text_lines
 
 # Number of significant digits of the largest number of a column of contributions.
@@ -196,11 +196,10 @@ def explain(
     """
     X, qid = find_qid(X, qid)
     X = to_pandas(X)
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = X if hasattr(X, "shape") else as_array(X, "X", keep_shape=True)
     ids = np.zeros(X.shape[0], dtype=int) if qid is None else Queries.from_qid(qid).qid
     check_lengths(X=X.shape[0], qid=len(ids))
-    query = _check_query(ids, query)
-    rows = np.flatnonzero(ids == query)
+    query, rows = _rows_of_query(ids, query)
     X = _safe_indexing(X, rows)
     transformer = getattr(ranker, "query_features_", None)
     lists = {} if transformer is None else {"qid": ids[rows]}
@@ -256,15 +255,19 @@ def feature_text(name: Any) -> str:
     return f"feature {name}" if isinstance(name, (int, np.integer)) else str(name)
 
 
-def _check_query(ids: NDArray[Any], query: Any) -> Any:
+def _rows_of_query(ids: NDArray[Any], query: Any) -> tuple[Any, Ints]:
+    """The id of the query that is explained, and its rows."""
     unique = pd.unique(ids)
     if query is None and len(unique) > 1:
         raise ValueError(f"there are {len(unique)} queries; query must be the id of one of them, such as {unique[0]!s}")
-    query = unique[0] if query is None else query
-    if not (unique == query).any():
+    # NumPy would compare the elements of a tuple with the ids.
+    wanted = np.empty((), dtype=object)
+    wanted[()] = query = unique[0] if query is None else query
+    rows = np.flatnonzero(ids == wanted)
+    if len(rows) == 0:
         near = did_you_mean(str(query), map(str, unique.tolist()))
         raise ValueError(f"there is no query {query!r} among the {len(unique)} queries{near}")
-    return query
+    return query, rows
 
 
 def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any) -> tuple[int, ...]:

@@ -17,19 +17,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from boostrank.backends.base import Backend, Trained
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, warn
-from boostrank.inputs.frames import (
-    QID,
-    column_names,
-    find_qid,
-    index_of,
-    is_pandas,
-    require_qid,
-    to_pandas,
-    without_column,
-)
+from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, find_qid, id_index, require_qid
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.data import features_and_qid, grouped_features
 from boostrank.training.features import TrainingFeatures, check_features
@@ -78,7 +69,7 @@ class TrainingQueries:
             may_be_parts = not (_are_numbered(queries.ids) and _are_numbered(self.ids))
         if not may_be_parts:
             return
-        sizes = pd.Series(self.sizes, index=self.ids).reindex(queries.ids).to_numpy()
+        sizes = pd.Series(self.sizes, index=id_index(self.ids)).reindex(id_index(queries.ids)).to_numpy()
         is_cut = ~np.isnan(sizes) & (sizes != queries.sizes)
         if is_cut.any():
             warn(
@@ -295,7 +286,7 @@ class TrainedModel(BaseEstimator):
         # Imported on use: a training without validation sets needs no measures.
         from boostrank.metrics.registry import default_measure
 
-        qid = require_qid(find_qid(X, qid, y)[1], f"{type(self).__name__}.score")
+        qid = require_qid(find_qid(X, qid, y, column=self._qid_column)[1], f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
         ranker = self._parameters
         measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
@@ -488,11 +479,10 @@ class TrainedModel(BaseEstimator):
         """The features as the model takes them, and which row of theirs each row of `X` is; None for the same row."""
         if self.query_features_ is None:
             return self._checked_features(X, validate_names), None
-        if qid is None and group is None and self._qid_column in column_names(X):
-            qid = self._qid_column
         if np.isscalar(qid) and not isinstance(qid, str):
             qid = np.full(_num_samples(X), qid)
-        X, ids = features_and_qid(X, None, qid, group, f"{type(self).__name__}.predict", _LISTS_ADVICE)
+        receiver = f"{type(self).__name__}.predict"
+        X, ids = features_and_qid(X, None, qid, group, receiver, _LISTS_ADVICE, self._qid_column)
         X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
         X = grouped_features(X, queries)
         self.query_features_.warn_of_lists(X, queries)

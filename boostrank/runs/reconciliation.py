@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_count, refuse
 from boostrank.metrics.base import Measure, PerBlock, QueryMeasure, fill_undefined, mean_of_queries
 from boostrank.metrics.binary import AveragePrecision
@@ -416,7 +416,7 @@ def _measure(name: str, settings: Settings) -> Any:
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
     """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
-    names = np.arange(queries.n_documents) if documents is None else np.asarray(documents)
+    names = np.arange(queries.n_documents) if documents is None else as_array(documents, "documents")
     check_lengths(y_true=queries.n_documents, documents=names.size)
     return np.unique(queries.group(names.ravel().astype(str)), return_inverse=True)[1].astype(np.float64)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Ints
 from boostrank.inputs.checks import refuse_first
+from boostrank.inputs.frames import to_pandas
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.lines import TextNumbers, text_numbers
 
@@ -80,13 +81,10 @@ def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.Da
         source = getattr(source, _ITERATORS[number])()  # ir_datasets
     if hasattr(source, "to_dict") and hasattr(source, "keys") and not hasattr(source, "columns"):
         source = source.to_dict()  # ranx
+    table = to_pandas(source)
     if isinstance(source, Mapping) and all(isinstance(documents, Mapping) for documents in source.values()):
         table = _from_dicts(source, number)
-    elif hasattr(source, "to_pandas"):
-        table = source.to_pandas()  # polars
-    elif isinstance(source, pd.DataFrame):
-        table = source
-    else:
+    elif not isinstance(table, pd.DataFrame):
         table = _from_tuples(source, name, number)
     for column in (QUERY, DOCUMENT, number):
         other = next((other_name for other_name in _OTHER_NAMES.get(column, ()) if other_name in table), None)

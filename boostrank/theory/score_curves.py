@@ -22,10 +22,9 @@ from scipy.integrate import quad_vec
 
 from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.inputs.checks import check_count, refuse, refuse_first
-from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries.dcg import DCG, Gain, check_relevance
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, require_qid
 
 # Error at which numerical integration stops, and the largest error of a result.
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6

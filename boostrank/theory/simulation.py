@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
-from boostrank.inputs.frames import require_qid
 from boostrank.metrics import check_scores
 from boostrank.queries.dcg import DCG, Gain, check_relevance
 from boostrank.queries.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
 from boostrank.significance.power import ndcg_differences
 from boostrank.theory.decay import lengths_of_lists

@@ -12,15 +12,17 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.base import GroupedData
-from boostrank.inputs.arrays import as_array, check_lengths, finite_numbers
+from boostrank.inputs.arrays import as_array, check_lengths, finite_numbers, refuse_lazy
 from boostrank.inputs.checks import refuse
-from boostrank.inputs.frames import ESTIMATOR_ADVICE, find_qid, require_qid
+from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.labels import Labels, as_labels
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
 
+#: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes in the place of qid.
+_MAX_NUMBERED = 1000
 #: A function of checked features, grouped by query, and the queries, which returns more features; or None.
 Expansion = Callable[[Any, Queries], Any] | None
 
@@ -64,57 +66,65 @@ def training_data(
     features._takes_infinity = takes_infinity
     if isinstance(qid, str):
         features.qid_column = qid
+    may_be_weights = group is None and qid is not None and not isinstance(qid, str)
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
     expand = None
     if query_features is not None:
         features.query_features, expand = query_features, partial(query_features.learn_and_expand, features)
-    return group_data(X, labels, ids, sample_weight, init_score, position, expand), features
+    data = group_data(X, labels, ids, sample_weight, init_score, position, expand)
+    n_documents, are_numbers = data.queries.n_documents, data.queries.ids.dtype.kind in "biuf"
+    if may_be_weights and are_numbers and data.queries.n_queries == 1 and n_documents > _MAX_NUMBERED:
+        raise ValueError(
+            f"qid is {ids[0]!s} in all of the {n_documents} rows. Weights are given as sample_weight=. If the rows are "
+            f"one query, give group=[{n_documents}], or a text as its id"
+        )
+    return data, features
 
 
 def features_and_qid(
-    X: Any, y: Any, qid: Any, group: ArrayLike | None, receiver: str, advice: str = ESTIMATOR_ADVICE
+    X: Any, y: Any, qid: Any, group: Any, receiver: str, advice: str = ESTIMATOR_ADVICE, column: str = QID
 ) -> tuple[Any, Any]:
-    """Return the features and one query id per row; the ids come from `qid`, or are made from the sizes in `group`.
+    """Return the features and one query id per row, of `qid`, the sizes in `group`, or others that are given.
 
     Parameters
     ----------
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
     qid : array-like, shape (n_documents,), str or None
-        See :func:`boostrank.inputs.frames.find_qid`.
+        See :func:`boostrank.queries.queries.find_qid`.
     group : array-like of int, shape (n_queries,), or None
         Number of documents of each query; the rows must be sorted by query.
     receiver : str
         Name of the method or the argument that needs the query ids, for messages.
     advice : str
         How to pass the query ids, for the message that there are none.
+    column : str
+        The column of `X` that contains query ids, if it has one.
 
     Raises
     ------
     ValueError
-        If there are neither query ids nor sizes, or both; if the sizes do not add up to the number of rows; or if `qid`
-        contains sizes of queries.
+        If there are neither query ids nor sizes, or both and they contradict each other; if the sizes do not add up to
+        the number of rows; or if `qid` contains sizes of queries.
     """
-    if group is None:
-        X, qid = find_qid(X, qid, y)
-        qid = require_qid(qid, receiver, advice)
-        ids, n_documents = as_array(qid, "qid"), _num_samples(X)
-        if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
-            raise ValueError(
-                f"qid has {len(ids)} values, whose sum is the number of rows, {n_documents}: these are the sizes of "
-                "the queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
-            )
-        return X, qid
-    if qid is not None:
-        raise ValueError(f"{receiver} got both qid and group; give only one of them")
-    X, _ = find_qid(X, None)
-    sizes, n_documents = as_sizes(group), _num_samples(X)
-    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
-        expected = f"the sizes of the queries, integers of at least 1 whose sum is the number of rows, {n_documents}"
-        advice = ". The rows must be sorted by query; if they are not, give qid"
-        refuse("group", sizes, expected, advice, got=np.array2string(sizes, threshold=9))
-    return X, np.repeat(np.arange(len(sizes)), sizes)
+    query_numbers = None
+    if group is not None:
+        refuse_lazy(X, "X")
+        sizes, n_documents = as_sizes(group), _num_samples(X)
+        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
+            expected = f"sizes of queries, integers of at least 1 whose sum is the number of rows, {n_documents}"
+            hint = ". The rows must be sorted by query; if they are not, give qid"
+            refuse("group", sizes, expected, hint, got=np.array2string(sizes, threshold=9))
+        query_numbers = np.repeat(np.arange(len(sizes)), sizes)
+    X, ids = find_qid(X, qid, y, column=column, group=query_numbers)
+    ids, n_documents = require_qid(ids, receiver, advice), _num_samples(X)
+    if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
+        raise ValueError(
+            f"qid has {len(ids)} values, whose sum is the number of rows, {n_documents}: these are the sizes of "
+            "the queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
+        )
+    return X, ids
 
 
 def as_sizes(group: ArrayLike) -> Any:

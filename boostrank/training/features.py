@@ -13,10 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.backends.features import Features
+from boostrank.inputs.arrays import as_array
 from boostrank.inputs.checks import refuse_first
 from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
 from boostrank.inputs.streams import FeatureStream
 
+#: What columns of objects may have beside None: numbers that pandas keeps as objects.
+_NUMERIC_OBJECTS = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
 #: Number of rows of a DataFrame that are converted at once to look for infinity.
 _ROWS_PER_BLOCK = 4096
 
@@ -190,9 +193,7 @@ def _is_checked_array(estimator: Any, X: Any) -> bool:
 
 def _as_array(X: Any) -> Any:
     """An array of numbers; scikit-learn checks the rest."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X must not be masked: replace masked values, for example by X.filled(numpy.nan) (missing)")
-    array = np.asarray(X)
+    array = as_array(X, "X", keep_shape=True)
     if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
         raise ValueError(
             f"X must have two dimensions and contain real numbers; got {type(X).__name__} of shape {array.shape} and "
@@ -210,15 +211,23 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
         )
     X = _with_text_names(estimator, X, reset)
     types: dict[Any, Any] = {}
-    converted, numbers = {}, []
+    categories, converted, numbers = {}, {}, []
     for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
         if isinstance(dtype, pd.CategoricalDtype):
             continue
+        if isinstance(dtype, pd.ArrowDtype) and hasattr(dtype.pyarrow_dtype, "index_type"):
+            # astype("category") of pandas raises an error for nulls.
+            categories[i] = X.iloc[:, i].array.__arrow_array__().to_pandas().array
+            continue
         numbers.append(i)
+        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(X.iloc[:, i]) in _NUMERIC_OBJECTS:
+            converted[name] = np.float64
+            continue
         if dtype not in types:
             types[dtype] = _plain_type(name, dtype)
         if types[dtype] != dtype:
             converted[name] = types[dtype]
+    X = replace_columns(X, categories)
     if converted:
         X = X.astype(converted)
     if not estimator._takes_infinity:
@@ -229,7 +238,8 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
 def _plain_type(name: Any, dtype: Any) -> Any:
     """The type of a column of numbers, or one in its place that both libraries take."""
     plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
-    if not pd.api.types.is_numeric_dtype(plain) or pd.api.types.is_complex_dtype(plain):
+    is_number = pd.api.types.is_numeric_dtype(plain) or str(plain) in ("bool[pyarrow]", "null[pyarrow]")
+    if not is_number or pd.api.types.is_complex_dtype(plain):
         raise ValueError(
             f"the column {name!r} of X has the type {plain}; columns of X must be numbers, bool or categories: "
             f"convert text by X[{name!r}].astype('category')"

@@ -11,7 +11,6 @@ import numpy as np
 from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import named_part, refuse
-from boostrank.inputs.frames import QID, without_column
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.labels import as_labels
@@ -60,19 +59,15 @@ class EvalSet:
         """
         replaced = (self.sample_weight, self.init_score, data.init_score)
         is_same = self.is_training and all(values is None for values in replaced)
-        grouped = data if is_same else self._grouped(features)
         with named_part(f"validation set {self.name!r}"):
+            grouped = data if is_same else self._grouped(features)
             metrics = bind_metrics(specification, grouped, None if is_same else grouped.weights)
         return ValidationSet(self.name, grouped, metrics, self.is_training, self.is_named)
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""
-        qid = self.qid
-        if qid is None and self.group is None and features.qid_column != QID:
-            qid = features.qid_column
-        X, ids = features_and_qid(self.X, self.y, qid, self.group, "eval_set", _EVAL_ADVICE)
-        # The column of ids is no feature either where ids or sizes are given beside it.
-        X = without_column(X, features.qid_column)
+        given = self.X, self.y, self.qid, self.group
+        X, ids = features_and_qid(*given, "eval_set", _EVAL_ADVICE, features.qid_column)
         expand = None if features.query_features is None else features.query_features.expand
         X, labels = check_features(features, X), as_labels(self.y)
         return group_data(X, labels, ids, self.sample_weight, self.init_score, expand=expand)

@@ -6,7 +6,7 @@ import polars
 import pytest
 from cases import for_each
 
-from hostile.entry_points import CODES, LABELS, METRICS, N_ROWS, SCORES, SPLITS, TRAINING
+from hostile.entry_points import CODES, FRAME, LABELS, METRICS, N_ROWS, SCORES, SPLITS, TRAINING, TWO_SOURCES
 from hostile.outcomes import NAMES, check_fault, check_value
 
 ENTRY_POINTS = {**METRICS, **TRAINING, **SPLITS}
@@ -28,12 +28,19 @@ FAULTS = {
 POSITIONS = {"labels": 0, "scores": 1, "ids": 2}
 
 
+@for_each("name", TWO_SOURCES)
+def test_two_sources_of_queries_that_contradict_each_other(name):
+    halves = np.arange(N_ROWS) // 4
+    check_fault(lambda: TWO_SOURCES[name](FRAME, halves), "column|group", "contradict each other: row 1")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the ranker was trained on other documents")
 @for_each("name", ENTRY_POINTS)
 def test_the_same_rows_in_other_forms(name):
     plain = np.array(LABELS, float), np.array(SCORES), np.array(CODES)
-    check_value(ENTRY_POINTS[name](*SAME), ENTRY_POINTS[name](*plain))
+    for ids in (SAME[2], [("q", code) for code in CODES], [chr(0xD800 + code) for code in CODES]):
+        check_value(ENTRY_POINTS[name](*SAME[:2], ids), ENTRY_POINTS[name](*plain))
 
 
 @for_each(("fault", "name"), [(fault, name) for fault, (_, _, names) in FAULTS.items() for name in names])

@@ -57,6 +57,7 @@ VALID = {
     "frame-of-sparse-columns": (FRAME.astype(pd.SparseDtype(float, 0.0)), X),
     "polars": (polars.DataFrame(X, schema=["a", "b", "c"]), X),
     "arrow": (pyarrow.table({name: X[:, i] for i, name in enumerate("abc")}), X),
+    "batch-of-arrow": (pyarrow.record_batch({name: X[:, i] for i, name in enumerate("abc")}), X),
 }
 FAULTY = {
     "infinity": (with_value(INF, float), "inf"),

@@ -51,6 +51,9 @@ DIFFERENT = [
         datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
     ],
     ["a", "a\0"],
+    ["\ud800", "\ud801"],
+    [(1, 2), (1, 3), "12"],
+    [("a", 1), ("a", "1"), ("a",)],
 ]
 #: Values that are equal, though they look different.
 EQUAL = [[1, 1.0], [True, 1], [0.0, -0.0], ["a", np.str_("a")]]
@@ -68,8 +71,14 @@ CONTAINERS = {
     "times": lambda ids: pd.to_datetime(ids, unit="ns"),
     "polars": polars.Series,
     "arrow": pyarrow.array,
+    "table-of-a-dictionary": lambda ids: pyarrow.table({"ids": pyarrow.array(ids).dictionary_encode()}),
+    "scalars-of-arrow": lambda ids: list(pyarrow.array(ids)),
+    "integers-above-int64": lambda ids: pyarrow.chunked_array([[2**63 + value for value in ids]], pyarrow.uint64()),
+    "integers-of-128-bits": lambda ids: polars.DataFrame(
+        {"ids": [2**90 + value for value in ids]}, {"ids": polars.Int128}
+    ),
+    "texts-of-polars": lambda ids: polars.Series(["a" + "\0" * value for value in ids]),
     "text-of-fixed-width": lambda ids: np.array(ids).astype("U9"),
-    "tuples-and-text": lambda ids: as_objects([{1: (1, 2), 2: (1, 3), 3: "12"}[value] for value in ids]),
 }
 MISSING = r"qid must not be missing; qid\[1\] is"
 FAULTY = {
@@ -79,6 +88,10 @@ FAULTY = {
     "missing-object": (pd.Series(tiled(["a", pd.NA]), dtype=object), MISSING),
     "nullable-integers": (pd.Series(tiled([1, None]), dtype="Int64"), MISSING),
     "null-of-polars": (polars.Series(tiled(["a", None])), MISSING),
+    "null-of-a-dictionary": (pyarrow.table({"q": pyarrow.array(tiled(["a", None])).dictionary_encode()}), MISSING),
+    "null-among-scalars": (list(pyarrow.array(tiled([1, None]))), MISSING),
+    "not-collected": (polars.LazyFrame({"ids": CODES}), r"LazyFrame. Call \.collect\(\)"),
+    "lists-of-polars": (polars.Series(tiled([[1, 2], [3]])), "hashed"),
     "masked": (np.ma.masked_array(tiled([1, 2]), mask=tiled([0, 1])), "mask"),
     "a-number": (5, ""),
     "a-set": (set(range(N_ROWS)), "one query id per row"),

@@ -31,6 +31,7 @@ FAULTY = {
     "nan": ([1.0, NAN], "finite|nan|missing"),
     "infinity": ([1.0, INF], "finite|inf"),
     "none": ([1.0, None], ""),
+    "null-of-a-dictionary": (pyarrow.chunked_array([pyarrow.array([2.0, None]).dictionary_encode()]), "finite"),
     "beyond-float64": ([10**400, 1], ""),
     "zero-everywhere": ([0.0, 0.0], "zero"),
     "text": (["high", "low"], ""),

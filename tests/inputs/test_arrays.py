@@ -6,7 +6,7 @@ import pytest
 from cases import for_each
 
 import boostrank as br
-from boostrank.inputs.arrays import as_array, as_floats
+from boostrank.inputs.arrays import as_array
 
 NAN = float("nan")
 
@@ -43,12 +43,6 @@ def test_a_column_becomes_one_dimensional_and_other_shapes_stay():
     assert as_array(np.ones((3, 2)), "y").shape == (3, 2)
     assert as_array(5, "y").shape == ()
     assert as_array([], "y").shape == (0,)
-
-
-def test_masked_values_are_an_error_and_an_empty_mask_is_none():
-    with pytest.raises(ValueError, match=r"y must not be masked, but y\[1\] is"):
-        as_array(np.ma.array([1.0, 2.0], mask=[False, True]), "y")
-    assert as_floats(np.ma.array([1.0, 2.0], mask=[False, False]), "y").tolist() == [1.0, 2.0]
 
 
 def test_an_object_that_is_no_array_is_named():

@@ -1,21 +1,24 @@
 """DataFrames of pandas, polars and pyarrow that carry query ids."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 
 import boostrank as br
-from boostrank.inputs.frames import find_qid
+from boostrank.queries.queries import find_qid
 
 
 def test_find_qid_looks_in_the_argument_then_the_column_then_the_index():
     pandas = pd.DataFrame({"a": [1.0, 2.0], "qid": [7, 8]})
     kinds = [pandas, pl.DataFrame({"a": [1.0, 2.0], "qid": [7, 8]}), pa.table({"a": [1.0, 2.0], "qid": [7, 8]})]
     for X in kinds:
-        for given, expected in ((None, [7, 8]), ([1, 1], [1, 1])):
+        for given, expected in ((None, [7, 8]), (["b", "a"], ["b", "a"])):
             features, qid = find_qid(X, given)
             assert list(getattr(features, "column_names", features.columns)) == ["a"]
             assert list(qid) == expected
@@ -25,9 +28,34 @@ def test_find_qid_looks_in_the_argument_then_the_column_then_the_index():
     for X in (pandas[["a"]], kinds[1][["a"]], np.ones((2, 1)), sp.eye_array(2, format="csr"), [[1.0], [2.0]]):
         assert find_qid(X, None)[1] is None
     for qid in ([0.5, 1.0], [np.nan, 0.25]):
-        with pytest.raises(ValueError, match="not whole"):
-            find_qid(pandas.assign(qid=qid), None)
+        for X, given in ((pandas.assign(qid=qid), None), (pandas[["a"]], qid)):
+            with pytest.raises(ValueError, match=r"qid.* not whole.* Weights are given as sample_weight="):
+                find_qid(X, given)
     assert list(find_qid(pandas.assign(qid=[1.0, 2.0]), None)[1]) == [1, 2]
+
+
+COLUMNS = {"column": "qid", "session": "session"}
+NAMES = {**{name: f"the column {column!r} of X" for name, column in COLUMNS.items()}, "index": "the index 'qid' of X"}
+
+
+@for_each(("first", "second"), itertools.combinations(["group", "qid", "session", "column", "index"], 2))
+def test_sources_of_query_ids_must_not_contradict_each_other(first, second):
+    def found(ids, other_ids):
+        sources = {first: ids, second: other_ids}
+        X = pd.DataFrame({"a": range(4)} | {COLUMNS[name]: sources[name] for name in COLUMNS.keys() & sources.keys()})
+        X = X.set_index(pd.Index(sources["index"], name="qid")) if "index" in sources else X
+        return find_qid(X, sources.get("qid"), column="session", group=sources.get("group"))
+
+    features, qid = found([5, 5, 3, 5], ["a", "a", "b", "a"])
+    assert (list(features), list(qid)) == (["a"], [5, 5, 3, 5])
+    names = NAMES.get(first, first), NAMES.get(second, second)
+    message = (
+        f"{names[0]} and {names[1]} contradict each other: row 3 is in query 5 from row 0 .* query b from row 2 on"
+    )
+    with pytest.raises(ValueError, match=message):
+        found([5, 5, 3, 5], ["a", "a", "b", "b"])
+    with pytest.raises(ValueError, match=f"{names[1]}: qid must not be missing"):
+        found([5, 5, 3, 5], ["a", "a", None, "a"])
 
 
 def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
@@ -45,7 +73,10 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
         for X, place in ((other, "column"), (pl.from_pandas(other), "column"), (other.set_index("qid"), "index")):
             with pytest.raises(ValueError, match=f"the {place} 'qid' of X: qid differs .* '8' in row 0, where .* '7'"):
                 find_qid(X, None, y)
-        with pytest.raises(ValueError, match=r"qid differs .* it has shape \(2,\)"):
+        with pytest.raises(ValueError, match="qid has 2 values for the 3 rows of"):
             find_qid(other[:2], None, y)
-        # Ids that are given are used, and the estimator compares them with those of the labels.
-        assert find_qid(other, [7, 8, 8], y)[1] == [7, 8, 8]
+        with pytest.raises(ValueError, match="qid: qid differs from the query ids of"):
+            find_qid(None, [8, 7, 7], y)
+        assert find_qid(None, None, y, group=np.array([0, 1, 1]))[1].tolist() == [7, 8, 8]
+        with pytest.raises(ValueError, match="y and group contradict each other: row 1 is in query 8 from row 1 on"):
+            find_qid(None, None, y, group=np.array([0, 0, 1]))

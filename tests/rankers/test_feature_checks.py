@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from cases import for_each
@@ -79,6 +80,14 @@ def test_types_of_columns_that_are_numbers(ranker_class):
     cases = [(FRAME, FRAME.astype(kind)) for kind in (*missing, np.float64, pd.SparseDtype(float, 0.0))]
     cases += [(holes, holes.astype(kind)) for kind in missing] + [(rounded.astype(float), rounded)]
     cases += [(holes, pl.from_pandas(holes, nan_to_null=True))]
+    flags, counts, texts = ([None if v < -1 else f(v) for v in X[:, 0]] for f in (bool, round, "{:.0f}".format))
+    columns = {"flag": flags, "count": counts, "empty": [None] * len(X)}
+    nulls = pd.DataFrame(columns).astype(float).assign(kind=pd.Categorical(texts))
+    arrow = pa.table({**columns, "kind": pa.array(texts).dictionary_encode()})
+    cases += [(nulls, arrow), (nulls, arrow.to_pandas(types_mapper=pd.ArrowDtype))]
+    for numbers in (pl.Int128, pl.Decimal(10, 2)):
+        types = {"count": numbers, "kind": pl.Categorical}
+        cases.append((nulls, pl.DataFrame({**columns, "kind": texts}, schema_overrides=types)))
     for features, other in cases:
         expected = small(ranker_class).fit(features, Y, QID).predict(features)
         np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), expected)

@@ -99,9 +99,10 @@ def test_group_sizes_are_query_ids(ranker_class, data):
         ({"group": [0, 777]}, r"got \[  0 777\]"),
         ({"group": [400.5, 376.5]}, r"got \[400.5 376.5\]"),
         ({"group": 777}, "group must"),
-        ({"qid": np.zeros(777), "group": [777]}, "both qid and group"),
+        ({"qid": np.arange(777) // 2, "group": [777]}, "group and qid contradict each other: row 2"),
+        ({"qid": np.linspace(0.5, 2, 777)}, "Weights are given as sample_weight="),
         ({"qid": [400, 377]}, r"sizes of the queries. Give them as group, or qid=numpy.repeat"),
-        ({"qid": "query"}, "X has no names of columns"),
+        ({"qid": "query"}, r"columns of X are \[\]"),
         ({}, "got no qid"),
     ],
 )
@@ -112,6 +113,17 @@ def test_queries_that_are_unclear_are_errors(ranker_class, data, queries, messag
     if len(queries.get("qid", ())) == 2:
         with pytest.raises(ValueError, match=message):
             small(ranker_class).fit(X, y, qid, eval_set=[(X, y, queries["qid"])])
+
+
+def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_class):
+    """The third argument of LGBMRanker.fit has weights, and equal ones would make one query."""
+    X, y, _ = br.make_ranking(n_queries=1, n_documents=1001, random_state=0)
+    for weights in (np.ones(1001), [1] * 1001):
+        with pytest.raises(ValueError, match=r"sample_weight=. If the rows are one query, give group=\[1001\]"):
+            small(ranker_class).fit(X, y, weights)
+    rankers = [small(ranker_class).fit(X, y, **q) for q in ({"group": [1001]}, {"qid": np.full(1001, "all")})]
+    np.testing.assert_array_equal(*(ranker.predict(X) for ranker in rankers))
+    small(ranker_class).fit(X[:1000], y[:1000], np.ones(1000))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, polars.DataFrame])

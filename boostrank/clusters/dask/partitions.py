@@ -20,7 +20,8 @@ from distributed import Client, Future
 from boostrank.clusters.dask.trainings import submit
 from boostrank.clusters.rows import ColocatedData, Colocation, concatenate, split_rows, summarize
 from boostrank.inputs.arrays import Ints
-from boostrank.inputs.frames import QID, require_qid
+from boostrank.inputs.frames import QID
+from boostrank.queries.queries import require_qid
 from boostrank.training.data import as_sizes
 from boostrank.training.features import check_features
 
@@ -43,7 +44,7 @@ def require_collection(name: str, values: Any) -> None:
 
 
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
-    """Features and query ids, as :func:`boostrank.inputs.frames.find_qid` finds them, without computing anything."""
+    """Features and query ids, as :func:`boostrank.queries.queries.find_qid` finds them, without computing anything."""
     if isinstance(X, dd.DataFrame):
         if QID in X.columns:
             return X.drop(columns=QID), X[QID] if qid is None else qid
