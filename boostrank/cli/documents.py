@@ -402,7 +402,7 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     names = column_names(path)
     score = names[0] if len(names) == 1 else SCORE
     require_columns(f"{path} has no column", [score], names)
-    ids = [name for name in ID_COLUMNS if name in names and name != score][:1]
+    ids = [name for name in (QID, *ID_COLUMNS) if name in names and name != score][:1]
     frame = read_columns(path, [*ids, score], ids)
     with named_part(f"{path}: the column {score!r}"):
         scores = check_scores(frame[score], "the score")
