@@ -7,6 +7,7 @@ import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from string import ascii_letters
@@ -19,8 +20,8 @@ from boostrank.comparison.differences import difference_table, group_table
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_atomically
 from boostrank.metrics.names import printed_name
-from boostrank.significance import holm, permutation_test
-from boostrank.significance.paired_tests import LEVEL, shown_p
+from boostrank.significance import holm
+from boostrank.significance.paired_tests import DOUBT, LEVEL, PairedTest, randomization_test, shown_p
 from boostrank.tables import Marked, escape_latex, html_table, latex_table, markdown_table, text_lines
 
 LAYOUTS = ("marks", "pairs", "differences")
@@ -31,6 +32,9 @@ WIDTH = 80
 @dataclass(eq=False, repr=False)
 class Comparison:
     """Result of :func:`boostrank.compare` and :func:`boostrank.compare_runs`; printed, it shows a table per measure.
+
+    The tests are over queries, and take the trained rankers as they are: another training may give another result.
+    Printed tables say so where a difference is significant, and where :func:`boostrank.permutation_test` would warn.
 
     Columns of the printed tables are the mean over queries, its difference to that of the baseline, the p-value of the
     difference after Holm's correction for the number of rankers or runs ("p (Holm)"), the numbers of queries won, tied
@@ -66,7 +70,7 @@ class Comparison:
             Mean over the queries, for rankers those of all folds.
         one column per fold, with its name (only for rankers)
             Mean over the queries of the fold.
-        difference, p_value, wins, ties, losses
+        difference, p_value, wins, ties, losses, skewness
             Result of :func:`boostrank.permutation_test` against the baseline.
         p_holm
             p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs in this measure.
@@ -77,7 +81,7 @@ class Comparison:
         rounds (only for rankers)
             Mean over folds of the number of boosting rounds.
 
-        In rows of the baseline `p_value`, `p_holm`, `low`, `high` and `effect` are NaN.
+        In rows of the baseline `p_value`, `skewness`, `p_holm`, `low`, `high` and `effect` are NaN.
     groups : DataFrame or None
         The same as `table` by group of queries, where groups were given: one row per group, run and measure, with the
         columns "group" and "queries", the number of queries in the mean, before the others. The last rows are those of
@@ -144,7 +148,8 @@ class Comparison:
     def conclusion(self, measure: str) -> str:
         """Say in words which rankers or runs differ significantly from the baseline in a measure, at the level 0.05.
 
-        The p-values are those after Holm's correction. The text is empty if there is only the baseline.
+        The p-values are those after Holm's correction, for the rankers as they were trained: see :meth:`caveats`. The
+        text is empty if there is only the baseline.
         """
         rows = self.rows_of(measure).drop(self.baseline)
         if rows.empty:
@@ -165,19 +170,30 @@ class Comparison:
         return " ".join(sentences)
 
     def __repr__(self) -> str:
-        texts = []
-        for title, rows, n_texts, conclusion in self.text_tables():
-            # Names of rankers have hyphens, and stay whole.
-            words = textwrap.wrap(conclusion, WIDTH, break_on_hyphens=False, break_long_words=False)
-            texts.append("\n".join([title, *text_lines(rows, n_texts), *words]))
-        return "\n\n".join(texts)
+        # Names of rankers have hyphens, and stay whole.
+        lines = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False, break_long_words=False)
+        texts = [
+            "\n".join([title, *text_lines(rows, n_texts), *lines(conclusion)])
+            for title, rows, n_texts, conclusion in self.text_tables()
+        ]
+        return "\n".join(["\n\n".join(texts), *lines(self.caveats())])
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
-        return "\n".join(
+        tables = [
             html_table(rows, title, n_texts=n_texts, notes=[conclusion])
             for title, rows, n_texts, conclusion in self.text_tables()
-        )
+        ]
+        return "\n".join([*tables, f"<p>{self.caveats()}</p>"])
+
+    def caveats(self) -> str:
+        """The sentences for a significant difference: what the tests take as given, and whether queries are too few."""
+        tests = self.table if self.groups is None else self.groups
+        columns = tests.assign(p_value=tests["p_holm"])[[*PairedTest._fields]]
+        is_doubtful = any(PairedTest(*row).is_doubtful for row in columns.itertuples(index=False))
+        given = "were trained" if self.kind == "ranker" else "are"
+        sentence = f"The tests are over queries, for the {self.kind}s as they {given}."
+        return " ".join([sentence] * bool((tests["p_holm"] < LEVEL).any()) + [DOUBT] * is_doubtful)
 
     def text_tables(self) -> Iterator[tuple[str, list[list[str]], int, str]]:
         """The printed tables: one for each measure, and then one by group for each measure if there are groups.
@@ -256,12 +272,12 @@ class Comparison:
         """
         column, kind = self.find_measure(measure), self.kind
         values = {name: rows[column].to_numpy() for name, rows in self.per_query.groupby(kind, sort=False)}
-        settings: dict[str, Any] = {"n_permutations": self.n_permutations, "random_state": self.random_state}
+        settings: list[Any] = [None, self.n_permutations, self.random_state]
         if "weight" in self.per_query:
             of_baseline = self.per_query[kind] == self.baseline
-            settings["sample_weight"] = self.per_query.loc[of_baseline, "weight"].to_numpy()
+            settings[0] = self.per_query.loc[of_baseline, "weight"].to_numpy()
         rows = [
-            {kind: name, f"other_{kind}": other, **permutation_test(values[name], values[other], **settings)._asdict()}
+            {kind: name, f"other_{kind}": other} | randomization_test(values[name], values[other], *settings)._asdict()
             for name, other in combinations(self.names, 2)
         ]
         table = pd.DataFrame(rows)
@@ -355,8 +371,8 @@ class Comparison:
         best = "" if layout == "differences" else ", the best one bold"
         return (
             f"Means over {n_queries} queries{best}; {meaning}, by the paired randomization test with Holm's correction "
-            f"for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure."
-        )
+            f"for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure. {self.caveats()}"
+        ).rstrip()
 
 
 def check_named(kind: str, named: Any, baseline: str | None) -> str:

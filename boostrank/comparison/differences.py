@@ -11,13 +11,14 @@ import pandas as pd
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.query_groups import ALL_QUERIES, GROUP, as_groups
 from boostrank.queries.weights import weighted_means
-from boostrank.significance import confidence_interval, effect_size, holm, permutation_test
+from boostrank.significance import confidence_interval, effect_size, holm
+from boostrank.significance.paired_tests import randomization_test
 
 # Columns of a table of differences that are results of tests.
 COUNTS = ("wins", "ties", "losses")
-TESTS = ("difference", "p_value", *COUNTS, "p_holm", "low", "high", "effect")
+TESTS = ("difference", "p_value", *COUNTS, "skewness", "p_holm", "low", "high", "effect")
 # The baseline is not tested against itself.
-UNTESTED = ("p_value", "low", "high", "effect")
+UNTESTED = ("p_value", "skewness", "low", "high", "effect")
 
 
 def difference_table(
@@ -78,10 +79,9 @@ def _tests(
     skipped = np.isnan(matrix).all(axis=0)
     if (skipped if weights is None else skipped | (weights == 0)).all():
         return {name: dict.fromkeys(TESTS, np.nan) | dict.fromkeys(COUNTS, 0) for name in values}
-    settings: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     tests: dict[str, dict[str, Any]] = {}
     for name, of_name in values.items():
-        test = permutation_test(of_name, of_baseline, sample_weight=weights, **settings)
+        test = randomization_test(of_name, of_baseline, weights, n_permutations, random_state)
         low, high = confidence_interval(of_name, of_baseline, sample_weight=weights)
         effect = effect_size(of_name, of_baseline, sample_weight=weights)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}

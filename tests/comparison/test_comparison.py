@@ -9,6 +9,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import boostrank as br
+from boostrank.comparison import Comparison
 from boostrank.datasets import Fold
 from boostrank.metrics import get_measure
 from boostrank.significance import confidence_interval, effect_size
@@ -129,6 +130,20 @@ def test_texts_of_a_comparison_have_its_numbers(comparison):
     assert markdown[5] == f"|  | squared | {mean} | {difference} | {p_value} | {wins} | 10 |"
     certain = with_table(result, result.table.assign(p_holm=result.table["p_holm"] * 0))
     assert certain.cells("squared", "ndcg@10")[2] == "<0.001"
+
+
+def test_tables_say_once_what_significance_is_about():
+    """Two measures of three runs: no warning, and a note for all of them."""
+    difference = np.array([0.0] * 4 + [0.01] * 10 + [0.5])
+    values = np.concatenate([0 * difference, difference, 2 * difference])
+    columns = {"ranker": np.repeat(["base", "a", "b"], 15), "query": np.tile(np.arange(15), 3)}
+    result = Comparison(pd.DataFrame({**columns, "map": values, "mrr": values}), ["map", "mrr"], "base")
+    given = "The tests are over queries, for the rankers as they were trained. P-values below 0.05 of fewer"
+    for text in (repr(result), result._repr_html_(), result.to_markdown("pairs"), result.to_latex()):
+        assert " ".join(text.split()).count(given) == text.count("P-values") == 1
+    alone = Comparison(result.per_query.assign(map=0.5), ["map"], "base")
+    assert alone.caveats() == ""
+    assert "tests are over" not in repr(alone) + alone.to_markdown()
 
 
 def test_conclusions_say_which_differences_are_significant(comparison):

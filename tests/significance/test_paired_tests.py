@@ -1,6 +1,7 @@
 """The permutation test and the correction of p-values, against enumeration, scipy and simulation."""
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -38,6 +39,28 @@ def test_ties_are_counted_and_skipped_queries_are_not():
     assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
     seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
     assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
+
+
+FEW_LARGE = np.array([0.0] * 4 + [0.01] * 10 + [0.5])
+
+
+@pytest.mark.parametrize(
+    ("differences", "n", "warns"),
+    [
+        (FEW_LARGE, 1, True),
+        (-FEW_LARGE, 6, True),
+        # Symmetric, many, and not significant.
+        (np.linspace(-0.1, 0.5, 15), 6, False),
+        (FEW_LARGE, 7, False),
+        (FEW_LARGE - FEW_LARGE.mean(), 6, False),
+    ],
+)
+def test_skewed_differences_of_few_queries_warn(differences, n, warns):
+    """The suite makes other warnings errors."""
+    repeated = np.tile(differences, n)
+    with pytest.warns(UserWarning, match="fewer than 100 queries with skewed differences") if warns else nullcontext():
+        seen = permutation_test(repeated, np.zeros(len(repeated)))
+    assert seen.skewness == pytest.approx(stats.skew(repeated), abs=1e-12)
 
 
 def test_a_conclusion_names_the_direction_and_small_p_values():
