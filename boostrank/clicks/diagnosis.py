@@ -18,12 +18,7 @@ import numpy as np
 import pandas as pd
 
 from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.propensities import (
-    MAX_ENDING_WITH_CLICK,
-    MIN_SESSIONS,
-    ending_with_click,
-    harvest_propensities,
-)
+from boostrank.clicks.propensities import MAX_ENDING_WITH_CLICK, MIN_SESSIONS, ending_with_click, harvest_propensities
 
 # A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.
 MAX_RATIO, MIN_ERRORS = 0.8, 4.0

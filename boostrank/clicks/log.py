@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.labels import RowsOfQueries
@@ -22,8 +23,6 @@ from boostrank.queries.segments import Segments
 MAX_COUNT = 2**53
 #: The numbers of click models are arrays with one number for each position.
 MAX_POSITION = 1_000_000
-# A table with one number for each row and position may have this many numbers for each entry of the log.
-MAX_CELLS_PER_ENTRY = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -150,18 +149,17 @@ class ClickLog(RowsOfQueries):
                 "for a log of counts"
             ),
         )
-        contexts = None
-        if context is not None:
-            of_entries, contexts = _numbered(context, "context", len(rows))
-            columns.append(of_entries)
+        # Without contexts, all entries have the number 0.
+        numbered = (np.zeros_like(rows), None) if context is None else _numbered(context, "context", len(rows))
+        columns.append(numbered[0])
         by_session = Queries.from_qid(numbers[shown > 0])
         columns = [by_session.group(column[shown > 0]) for column in columns]
         sessions = Segments(by_session.indptr)
         sorting = sessions.sort(-columns[1].astype(np.float64))
         columns = [column[sorting] for column in columns]
-        contexts = None if contexts is None else contexts[columns[4][sessions.starts]]
+        contexts = None if numbered[1] is None else numbered[1][columns[4][sessions.starts]]
         self._set(queries, ids, columns[:4], sessions, names[by_session.ids], contexts)
-        self._check_sessions(sessions, *columns[4:])
+        self._check_sessions(sessions, columns[4])
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
@@ -243,9 +241,7 @@ class ClickLog(RowsOfQueries):
     @property
     def shown(self) -> Bools:
         """Whether each row of `X` has an impression, shape (n_documents,)."""
-        mask = np.zeros(self.n_documents, dtype=bool)
-        mask[self.row] = True
-        return mask
+        return np.bincount(self.row, minlength=self.n_documents) > 0
 
     def __repr__(self) -> str:
         sessions = "" if self.sessions is None else f"n_sessions={self.n_sessions}, "
@@ -346,6 +342,10 @@ class ClickLog(RowsOfQueries):
             columns |= {} if self.contexts is None else {"context": self.sessions.repeat(self.contexts)}
         return pd.DataFrame(columns)
 
+    def total(self, per_entry: NDArray[Any]) -> Floats:
+        """Sum over the entries of each row of `X`, shape (n_documents,)."""
+        return np.bincount(self.row, weights=per_entry, minlength=len(self)).astype(np.float64, copy=False)
+
     def name_of_row(self, row: int) -> str:
         """A row of `X` as messages name it, with its document and its query."""
         document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
@@ -382,27 +382,27 @@ class ClickLog(RowsOfQueries):
         log._set(*values)
         return log
 
-    def _check_sessions(self, sessions: Segments, contexts: Ints | None = None) -> None:
-        number = sessions.repeat(np.arange(sessions.n_segments))
-
-        def check(bad: Bools, fault: Callable[[int], str]) -> None:
-            refuse_first(
-                bad,
-                lambda entry: (
+    def _check_sessions(self, sessions: Segments, contexts: Ints) -> None:
+        first, number = sessions.repeat(sessions.starts), sessions.repeat(np.arange(sessions.n_segments))
+        entries = pd.DataFrame({"session": number, "position": self.position, "row": self.row})
+        for bad, fault in (
+            (self.query != self.query[first], lambda _: "has documents of several queries"),
+            (contexts != contexts[first], lambda _: "has several contexts"),
+            (
+                entries.duplicated(["session", "position"]),
+                lambda entry: f"has the position {self.position[entry]} twice",
+            ),
+            (
+                entries.duplicated(["session", "row"]),
+                lambda entry: f"shows {self.name_of_row(int(self.row[entry]))} twice",
+            ),
+        ):
+            if bad.any():
+                entry = int(np.argmax(bad))
+                raise ValueError(
                     f"{self.name_of_session(number[entry])} {fault(entry)}: a session is one display of the result "
                     "list of one query. Leave out repeated lines, and give every display an id of its own"
-                ),
-            )
-
-        def is_repeated(column: Ints) -> Bools:
-            # One number for each session and value: a session that has a value twice has two equal numbers.
-            return pd.Index(number * (int(column.max()) + 1) + column).duplicated()
-
-        check(self.query != sessions.repeat(self.query[sessions.starts]), lambda _: "has documents of several queries")
-        if contexts is not None:
-            check(contexts != sessions.repeat(contexts[sessions.starts]), lambda _: "has several contexts")
-        check(is_repeated(self.position), lambda entry: f"has the position {self.position[entry]} twice")
-        check(is_repeated(self.row), lambda entry: f"shows {self.name_of_row(self.row[entry])} twice")
+                )
 
 
 def check_log(log: object, name: str = "log") -> None:
@@ -437,19 +437,14 @@ def _check_shape(column: Any, name: str, length: int | None) -> None:
 
 def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
     """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
-    n_positions = int(position.max(initial=1))
-    cell = row * n_positions + (position - 1)
-    if (cell[1:] > cell[:-1]).all():
-        return row, position, clicks, impressions
-    if n_documents * n_positions <= MAX_CELLS_PER_ENTRY * len(cell):
-        # A count over all cells takes a few nanoseconds per entry, and sorting ten times as long.
-        cells, index = np.arange(n_documents * n_positions), cell
-    else:
-        cells, index = np.unique(cell, return_inverse=True)
-    totals = [np.bincount(index, counts, len(cells)).astype(np.int64) for counts in (clicks, impressions)]
-    shown = totals[1] > 0
-    cells = cells[shown]
-    return cells // n_positions, cells % n_positions + 1, totals[0][shown], totals[1][shown]
+    shape = n_documents, int(position.max(initial=0)) + 1
+    # The conversion adds up the entries of a cell, in several passes over them.
+    clicks_table, shown_table = (
+        sparse.coo_array((counts, (row, position)), shape).tocsr() for counts in (clicks, impressions)
+    )
+    rows, positions = (numbers.astype(np.int64) for numbers in shown_table.nonzero())
+    shown = shown_table.data > 0
+    return rows, positions, clicks_table.data[shown], shown_table.data[shown]
 
 
 def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> None:
@@ -545,6 +540,5 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         rows = np.argsort(by_query)[frame.groupby(["qid", "document"], sort=False).ngroup().to_numpy()]
     else:
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
-    impressions = frame["impressions"].to_numpy() if "impressions" in frame else None
-    entries: list[Any] = [frame["position"].to_numpy(), frame[clicks].to_numpy(), impressions, frame.get("session")]
-    return ClickLog(qid, rows, *entries, documents=documents, context=frame.get("context"))
+    columns = (frame.get(name) for name in ("position", clicks, "impressions", "session"))
+    return ClickLog(qid, rows, *columns, documents=documents, context=frame.get("context"))

@@ -243,7 +243,7 @@ class Cascade(ClickModel):
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks; see :meth:`ClickModel.draw`."""
         relevant = random.random(len(relevance)) < relevance
-        goes_on = np.where(relevant, self._continues_after_click, self.continuation)
+        goes_on = self.continuation * np.where(relevant, 1.0 - self.satisfaction, 1.0)
         stops = random.random(len(relevance)) < 1.0 - goes_on
         return relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
 
@@ -275,8 +275,7 @@ class Cascade(ClickModel):
                 f"{self!r} has no unbiased correction: no session goes on after a click, and a session without a click "
                 "may have ended anywhere. Use a satisfaction below 1, or a continuation of 1"
             )
-        goes_on = np.where(log.clicks > 0, self._continues_after_click, self.continuation)
-        a = log.sessions.product_before(goes_on)
+        a = log.sessions.product_before(self.continuation * np.where(log.clicks > 0, 1.0 - self.satisfaction, 1.0))
         refuse_first(
             (a == 0.0) & (log.clicks > 0),
             lambda i: (
@@ -286,10 +285,6 @@ class Cascade(ClickModel):
             ),
         )
         return a, np.zeros(log.n_entries)
-
-    @property
-    def _continues_after_click(self) -> float:
-        return self.continuation * (1.0 - self.satisfaction)
 
 
 @dataclass(frozen=True)

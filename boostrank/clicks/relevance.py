@@ -66,12 +66,7 @@ class RelevanceEstimates(NamedTuple):
     shown: Bools
 
 
-def estimate_relevance(
-    log: ClickLog,
-    model: Any,
-    *,
-    clip: float = 0.0,
-) -> RelevanceEstimates:
+def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
     Estimates are unbiased without `clip`, so that they may be negative or above 1; the page "Relevance from clicks" of
@@ -106,13 +101,9 @@ def estimate_relevance(
         # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
         log = log.aggregate()
     weights, a, b = entry_weights(log, click_model, clip)
-
-    def total(per_entry: Floats) -> Floats:
-        return np.bincount(log.row, weights=per_entry, minlength=len(log)).astype(np.float64, copy=False)
-
-    impressions = total(np.where(a > 0.0, log.impressions, 0.0))
-    clicks = total(weights * (log.clicks - b * log.impressions))
-    divisor = total(weights * np.maximum(a, clip) * log.impressions)
+    impressions = log.total(np.where(a > 0.0, log.impressions, 0.0))
+    clicks = log.total(weights * (log.clicks - b * log.impressions))
+    divisor = log.total(weights * np.maximum(a, clip) * log.impressions)
     estimate = np.divide(clicks, divisor, out=np.zeros(len(log)), where=divisor > 0)
     return RelevanceEstimates(estimate, impressions.astype(np.int64), impressions > 0)
 
@@ -154,11 +145,9 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
     log = log.aggregate()
     a, b = model.corrections(log)
     rate = np.minimum(a + b, 1.0)
-    clicks, mean, variance = (
-        np.bincount(log.row, weights=values, minlength=len(log))
-        for values in (log.clicks, rate * log.impressions, rate * (1.0 - rate) * log.impressions)
-    )
-    excess = clicks - (mean + MAX_DEVIATIONS * np.sqrt(variance) + MAX_DEVIATIONS)
+    clicks, mean = log.total(log.clicks), log.total(rate * log.impressions)
+    deviation = np.sqrt(log.total(rate * (1.0 - rate) * log.impressions))
+    excess = clicks - (mean + MAX_DEVIATIONS * deviation + MAX_DEVIATIONS)
     if (excess > 0.0).any():
         row = int(np.argmax(excess))
         warn(
@@ -174,8 +163,8 @@ def evidence(log: ClickLog, model: ClickModel, clip: float, prior: Floats) -> Fl
     weights, a, b = entry_weights(log, model, clip)
     prior = np.minimum(prior, MAX_PRIOR)
     probability = np.clip(a * prior[log.row] + b, 0.0, 1.0)
-    terms = (weights * a, weights**2 * probability * (1.0 - probability))
-    exposure, noise = (np.bincount(log.row, weights=term * log.impressions, minlength=len(log)) for term in terms)
+    exposure = log.total(weights * a * log.impressions)
+    noise = log.total(weights**2 * probability * (1.0 - probability) * log.impressions)
     return np.divide(prior * (1.0 - prior) * exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0)
 
 
@@ -186,8 +175,7 @@ def mean_relevance(estimates: Floats, weights: Floats) -> float:
 
 def mean_positions(log: ClickLog) -> Floats:
     """Mean position of each row over its impressions, shape (n_documents,); below the lists where it has none."""
-    sums = (np.bincount(log.row, weights=n * log.impressions, minlength=len(log)) for n in (log.position, 1.0))
-    positions, impressions = sums
+    positions, impressions = log.total(log.position * log.impressions), log.total(log.impressions)
     queries, shown = log.queries, np.zeros(log.queries.n_queries, dtype=np.int64)
     np.maximum.at(shown, log.query, log.position)
     # The mean of the positions after the last one that was shown, to the number of documents.

@@ -140,8 +140,7 @@ def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> F
     if not callable(relevance):
         checks.check_choice("relevance", relevance, ("exp2", "linear"))
         gains = DCG(gain=relevance).gains_of(labels)
-        largest = gains.max()
-        return gains / largest if largest > 0 else np.zeros_like(gains)
+        return gains / (gains.max() or 1.0)
     gamma: Floats = np.array(relevance(labels), dtype=np.float64)
     check_lengths(y=len(labels), relevance=gamma.size)
     checks.refuse_first(

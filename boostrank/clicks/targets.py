@@ -33,9 +33,9 @@ def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNo
     """The targets of ``"none"`` or ``"independent"`` from probabilities of relevance, shape (n_documents,)."""
     if normalize == "none":
         return relevance
-    grouped = queries.group(relevance)
-    tables = reciprocal_ideals(dcg, int(queries.sizes.max()), dcg.cutoffs(queries))
-    return queries.ungroup(_times_expectation(grouped, tables, queries))
+    return queries.ungroup(
+        _times_expectation(queries.group(relevance), _inverse_ideals(dcg, queries), dcg.cutoffs(queries), queries)
+    )
 
 
 def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
@@ -52,8 +52,7 @@ def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: fl
     >>> means_of_sessions(log, PositionBased([1.0, 0.5]), DCG(), clip=0.0, not_shown="error").round(4).tolist()
     [0.2263, 1.2263]
     """
-    per_entry = _session_targets(log, click_model, dcg, clip, not_shown)
-    sums, queries = np.bincount(log.row, weights=per_entry, minlength=len(log)), log.queries
+    sums, queries = log.total(_session_targets(log, click_model, dcg, clip, not_shown)), log.queries
     return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
 
 
@@ -82,40 +81,31 @@ def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: flo
             ),
         )
     a, b = click_model.corrections(log)
-    cutoffs = dcg.cutoffs(log.queries)[query]
-    tables = reciprocal_ideals(dcg, int(sessions.sizes.max()), cutoffs)
+    h, cutoffs = _inverse_ideals(dcg, sessions), dcg.cutoffs(log.queries)[query]
     if isinstance(click_model, Cascade):
-        return _cascade_targets(log, sessions, np.maximum(a, clip), tables)
+        return _cascade_targets(log, sessions, np.maximum(a, clip), h, cutoffs)
     values = (log.clicks - b) / np.maximum(a, clip)
     # An overflow is found afterwards.
     with np.errstate(over="ignore", invalid="ignore"):
-        targets = _times_expectation(values, tables, sessions)
+        targets = _times_expectation(values, h, cutoffs, sessions)
         _require_digits(log, sessions, values, targets)
     return targets
 
 
-def reciprocal_ideals(dcg: DCG, n: int, cutoffs: Ints) -> Floats:
-    """``h(0), ..., h(n - 1)`` with ``h(i) = 1 / Z(i + 1)``, for each cutoff, shape (len(cutoffs), n).
-
-    If all cutoffs have the same values, the shape is (1, n).
-    """
-    ideal = np.cumsum(dcg.discounts(max(n, 1)))
-    counted = np.minimum(cutoffs, len(ideal))
-    if counted.min() == counted.max():
-        counted = counted[:1]
-    return 1.0 / ideal[np.minimum(np.arange(max(n, 1)), counted[:, None] - 1)]
+def _inverse_ideals(dcg: DCG, lists: Segments) -> Floats:
+    """``h(0), h(1), ...`` without a cutoff, to the size of the longest list."""
+    return 1.0 / np.cumsum(dcg.discounts(int(lists.sizes.max())))
 
 
-def _times_expectation(values: Floats, tables: Floats, lists: Segments) -> Floats:
+def _times_expectation(values: Floats, h: Floats, cutoffs: Ints, lists: Segments) -> Floats:
     """``t_i e_i`` for each document; the arguments are those of :func:`expect_without_each`."""
     # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
     is_used = values != 0.0
     sizes = lists.sum(is_used.astype(np.int64))
     result = np.zeros(len(values))
     if is_used.any():
-        tables = tables if len(tables) == 1 else tables[sizes > 0]
-        used_lists = Segments.from_sizes(sizes[sizes > 0])
-        result[is_used] = values[is_used] * expect_without_each(values[is_used], tables, used_lists)
+        used, used_lists = values[is_used], Segments.from_sizes(sizes[sizes > 0])
+        result[is_used] = used * expect_without_each(used, h, cutoffs[sizes > 0], used_lists)
     return result
 
 
@@ -156,17 +146,16 @@ def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: 
     )
 
 
-def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, tables: Floats) -> Floats:
+def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, h: Floats, cutoffs: Ints) -> Floats:
     """``h(k_i) / w_i + sum_{clicked j below i} (h(k_j) - h(k_j - 1)) / w_j``, with ``k_i`` clicks above ``i``."""
-    above = sessions.sum_before(log.clicks)
-    session = sessions.repeat(np.arange(sessions.n_segments)) if len(tables) > 1 else np.zeros_like(above)
-    h = tables[session, above]
-    change = np.where((log.clicks > 0) & (above > 0), (h - tables[session, np.maximum(above - 1, 0)]) / w, 0.0)
+    above, last = sessions.sum_before(log.clicks), sessions.repeat(cutoffs) - 1
+    h_above, h_before = h[np.minimum(above, last)], h[np.minimum(np.maximum(above - 1, 0), last)]
+    change = np.where((log.clicks > 0) & (above > 0), (h_above - h_before) / w, 0.0)
     below = sessions.repeat(sessions.sum(change)) - sessions.sum_before(change) - change
-    return np.where(log.clicks > 0, h / w + below, 0.0)
+    return np.where(log.clicks > 0, h_above / w + below, 0.0)
 
 
-def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floats:
+def expect_without_each(values: Floats, h: Floats, cutoffs: Ints, lists: Segments) -> Floats:
     """``e_i = E[h(number of relevant documents other than i)]`` for each document of several lists, shape (n_rows,).
 
     Documents are relevant independently with the probabilities ``t_i``, in which this is a multilinear polynomial: so
@@ -176,34 +165,33 @@ def expect_without_each(values: Floats, tables: Floats, lists: Segments) -> Floa
     ----------
     values : ndarray, shape (n_rows,)
         The numbers ``t_i``, list after list.
-    tables : ndarray, shape (n_lists, n) or (1, n)
-        The numbers ``h(0), h(1), ...`` of each list, or of all lists; ``n`` is at least the size of the largest list.
+    h : ndarray
+        The numbers ``h(0), h(1), ...`` of a list without a cutoff, as many as the longest list has documents.
+    cutoffs : ndarray of int64, shape (n_lists,)
+        Cutoff ``k`` of each list, for which ``h(n)`` is ``h(k - 1)`` if ``n`` is larger.
     lists : Segments
 
     Examples
     --------
-    >>> values, tables = np.array([0.5, 0.2]), np.array([[1.0, 0.6]])
-    >>> expect_without_each(values, tables, Segments.from_sizes([2])).round(4).tolist()
+    >>> values, h, lists = np.array([0.5, 0.2]), np.array([1.0, 0.6]), Segments.from_sizes([2])
+    >>> expect_without_each(values, h, np.array([2]), lists).round(4).tolist()
     [0.92, 0.8]
     """
     result = np.empty(len(values))
     # Rows beyond the end of a list have the value 0, and do not change the number of relevant documents.
-    padded = np.append(values, 0.0)
-    largest = max(size_class.rows.shape[1] for size_class in lists.size_classes)
-    tables = np.pad(tables, ((0, 0), (0, max(0, largest - tables.shape[1]))))
+    padded, last = np.append(values, 0.0), np.minimum(cutoffs, len(h)) - 1
     for size_class in lists.size_classes:
         n_columns = size_class.rows.shape[1]
         step = max(1, MAX_WEIGHTS // (n_columns * n_columns))
         for first in range(0, len(size_class.segments), step):
-            rows = size_class.rows[first : first + step]
-            table_rows = size_class.segments[first : first + step] if len(tables) > 1 else slice(None)
-            inside = rows < lists.n_rows
-            result[rows[inside]] = _without_each(padded[rows], tables[table_rows, :n_columns])[inside]
+            rows, segments = (numbers[first : first + step] for numbers in reversed(size_class))
+            inside, tables = rows < lists.n_rows, h[np.minimum(np.arange(n_columns), last[segments, None])]
+            result[rows[inside]] = _without_each(padded[rows], tables)[inside]
     return result
 
 
-def _without_each(values: Floats, tables: Floats) -> Floats:
-    """The expectations for lists of the same size: the rows of `values`, shape (n_lists, n_documents)."""
+def _without_each(values: Floats, after: Floats) -> Floats:
+    """The expectations for lists of the same size, the rows of `values`, and of ``h``, shape (n_lists, n_documents)."""
     n_lists, m = values.shape
     before = np.zeros((m, n_lists, m))
     before[0, :, 0] = 1.0
@@ -212,7 +200,6 @@ def _without_each(values: Floats, tables: Floats) -> Floats:
         np.multiply(before[i], 1.0 - t, out=before[i + 1])
         before[i + 1, :, 1:] += t * before[i, :, :-1]
     result = np.empty_like(values)
-    after = np.broadcast_to(tables, (n_lists, tables.shape[1])).copy()
     for i in range(m - 1, -1, -1):
         # There are at most i relevant documents before document i.
         result[:, i] = (before[i, :, : i + 1] * after[:, : i + 1]).sum(axis=1)

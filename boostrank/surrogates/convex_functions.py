@@ -87,12 +87,8 @@ class Margin:
 
 def _logistic_derivatives(d: Floats) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore"):
-        slope = np.exp(d)
-    slope += 1.0
-    np.divide(-1.0, slope, out=slope)
-    curvature = slope * slope
-    curvature += slope
-    return slope, np.negative(curvature, out=curvature)
+        slope = -1.0 / (np.exp(d) + 1.0)
+    return slope, -(slope * slope + slope)
 
 
 def _exponential_derivatives(d: Floats) -> tuple[Floats, Floats]:

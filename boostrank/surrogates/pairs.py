@@ -70,6 +70,11 @@ class GainWeightedPairs(Surrogate):
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly negative."""
+        if self.margin == "logistic" and compiled.is_available():
+            return pair_derivatives("pairwise_logistic", scores, targets, queries)
+        if self.margin == "squared-hinge" and compiled.is_available():
+            ranking = queries.sort(scores, stable=False)
+            return pair_derivatives("pairwise_squared_hinge", scores, targets, queries, ranking=ranking)
         derivatives = get_margin(self.margin).slope_curvature
         gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
         for winners, pairs, losers in _pairs(targets, queries):
@@ -98,12 +103,6 @@ class PairwiseLogistic(GainWeightedPairs):
     """
 
     margin: ClassVar[str] = "logistic"
-
-    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        # A subclass may have another margin.
-        if self.margin == "logistic" and compiled.is_available():
-            return pair_derivatives("pairwise_logistic", scores, targets, queries)
-        return super()._exact(scores, targets, queries)
 
 
 @dataclass(frozen=True)
@@ -148,13 +147,6 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     """
 
     margin: ClassVar[str] = "squared-hinge"
-
-    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        # A subclass may have another margin.
-        if self.margin == "squared-hinge" and compiled.is_available():
-            ranking = queries.sort(scores, stable=False)
-            return pair_derivatives("pairwise_squared_hinge", scores, targets, queries, ranking=ranking)
-        return super()._exact(scores, targets, queries)
 
 
 def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments, Ints]]:

@@ -107,54 +107,40 @@ class Power(Surrogate):
         return queries.sum(targets * values)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        # Arrays are overwritten where possible: the allocation of a large one takes longer than the arithmetic.
         centred = scores - queries.repeat(queries.max(scores))
         exponentials = np.exp(centred)
         total = queries.sum(exponentials)
-        slope, curvature, ratio = self._derivatives(centred, total, targets, queries)
-        expected = queries.repeat(queries.sum(slope) / total)
-        expected *= exponentials
-        gradient = expected - slope
+        slope, curvature, ratio = self._derivatives(queries.repeat(np.log(total)) - centred, targets, queries)
+        expected = exponentials * queries.repeat(queries.sum(slope) / total)
         # The factors of `expected` and of `slope` in the majorant are raised to `least`.
         growth, least = 1.0 + ratio, 0.0 if self.max_step is None else 1.0 / self.max_step
         increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
         # D of the page theory/power_family.
         hessian = expected
         if self.exponent > 0:
-            p = exponentials
-            p *= queries.repeat(-min(1.0, 1.0 / self.exponent) / total)
-            p *= growth
-            p += 1.0
-            p *= curvature
-            hessian += p
-            hessian *= growth
+            p = exponentials * queries.repeat(min(1.0, 1.0 / self.exponent) / total)
             # Because of rounding, it may be negative where p = q = 1.
-            np.maximum(hessian, 0.0, out=hessian)
-        hessian += increase
-        return gradient, hessian
+            hessian = np.maximum(growth * (expected + curvature * (1.0 - growth * p)), 0.0)
+        return expected - slope, hessian + increase
 
     def _derivatives(
-        self, centred: Floats, total: Floats, targets: Floats, queries: Segments
+        self, log_x: Floats, targets: Floats, queries: Segments
     ) -> tuple[Floats, Floats | float, Floats | float]:
-        """``b``, ``c`` and ``r`` of the page theory/power_family, given ``s - max(s)``, which is overwritten.
+        """``b``, ``c`` and ``r`` of the page theory/power_family, given the logarithms of ``x``.
 
-        `total` is the sum of the exponentials of each query. For negative exponents ``c`` and ``r`` are 0, since the
-        majorant does not contain them.
+        For negative exponents ``c`` and ``r`` are 0, since the majorant does not contain them.
         """
         a = self.exponent
         if a == 0:
             return targets, 0.0, 0.0
-        exponents = np.subtract(queries.repeat(np.log(total)), centred, out=centred)
-        exponents *= a
-        if exponents.max() > convex_functions.MAX_EXPONENT:
-            slope, curvature = convex_functions.continued_exp_derivatives(exponents)
-            slope *= targets
-            curvature *= a * targets
-            mass, second = queries.sum(slope), queries.sum(curvature)
-            return slope, curvature, queries.repeat(np.divide(second, mass, out=np.zeros_like(mass), where=mass > 0))
-        slope = np.exp(exponents, out=exponents)
-        slope *= targets
-        return (slope, a * slope, a) if a > 0 else (slope, 0.0, 0.0)
+        exponents = a * log_x
+        if exponents.max() <= convex_functions.MAX_EXPONENT:
+            slope = np.exp(exponents) * targets
+            return (slope, a * slope, a) if a > 0 else (slope, 0.0, 0.0)
+        slope, curvature = convex_functions.continued_exp_derivatives(exponents)
+        slope, curvature = slope * targets, curvature * (a * targets)
+        mass, second = queries.sum(slope), queries.sum(curvature)
+        return slope, curvature, queries.repeat(np.divide(second, mass, out=np.zeros_like(mass), where=mass > 0))
 
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):

@@ -248,15 +248,9 @@ class Logistic(Separable):
         return np.logaddexp(0.0, scores)
 
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        # Arrays are overwritten where possible: the allocation of a large one takes longer than the arithmetic.
-        slope = np.negative(scores)
         with np.errstate(over="ignore"):
-            np.exp(slope, out=slope)
-        slope += 1.0
-        np.reciprocal(slope, out=slope)
-        curvature = np.subtract(1.0, slope)
-        curvature *= slope
-        return slope, curvature
+            slope = 1.0 / (1.0 + np.exp(-scores))
+        return slope, (1.0 - slope) * slope
 
     def inverse_slope(self, slopes: Floats) -> Floats:
         with np.errstate(divide="ignore"):

@@ -146,10 +146,10 @@ def test_relevant_counts_of_lists_of_all_sizes(kind, max_weights, monkeypatch):
     random = np.random.default_rng(0)
     lists = Segments.from_sizes([1, 7, 2, 3, 7, 5, 1, 9])
     values = random.random(lists.n_rows) if kind == "probabilities" else random.normal(scale=3, size=lists.n_rows)
-    tables = random.random((lists.n_segments, 9))
-    for given in (tables, tables[:1]):
-        found = expect_without_each(values, given, lists)
-        for i in range(lists.n_segments):
-            part = values[lists.starts[i] : lists.ends[i]]
-            expected = [by_subsets(part, given[i if len(given) > 1 else 0], j) for j in range(len(part))]
-            np.testing.assert_allclose(found[lists.starts[i] : lists.ends[i]], expected, rtol=1e-9)
+    h, cutoffs = random.random(9), random.integers(1, 12, lists.n_segments)
+    found = expect_without_each(values, h, cutoffs, lists)
+    for i, cutoff in enumerate(cutoffs):
+        part = values[lists.starts[i] : lists.ends[i]]
+        table = np.append(h[:cutoff], np.repeat(h[min(cutoff, 9) - 1], 9))
+        expected = [by_subsets(part, table, j) for j in range(len(part))]
+        np.testing.assert_allclose(found[lists.starts[i] : lists.ends[i]], expected, rtol=1e-9)
