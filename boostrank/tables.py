@@ -140,11 +140,7 @@ _CELL = "padding: 0.2em 0.8em; text-align: {}"
 
 
 def html_table(
-    rows: Sequence[Sequence[object]],
-    caption: str = "",
-    *,
-    n_texts: int = 1,
-    notes: Sequence[str] = (),
+    rows: Sequence[Sequence[object]], caption: str = "", *, n_texts: int = 1, notes: Sequence[str] = ()
 ) -> str:
     """Make an HTML table of rows of text.
 

@@ -148,8 +148,8 @@ class Comparison:
     def conclusion(self, measure: str) -> str:
         """Say in words which rankers or runs differ significantly from the baseline in a measure, at the level 0.05.
 
-        The p-values are those after Holm's correction, for the rankers as they were trained: see :meth:`caveats`. The
-        text is empty if there is only the baseline.
+        The p-values are those after Holm's correction. They are about other queries, and the rankers as they were
+        trained. The text is empty if there is only the baseline.
         """
         rows = self.rows_of(measure).drop(self.baseline)
         if rows.empty:
@@ -184,16 +184,15 @@ class Comparison:
             html_table(rows, title, n_texts=n_texts, notes=[conclusion])
             for title, rows, n_texts, conclusion in self.text_tables()
         ]
-        return "\n".join([*tables, f"<p>{self.caveats()}</p>"])
+        return "\n".join([*tables, *(f"<p>{text}</p>" for text in [self.caveats()] if text)])
 
     def caveats(self) -> str:
         """The sentences for a significant difference: what the tests take as given, and whether queries are too few."""
         tests = self.table if self.groups is None else self.groups
         columns = tests.assign(p_value=tests["p_holm"])[[*PairedTest._fields]]
         is_doubtful = any(PairedTest(*row).is_doubtful for row in columns.itertuples(index=False))
-        given = "were trained" if self.kind == "ranker" else "are"
-        sentence = f"The tests are over queries, for the {self.kind}s as they {given}."
-        return " ".join([sentence] * bool((tests["p_holm"] < LEVEL).any()) + [DOUBT] * is_doubtful)
+        sentences = ["The tests are over queries, not over trainings."] * bool((tests["p_holm"] < LEVEL).any())
+        return " ".join(sentences + [DOUBT] * is_doubtful)
 
     def text_tables(self) -> Iterator[tuple[str, list[list[str]], int, str]]:
         """The printed tables: one for each measure, and then one by group for each measure if there are groups.
@@ -271,11 +270,10 @@ class Comparison:
         2  same       bad         0.5   0.023
         """
         column, kind = self.find_measure(measure), self.kind
-        values = {name: rows[column].to_numpy() for name, rows in self.per_query.groupby(kind, sort=False)}
-        settings: list[Any] = [None, self.n_permutations, self.random_state]
-        if "weight" in self.per_query:
-            of_baseline = self.per_query[kind] == self.baseline
-            settings[0] = self.per_query.loc[of_baseline, "weight"].to_numpy()
+        rows_of = dict(list(self.per_query.groupby(kind, sort=False)))
+        values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
+        weights = rows_of[self.baseline]["weight"].to_numpy() if "weight" in self.per_query else None
+        settings = weights, self.n_permutations, self.random_state
         rows = [
             {kind: name, f"other_{kind}": other} | randomization_test(values[name], values[other], *settings)._asdict()
             for name, other in combinations(self.names, 2)

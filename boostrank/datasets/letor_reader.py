@@ -13,15 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset, Fold
-from boostrank.datasets.letor_parser import (
-    ParsedFile,
-    PathLike,
-    ReadOptions,
-    Sparse,
-    is_int64,
-    parse_file,
-    quote,
-)
+from boostrank.datasets.letor_parser import ParsedFile, PathLike, ReadOptions, Sparse, is_int64, parse_file, quote
 from boostrank.inputs.files import as_path
 
 if TYPE_CHECKING:

@@ -316,11 +316,7 @@ def ranked_documents(ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: 
 
 
 def sum_over_ranks(
-    measure: RankedMeasure,
-    quality: Floats,
-    cutoffs: Ints,
-    ties: Ties,
-    at_ranks: Callable[[RankedDocuments], Floats],
+    measure: RankedMeasure, quality: Floats, cutoffs: Ints, ties: Ties, at_ranks: Callable[[RankedDocuments], Floats]
 ) -> PerBlock:
     """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it is not used.
 

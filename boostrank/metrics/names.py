@@ -54,8 +54,7 @@ class _Measures(Mapping[str, type[Any]]):
                 entry.load()
                 return _REGISTERED[name]
             except (ImportError, AttributeError, KeyError) as error:
-                point = f"the entry point {name} of {MEASURES_OF_EXTENSIONS}, {entry.value}, defines no such measure"
-                raise ImportError(f"{point}: {error!r}") from error
+                raise ImportError(f"the entry point {name}={entry.value} defines no such measure: {error!r}") from error
         return _REGISTERED[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -137,12 +137,7 @@ class Explanation:
 
 
 def explain(
-    ranker: Any,
-    X: Any,
-    qid: ArrayLike | None = None,
-    *,
-    query: Any = None,
-    ranks: int | Sequence[int] | None = None,
+    ranker: Any, X: Any, qid: ArrayLike | None = None, *, query: Any = None, ranks: int | Sequence[int] | None = None
 ) -> Explanation:
     """Explain why one document of a query is ranked above another: what each feature adds to the difference.
 

@@ -39,10 +39,7 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "NumRelRet": {"threshold": 1},
 }
 # Where the value differs from that of our measure by default: the convention of ir_measures.
-_CONVENTIONS = {
-    "nDCG": "the label y as gain",
-    "ERR": "max_grade=4",
-}
+_CONVENTIONS = {"nDCG": "the label y as gain", "ERR": "max_grade=4"}
 # Our settings by the names of parameters of ir_measures.
 _PARAMETERS = {"rel": "threshold", "dcg": "gain", "p": "p"}
 # The gains of names of a DCG.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 from boostrank.inputs.checks import check_choice, did_you_mean, refuse
@@ -13,6 +12,9 @@ from boostrank.serving.evaluators import FORMATS, is_vespa_name
 
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
+
+# An expression of Vespa in one line, with braces up to two levels deep.
+_EXPRESSION = re.compile(r"(?=.*\S)([^{}\n]|{([^{}\n]|{[^{}\n]*})*})*")
 
 
 def feature_set(
@@ -108,7 +110,7 @@ def feature_set(
     if format == "vespa":
         pattern, rule = r"[A-Za-z_][A-Za-z0-9_-]*", "a name of Vespa: letters, digits, '_' and '-', no digit first"
         for key, expression in queries.items():
-            if not _is_expression(expression):
+            if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
                 refuse(f"queries[{key!r}]", expression, "an expression of Vespa in one line, which closes its braces")
     if name is not None and not (isinstance(name, str) and re.fullmatch(pattern, name)):
         refuse("name", name, rule)
@@ -122,14 +124,6 @@ def feature_set(
         features = [_plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}})) for key in names]
         document = {"featureset": {"name": name or "features", "features": features}}
     return json.dumps(document, indent=2, ensure_ascii=False)
-
-
-def _is_expression(expression: Any) -> bool:
-    """Whether an expression can stand in a line of a rank profile, and closes as many braces as it opens before."""
-    if not isinstance(expression, str) or not expression.strip() or not expression.isprintable():
-        return False
-    depths = list(accumulate((character == "{") - (character == "}") for character in expression))
-    return min(depths) >= 0 == depths[-1]
 
 
 def _plugin_feature(name: str, query: Any) -> dict[str, Any]:

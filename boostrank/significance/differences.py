@@ -153,7 +153,12 @@ def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) ->
     return np.where(np.abs(means) <= tolerance, 0.0, ratio)
 
 
-def mean_difference(differences: Floats) -> float:
-    """Mean of weighted differences, rounded to twelve digits after the first of the largest, so that 0.2 is 0.2."""
-    largest = max(float(np.abs(differences).max()), 1e-300)
-    return round(float(differences.mean()), 12 - math.ceil(math.log10(largest)))
+def mean_and_skewness(differences: Floats) -> tuple[float, float]:
+    """Mean and skewness of weighted differences; the skewness is 0 if they are all equal.
+
+    The mean is rounded to twelve digits after the first of the largest difference, so that 0.2 is 0.2.
+    """
+    largest, mean = max(float(np.abs(differences).max()), 1e-300), float(differences.mean())
+    scaled = (differences - mean) / largest
+    skewness = float(standardized((scaled**3).mean(), (scaled**2).mean() ** 1.5))
+    return round(mean, 12 - math.ceil(math.log10(largest))), skewness

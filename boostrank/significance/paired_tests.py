@@ -10,13 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, as_floats
 from boostrank.inputs.checks import as_generator, check_count, warn
-from boostrank.significance.differences import (
-    MAX_NUMBERS_AT_ONCE,
-    ROUNDING,
-    mean_difference,
-    paired_differences,
-    standardized,
-)
+from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, mean_and_skewness, paired_differences
 
 # Differences with an adjusted p-value below this are called significant.
 LEVEL = 0.05
@@ -166,10 +160,8 @@ def randomization_test(
     for sums in _signed_sums(decisive, None if exact else n_permutations, random_state):
         extreme, total = extreme + int((np.abs(sums) >= observed).sum()), total + len(sums)
     wins, ties = int((differences > 0).sum()), len(differences) - len(decisive)
-    counts = wins, ties, len(decisive) - wins
-    spread, largest = differences - differences.mean(), np.abs(differences).max()
-    skewness = standardized((spread**3).mean(), (spread**2).mean() ** 1.5, largest**3)
-    return PairedTest(mean_difference(differences), extreme / total, *counts, float(skewness))
+    mean, skewness = mean_and_skewness(differences)
+    return PairedTest(mean, extreme / total, wins, ties, len(decisive) - wins, skewness)
 
 
 def holm(p_values: ArrayLike) -> Floats:

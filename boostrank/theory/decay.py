@@ -21,13 +21,7 @@ from scipy import special
 from boostrank.inputs.arrays import Ints, as_floats
 from boostrank.inputs.checks import refuse
 from boostrank.queries.dcg import Discount
-from boostrank.queries.discounts import (
-    Cutoff,
-    checked_discount,
-    is_constant,
-    share_kept,
-    sums_over_ranks,
-)
+from boostrank.queries.discounts import Cutoff, checked_discount, is_constant, share_kept, sums_over_ranks
 
 Verdict = Literal["feasible", "boundary", "too fast"]
 

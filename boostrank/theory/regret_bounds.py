@@ -147,12 +147,7 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
 
 
 def regret_bound(
-    surrogate: str | Surrogate,
-    excess: ArrayLike,
-    n_documents: int,
-    dcg: DCG | None = None,
-    *,
-    sharp: bool = False,
+    surrogate: str | Surrogate, excess: ArrayLike, n_documents: int, dcg: DCG | None = None, *, sharp: bool = False
 ) -> Any:
     """Theorem 10: an upper bound of the NDCG regret of scores, from their excess loss.
 

@@ -138,7 +138,7 @@ def test_tables_say_once_what_significance_is_about():
     values = np.concatenate([0 * difference, difference, 2 * difference])
     columns = {"ranker": np.repeat(["base", "a", "b"], 15), "query": np.tile(np.arange(15), 3)}
     result = Comparison(pd.DataFrame({**columns, "map": values, "mrr": values}), ["map", "mrr"], "base")
-    given = "The tests are over queries, for the rankers as they were trained. P-values below 0.05 of fewer"
+    given = "The tests are over queries, not over trainings. P-values below 0.05 of fewer than 100"
     for text in (repr(result), result._repr_html_(), result.to_markdown("pairs"), result.to_latex()):
         assert " ".join(text.split()).count(given) == text.count("P-values") == 1
     alone = Comparison(result.per_query.assign(map=0.5), ["map"], "base")

@@ -156,7 +156,7 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     text = repr(grouped).split("\n\n")
     *tables_of_runs, given = repr(comparison).splitlines()
     assert "\n\n".join(text[:3]).splitlines() == tables_of_runs
-    assert given == text[-1].splitlines()[-1] == "The tests are over queries, for the runs as they are."
+    assert given == text[-1].splitlines()[-1] == "The tests are over queries, not over trainings."
     row = grouped.groups[(grouped.groups["group"] == "short") & (grouped.groups["metric"] == "nDCG@10")].iloc[1]
     cells = ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
     assert text[3].splitlines()[7].split()[:3] == cells
