@@ -24,10 +24,9 @@ _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.
 
 def require_file(path: str | os.PathLike[str]) -> str:
     """Return the path as a string; raise FileNotFoundError if there is no file at it."""
-    name = as_path(path)
-    if not os.path.isfile(name):
-        raise FileNotFoundError(f"no model file at {name!r}")
-    return name
+    if not os.path.isfile(as_path(path)):
+        raise FileNotFoundError(f"no model file at {os.fspath(path)!r}")
+    return os.fspath(path)
 
 
 def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:

@@ -383,9 +383,7 @@ def check_named(kind: str, named: Any, baseline: str | None) -> str:
     """
     names = list(named) if isinstance(named, Mapping) else []
     if not names or not all(isinstance(name, str) and name.replace("\n", "a").isprintable() for name in names):
-        raise TypeError(
-            f"{kind}s must be a dict of one or more {kind}s by name, which is a printable text; got {named!r:.100}"
-        )
+        raise TypeError(f"{kind}s must be a dict of one or more {kind}s by name, a printable text; got {named!r:.100}")
     baseline = names[0] if baseline is None else baseline
     check_choice("baseline", baseline, names)
     return baseline

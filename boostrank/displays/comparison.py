@@ -203,9 +203,8 @@ class QueryDifferencesDisplay(Display):
             low, high = ax.get_ylim()
             ax.set_ylim(low, max(high, -low))
             lines = [f"{row.difference:+.3f}  {style.shortened(row.query, 24)}" for row in worst.itertuples()]
-            text = "\n".join(["worst queries", *lines])
-            look: dict[str, Any] = {"va": "top", "fontsize": "small", "linespacing": 1.3}
-            ax.text(0.01, 0.99, style.literal(text), transform=ax.transAxes, **look)
+            text = style.literal("\n".join(["worst queries", *lines]))
+            ax.text(0.01, 0.99, text, transform=ax.transAxes, va="top", fontsize="small", linespacing=1.3)
         share, ties = np.mean(difference > 0.0), np.mean(difference == 0.0)
         ax.set_xlabel(
             f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, {1 - share - ties:.0%} worse"

@@ -326,12 +326,8 @@ class FunctionMeasure(Measure):
                 expected = "a measure must be a function (y_true, y_score, qid, **settings) -> value"
                 raise TypeError(f"{expected}; {self}{signature}: {error}") from error
 
-    @property
-    def _name(self) -> str:
-        return getattr(self.function, "__name__", type(self.function).__name__)
-
     def __str__(self) -> str:
-        return measure_name(self._name, self.settings)
+        return measure_name(getattr(self.function, "__name__", type(self.function).__name__), self.settings)
 
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         require_ids(find_qid(None, qid, y_true)[1], str(self))
@@ -347,7 +343,7 @@ class FunctionMeasure(Measure):
         return _BoundFunction(self, labels, queries, per_query)
 
     def arguments(self) -> str:
-        return ", ".join([self._name, *(f"{name}={value!r}" for name, value in self.settings.items())])
+        return ", ".join([base_name(str(self)), *(f"{name}={value!r}" for name, value in self.settings.items())])
 
 
 class _BoundFunction(BoundMeasure):

@@ -106,14 +106,12 @@ def feature_set(
     if unknown := [feature for feature in queries if feature not in requested]:
         kind = "a function of the rank profile" if unknown[0] in names else "in names"
         raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")
-    pattern, rule = r"[^/]+", "a text without '/', which separates parts of URLs"
-    if format == "vespa":
-        pattern, rule = r"[A-Za-z_][A-Za-z0-9_-]*", "a name of Vespa: letters, digits, '_' and '-', no digit first"
-        for key, expression in queries.items():
-            if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
-                refuse(f"queries[{key!r}]", expression, "an expression of Vespa in one line, which closes its braces")
+    for key, expression in queries.items() if format == "vespa" else ():
+        if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
+            refuse(f"queries[{key!r}]", expression, "an expression of Vespa in one line, which closes its braces")
+    pattern = r"[A-Za-z_][A-Za-z0-9_-]*" if format == "vespa" else r"[^/]+"
     if name is not None and not (isinstance(name, str) and re.fullmatch(pattern, name)):
-        refuse("name", name, rule)
+        refuse("name", name, "a text without '/', and for Vespa of letters, digits, '_' and '-', no digit first")
     if absent not in (None, "missing") or (absent and format != "solr"):
         refuse("absent", absent, "None, or 'missing' for Solr", f" for {format}")
     if format == "vespa":

@@ -178,7 +178,7 @@ def test_every_special_character_is_escaped():
     [
         ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name, .*; got {}"),
         ({"runs": {1: {"q": {"d": 1.0}}}}, TypeError, "runs must be a dict of one or more runs by name"),
-        ({"runs": {"\ud800": {"q": {"d": 1.0}}}}, TypeError, "by name, which is a printable text"),
+        ({"runs": {"\ud800": {"q": {"d": 1.0}}}}, TypeError, "by name, a printable text"),
         ({"baseline": "x"}, ValueError, "baseline must be one of bm25_base, dense, other 5%; got 'x'"),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
