@@ -329,15 +329,19 @@ class KnownParameters:
     refused : mapping of str to str
         Parameters that would have no effect or a wrong one in a ranker, by canonical name: the reason, and what to use
         instead.
-    neutral : mapping of str to object
-        The value of such a parameter that asks for what a ranker does anyway, by canonical name. So does None.
+    neutral : mapping of str to tuple
+        The values of such a parameter that ask for what a ranker does anyway, by canonical name. So does None.
+    convert : mapping of str to callable
+        For parameters that the ranker has with other values: the function to the value of the ranker, by canonical
+        name.
     """
 
     library: str
     canonical: Mapping[str, str]
     explicit: Mapping[str, str]
     refused: Mapping[str, str]
-    neutral: Mapping[str, Any]
+    neutral: Mapping[str, tuple[Any, ...]]
+    convert: Mapping[str, Callable[[Any], Any]]
 
     def translate(
         self, values: Mapping[str, Any], native: Mapping[str, Any], defaults: Mapping[str, Any]
@@ -371,6 +375,7 @@ class KnownParameters:
             canonical = self._find(name, value, values)
             if value is None or canonical in self.refused:
                 continue
+            value = self.convert[canonical](value) if canonical in self.convert else value
             name_in_ranker = self.explicit.get(canonical, canonical)
             first_name, previous = settings.setdefault(name_in_ranker, (name, value))
             if not _equal(value, previous):
@@ -392,7 +397,9 @@ class KnownParameters:
             names = {alias: self.explicit.get(target, target) for alias, target in usable.items()}
             near = did_you_mean(name, {**names, **values}, names)
             raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{near}")
-        if canonical in self.refused and not (value is None or _equal(value, self.neutral.get(canonical))):
+        if canonical in self.refused and not any(
+            _equal(value, other) for other in (None, *self.neutral.get(canonical, ()))
+        ):
             alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
             raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {self.refused[canonical]}")
         return canonical

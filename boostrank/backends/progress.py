@@ -78,6 +78,10 @@ class History:
         """The round, counted from 0, in which the deciding metric first had its best value."""
         return int(np.argmax(self._deciding()))
 
+    def best_value(self) -> float:
+        """The value of the deciding metric in that round."""
+        return self._sign * float(self._deciding()[self.best_round()])
+
     def improved(self) -> bool:
         """Whether the deciding metric is better in the last round than in all rounds before."""
         return self.best_round() == len(self._deciding()) - 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from scipy.sparse import issparse
 
 from boostrank.inputs.arrays import as_array, refuse_lazy
+from boostrank.inputs.checks import refuse
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
@@ -45,6 +47,18 @@ def as_series(column: Any, name: str) -> Any:
         return column.to_pandas() if hasattr(type(column), "to_pandas") else column
     except ValueError:
         return pd.Series(as_array(column, name), dtype=object)
+
+
+def named_columns(X: Any, names: Sequence[str]) -> Any:
+    """The features as a pandas DataFrame whose columns have these names, those of the argument `feature_name`."""
+    X = to_pandas(X)
+    if len(names) != X.shape[1]:
+        refuse("feature_name", names, f"one name for each of the {X.shape[1]} columns of X", got=f"{len(names)} names")
+    if is_pandas(X):
+        return X.set_axis(list(names), axis=1)
+    sparse: Any = pd.DataFrame.sparse
+    make: Any = sparse.from_spmatrix if issparse(X) else pd.DataFrame
+    return make(X, columns=list(names))
 
 
 def column_names(X: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.models import warn_without_splits
-from boostrank.inputs.frames import index_of
+from boostrank.inputs.frames import index_of, named_columns
 from boostrank.queries.labels import Labels
 from boostrank.queries.threads import use_threads
 from boostrank.rankers.model import TrainedModel, TrainingQueries
@@ -162,9 +162,12 @@ class BoostedRanker(TrainedModel):
         """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs`` passes on."""
         return list(cls._explicit)
 
-    def _set_native(self, native: dict[str, Any]) -> None:
-        if native:
-            self._native = native
+    def __getattr__(self, name: str) -> Any:
+        """A native parameter that was given, such as `device`, as in the rankers of the libraries."""
+        native = vars(self).get("_native", {})
+        if name in native:
+            return native[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters that ``__init__`` takes, by name: explicit and native ones."""
@@ -179,7 +182,8 @@ class BoostedRanker(TrainedModel):
         for name in [name for name in params if name in self._defaults and name not in self._explicit]:
             setattr(self, name, params[name])
         native = {name: value for name, value in params.items() if owners[name] not in self._defaults}
-        self._set_native({**self._native, **native})
+        if native:
+            self._native = {**self._native, **native}
         return self
 
     @takes_other_names
@@ -205,6 +209,8 @@ class BoostedRanker(TrainedModel):
         callbacks: Sequence[Any] | None = None,
         verbose: bool | int | str = False,
         init_model: Any = None,
+        feature_name: Sequence[str] | str = "auto",
+        categorical_feature: Sequence[int | str] | str = "auto",
     ) -> Self:
         """Train the ranker.
 
@@ -284,6 +290,10 @@ class BoostedRanker(TrainedModel):
             with a categorical type must have the categories of that training.
             XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
             besides.
+        feature_name : list of str, optional
+            Names of the columns of `X`, as in LGBMRanker. It is simpler to give a DataFrame.
+        categorical_feature : list of int or str, optional
+            LightGBM's parameter, as in LGBMRanker: the columns whose values are codes of categories.
 
         Returns
         -------
@@ -310,13 +320,13 @@ class BoostedRanker(TrainedModel):
         UserWarning
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no document was clicked.
         """
-        settings = self._settings()
+        settings = self._settings(categorical_feature)
         settings.check_validation(eval_set, early_stopping_metric)
         random_state = settings.random_state()
         name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
         data, features = training_data(
             name,
-            X,
+            X if isinstance(feature_name, str) else named_columns(X, feature_name),
             y,
             qid,
             group,
@@ -381,13 +391,15 @@ class BoostedRanker(TrainedModel):
         self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
         self.oob_improvement_ = np.asarray(trained.oob_improvement, dtype=np.float64)
 
-    def _settings(self) -> Settings:
-        """The parameters, checked and with native parameters translated."""
+    def _settings(self, categorical_feature: Any = "auto") -> Settings:
+        """The parameters and an argument of ``fit``, checked and with native parameters translated."""
         defaults = {**dict.fromkeys(OF_FIT), **self._defaults}
         values = dict.fromkeys(OF_FIT)
         for name in defaults:
-            values[name] = getattr(self, name, None)
-        return Settings.resolve(self._backend, values, self._native, defaults, self._rules)
+            values[name] = vars(self).get(name)
+        is_auto = isinstance(categorical_feature, str) and categorical_feature == "auto"
+        native = self._native if is_auto else {**self._native, "categorical_feature": categorical_feature}
+        return Settings.resolve(self._backend, values, native, defaults, self._rules)
 
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
         """The booster of `init_model`; raises ValueError if it has other features than the training data."""

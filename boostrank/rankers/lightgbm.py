@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
 from boostrank.backends.base import Backend
 from boostrank.backends.lightgbm import backend as lightgbm_backend
 from boostrank.queries.dcg import Discount, Gain, Normalize
@@ -13,7 +15,36 @@ from boostrank.training.losses import DEFAULT_LOSS, Loss
 from boostrank.training.settings import RULES, Rule, integer, one_of
 
 
-class LightGBMRanker(BoostedRanker):
+class NamesOfLGBMRanker(BoostedRanker):
+    """The attributes of a fitted LGBMRanker that have other names in boostrank."""
+
+    @property
+    def feature_name_(self) -> list[str]:
+        """Names of the features in `booster_`: "Column_0", "Column_1", ... for features without names."""
+        check_is_fitted(self, "booster_")
+        return list(self.booster_.feature_name())
+
+    @property
+    def n_features_(self) -> int:
+        """The attribute `n_features_in_`."""
+        check_is_fitted(self, "booster_")
+        return self.n_features_in_
+
+    @property
+    def n_estimators_(self) -> int:
+        """The attribute `best_iteration_`: no later rounds are kept."""
+        check_is_fitted(self, "booster_")
+        return self.best_iteration_
+
+    n_iter_ = n_estimators_
+
+    @property
+    def fitted_(self) -> bool:
+        """Whether there is a model."""
+        return hasattr(self, "booster_")
+
+
+class LightGBMRanker(NamesOfLGBMRanker):
     """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
 
     The parameters and attributes that both rankers have are described in full in
@@ -144,4 +175,5 @@ class LightGBMRanker(BoostedRanker):
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
         self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
         self.query_features = query_features
-        self._set_native(native)
+        if native:
+            self._native = native

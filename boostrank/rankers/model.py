@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
-from boostrank.inputs.arrays import Ints
+from boostrank.inputs.arrays import Ints, finite_numbers
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, warn
 from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
 from boostrank.queries.dcg import DCG
@@ -121,6 +121,7 @@ class TrainedModel(BaseEstimator):
         pred_contrib: bool = False,
         validate_features: bool = True,
         num_threads: int | None = None,
+        init_score: ArrayLike | None = None,
     ) -> Any:
         """Predict the score of each row, or, on demand, its leaves or the contributions of the features to its score.
 
@@ -151,6 +152,8 @@ class TrainedModel(BaseEstimator):
             features in the sequence of the training, whatever their names are.
         num_threads : int, optional
             Number of threads of LightGBM. XGBoost predicts with those of the training, `n_jobs`, and takes no others.
+        init_score : array-like, shape (n_documents,), optional
+            Scores to which those of the trees are added, as in `fit`; XGBoost calls them `base_margin`.
 
         Returns
         -------
@@ -195,7 +198,10 @@ class TrainedModel(BaseEstimator):
         X, rows = self._model_features(X, qid, group, validate_features)
         # The libraries need not accept a range of all rounds.
         values = function(self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads)
-        return values if rows is None else values[rows]
+        values = values if rows is None else values[rows]
+        if init_score is None or pred_leaf or pred_contrib:
+            return values
+        return values + finite_numbers(init_score, "init_score", X=len(values)) - library.base_score(self.booster_)
 
     def staged_predict(
         self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
@@ -327,7 +333,7 @@ class TrainedModel(BaseEstimator):
         ValueError
             For a kind that the boosting library does not have, also before the training.
         """
-        values = self._importances(self._parameters.importance_type if importance_type is None else importance_type)
+        values = self._importances(importance_type or self._parameters.importance_type)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         if self.query_features_ is not None:
             names = self.query_features_.get_feature_names_out()
@@ -461,6 +467,7 @@ class TrainedModel(BaseEstimator):
         self._qid_column, self._categories = features.qid_column, features.categories
 
     def _importances(self, kind: Any) -> NDArray[Any]:
+        kind = self._parameters._defaults["importance_type"] if kind is None else kind
         self._parameters._rules["importance_type"]("importance_type", kind)
         check_is_fitted(self, "booster_")
         return self._library.importances(self.booster_, kind)

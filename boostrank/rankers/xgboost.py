@@ -6,16 +6,68 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
 from boostrank.backends.base import Backend
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.queries.dcg import Discount, Gain, Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.losses import DEFAULT_LOSS, Loss
-from boostrank.training.settings import NOT_NEGATIVE, RULES, Rule, integer, one_of
+from boostrank.training.settings import NOT_NEGATIVE, OF_FIT, RULES, Rule, integer, one_of
 
 
-class XGBoostRanker(BoostedRanker):
+class NamesOfXGBRanker(BoostedRanker):
+    """The methods and attributes of XGBRanker that have other names in boostrank."""
+
+    def get_booster(self) -> Any:
+        """Return `booster_`."""
+        check_is_fitted(self, "booster_")
+        return self.booster_
+
+    def get_num_boosting_rounds(self) -> int:
+        """Return `n_estimators`, or if it is None, the number of rounds of the model."""
+        return int(self.n_estimators or self.best_iteration_)
+
+    def get_xgb_params(self) -> dict[str, Any]:
+        """Return the parameters that XGBoost has too; `objective` only if it is XGBoost's own."""
+        names = {*xgboost_backend.PARAMETERS, "random_state", *self._native} - {*OF_FIT}
+        parameters = {name: value for name, value in self.get_params().items() if name in names}
+        is_native = self.objective in xgboost_backend.NATIVE_OBJECTIVES
+        return {**parameters, "objective": self.objective} if is_native else parameters
+
+    @property
+    def best_iteration(self) -> int:
+        """The round that early stopping found, counted from 0; there is none without early stopping."""
+        return int(self.get_booster().best_iteration)
+
+    @property
+    def best_score(self) -> float:
+        """The value of the deciding metric in this round."""
+        return float(self.get_booster().best_score)
+
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """The score that all documents have before the first tree, shape (1,)."""
+        return np.array([xgboost_backend.base_score(self.get_booster())], dtype=np.float32)
+
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Return the values of the metrics of validation sets in every round, with the names of sets in XGBRanker.
+
+        They are those of `evals_result_`, but sets without a name of their own are "validation_0", "validation_1", ...
+
+        Raises
+        ------
+        ValueError
+            If there are none, because there was no validation set, or because the model was read from a file.
+        """
+        sets = enumerate(super().evals_result().items())
+        return {f"validation_{i}" if name in ("training", f"valid_{i}") else name: values for i, (name, values) in sets}
+
+
+class XGBoostRanker(NamesOfXGBRanker):
     """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
 
     An element that a sparse matrix does not store is 0, as in a dense array, and not missing, as it would be in XGBoost
@@ -173,20 +225,8 @@ class XGBoostRanker(BoostedRanker):
         self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
         self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
         self.query_features = query_features
-        self._set_native(native)
-
-    def evals_result(self) -> dict[str, dict[str, list[float]]]:
-        """Return the values of the metrics of validation sets in every round, with the names of sets in XGBRanker.
-
-        They are those of `evals_result_`, but sets without a name of their own are "validation_0", "validation_1", ...
-
-        Raises
-        ------
-        ValueError
-            If there are none, because there was no validation set, or because the model was read from a file.
-        """
-        sets = enumerate(super().evals_result().items())
-        return {f"validation_{i}" if name in ("training", f"valid_{i}") else name: values for i, (name, values) in sets}
+        if native:
+            self._native = native
 
     def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
         booster, note = super()._load(path)

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
+from boostrank.inputs.arrays import check_lengths
 from boostrank.inputs.checks import did_you_mean
 
 #: Our names of arguments of LGBMRanker and XGBRanker that have others.
@@ -19,21 +20,17 @@ _OTHER_NAMES = {
 #: Values of arguments of theirs that ask for what our methods do anyway. So does None.
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "verbose": (False,),
-    "feature_name": ("auto",),
-    "categorical_feature": ("auto",),
     # Scores of rankers are never transformed.
     "raw_score": (True, False),
     "output_margin": (True, False),
+    # Features of another number are an error nevertheless.
+    "predict_disable_shape_check": (True, False),
 }
 #: What to use instead of an argument that LGBMRanker or XGBRanker has, by its name.
 _INSTEAD = {
-    "eval_X": "give eval_set=[(X, y, qid)]",
-    "eval_y": "give eval_set=[(X, y, qid)]",
-    "feature_name": "give X as a DataFrame whose columns have these names",
-    "categorical_feature": "give X as a DataFrame with columns of a categorical type, or set the parameter "
-    "categorical_feature of LightGBMRanker or feature_types of XGBoostRanker",
+    "eval_X": "give eval_set=[(X, y, qid)], or both eval_X and eval_y",
+    "eval_y": "give eval_set=[(X, y, qid)], or both eval_X and eval_y",
     "feature_weights": "set the parameter feature_weights of XGBoostRanker",
-    "base_margin": "add it to the scores",
 }
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,6 +47,10 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
     def translated(*args: P.args, **kwargs: P.kwargs) -> T:
         if parameters.keys() >= kwargs.keys():
             return method(*args, **kwargs)
+        if {"eval_X", "eval_y"} <= kwargs.keys() and kwargs.get("eval_set") is None and "eval_set" in parameters:
+            features, labels = (_as_tuple(kwargs.pop(name)) for name in ("eval_X", "eval_y"))
+            check_lengths(eval_X=len(features), eval_y=len(labels))
+            kwargs["eval_set"] = list(zip(features, labels, strict=True))
         translation: dict[str, Any] = {name: value for name, value in kwargs.items() if name in parameters}
         for name, value in kwargs.items():
             target = _OTHER_NAMES.get(name, name)
@@ -62,6 +63,10 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
         return method(*args, **translation)
 
     return translated
+
+
+def _as_tuple(values: Any) -> tuple[Any, ...]:
+    return values if isinstance(values, tuple) else (values,)
 
 
 def _refuse_argument(ranker: Any, method: str, name: str, parameters: Collection[str]) -> NoReturn:

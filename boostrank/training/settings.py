@@ -71,7 +71,7 @@ RULES: Mapping[str, Rule] = {
 #: Arguments of ``fit`` that rankers of the libraries have as parameters.
 OF_FIT = ("eval_metric", "eval_at", "callbacks")
 #: Parameters besides those of the boosting library that may be None.
-OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction")
+OPTIONAL = ("n_estimators", "subsample_queries", "early_stopping_rounds", "validation_fraction", "importance_type")
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,8 @@ class Settings:
         rules : mapping of str to Rule
             Rules of the parameters of the ranker.
         """
+        if native and values["objective"] == DEFAULT_LOSS:
+            values = {**values, "objective": _objective_of(backend, native)}
         loss = _resolve_objective(backend, values["objective"], values["normalize"])
         _check_values(values, rules, optional=backend.PARAMETERS)
         native_objective = loss if isinstance(loss, str) else None
@@ -303,6 +305,19 @@ class Settings:
             # As in the libraries' own estimators, an integer is the seed itself.
             parameters["seed"] = int(seed) if checks.is_count(seed) else int(random_state.randint(2**31 - 1))
         return {**parameters, **native}
+
+
+def _objective_of(backend: Backend, native: Mapping[str, Any]) -> str:
+    """The library's objective, with a warning, if a parameter is one of LambdaMART; otherwise the default."""
+    name = next((name for name in native if name.startswith("lambdarank_") and native[name] is not None), None)
+    if name is None:
+        return DEFAULT_LOSS
+    objective = backend.OBJECTIVE_ALIASES[None]
+    checks.warn(
+        f"{name} is a parameter of LambdaMART, so the objective is {objective!r} of {backend.LIBRARY}, and not the "
+        f"default of boostrank: give objective={objective!r}, or leave {name} out"
+    )
+    return objective
 
 
 def _resolve_objective(backend: Backend, objective: Any, normalize: str) -> Any:

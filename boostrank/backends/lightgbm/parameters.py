@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,11 @@ _REFUSED: Mapping[str, str] = {
     # This is a parameter of LightGBM's estimators.
     "class_weight": "it is for classifiers; give sample_weight to fit",
 }
-_NEUTRAL: Mapping[str, Any] = {"task": "train", "first_metric_only": True, "num_class": 1}
+#: LightGBM takes a table of gains as text too.
+_CONVERT: Mapping[str, Callable[[Any], Any]] = {
+    "label_gain": lambda table: [float(gain) for gain in table.split(",")] if isinstance(table, str) else table
+}
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {"task": ("train",), "first_metric_only": (True,), "num_class": (1,)}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
     "sigmoid": "lambdarank",
@@ -175,7 +179,7 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
 
 def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
     """All parameters of LightGBM by name; `refused` are those of :func:`refused_parameters`."""
-    return KnownParameters(LIBRARY, canonical_names(), EXPLICIT, refused, _NEUTRAL)
+    return KnownParameters(LIBRARY, canonical_names(), EXPLICIT, refused, _NEUTRAL, _CONVERT)
 
 
 def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:

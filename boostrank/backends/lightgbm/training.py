@@ -31,6 +31,8 @@ from boostrank.inputs.streams import FeatureStream
 
 #: Smallest value of min_sum_hessian_in_leaf. With exactly 0 LightGBM crashes.
 MIN_SUM_HESSIAN = 1e-10
+#: LightGBM's default of num_leaves. It warns if max_depth is given without num_leaves.
+DEFAULT_LEAVES = 31
 #: LightGBM's default of bin_construct_sample_cnt, the number of rows from which it finds the bins.
 SAMPLED_ROWS = 200_000
 #: LightGBM counts the rows of a Dataset, and those of all workers together, in 32 bits.
@@ -158,7 +160,7 @@ def _parameters(specification: TrainingSpecification) -> dict[str, Any]:
     """Parameters of LightGBM, without those of the objective."""
     # Without force_col_wise LightGBM measures whether histograms by row or by column are faster, and takes these. The
     # two differ in rounding, so the model would depend on the measured times.
-    defaults = {"verbosity": -1, "deterministic": True, "force_col_wise": True}
+    defaults = {"verbosity": -1, "deterministic": True, "force_col_wise": True, "num_leaves": DEFAULT_LEAVES}
     parameters = {**defaults, **specification.parameters, "metric": "None"}
     if parameters.get("force_row_wise"):
         parameters["force_col_wise"] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache
 from typing import Any
 
@@ -59,6 +59,7 @@ EXPLICIT: Mapping[str, str] = {
     "eval_metric": "eval_metric",
     "eval_at": "eval_at",
     "callbacks": "callbacks",
+    "ndcg_exp_gain": "gain",
 }
 #: Canonical names by alias. XGBoost's configuration lists both, but not that they are the same.
 ALIASES: Mapping[str, str] = {
@@ -71,6 +72,7 @@ ALIASES: Mapping[str, str] = {
     "num_round": "num_boost_round",
     "num_rounds": "num_boost_round",
     "n_estimators": "num_boost_round",
+    "verbose": "verbosity",
 }
 #: Parameters of XGBoost's matrices, which are not in its configuration.
 MATRIX_PARAMETERS: Mapping[str, features.FeatureParameter] = {
@@ -107,7 +109,6 @@ _REFUSED: Mapping[str, str] = {
     "feval": _METRIC,
     "disable_default_eval_metric": _METRIC,
     "boost_from_average": "rankers start from the score 0",
-    "ndcg_exp_gain": 'set gain="exp2" or gain="linear" instead',
     "num_class": _ONE_SCORE,
     "num_target": _ONE_SCORE,
     "multi_strategy": _ONE_SCORE,
@@ -123,7 +124,14 @@ _REFUSED: Mapping[str, str] = {
 }
 
 
-_NEUTRAL: Mapping[str, Any] = {"enable_categorical": True, "validate_parameters": True, "scale_pos_weight": 1}
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "disable_default_eval_metric": (True,),
+    # XGBRanker would refuse columns with a categorical type.
+    "enable_categorical": (True, False),
+    "validate_parameters": (True,),
+    "scale_pos_weight": (1,),
+}
+_CONVERT: Mapping[str, Callable[[Any], Any]] = {"ndcg_exp_gain": lambda is_exp2: "exp2" if is_exp2 else "linear"}
 
 
 def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
@@ -199,7 +207,8 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
 def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
     """All parameters of XGBoost by name; `refused` are those of :func:`refused_parameters`."""
     names = [*_names(), *MATRIX_PARAMETERS, *ALIASES]
-    return KnownParameters(LIBRARY, {name: ALIASES.get(name, name) for name in names}, EXPLICIT, refused, _NEUTRAL)
+    canonical = {name: ALIASES.get(name, name) for name in names}
+    return KnownParameters(LIBRARY, canonical, EXPLICIT, refused, _NEUTRAL, _CONVERT)
 
 
 @cache

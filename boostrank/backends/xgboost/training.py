@@ -96,9 +96,14 @@ def train(
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
         booster = after_round.best_model if is_dart else _first_rounds(booster, best)
+        # XGBoost's own early stopping writes these too.
+        booster.set_attr(best_iteration=str(best - 1), best_score=repr(history.best_value()))
     elif callbacks.stopping_callbacks(specification.callbacks):
         best = int(booster.attr("best_iteration")) + 1
         booster = _first_rounds(booster, best)
+    elif model is not None:
+        # They are those of the earlier model.
+        booster.set_attr(best_iteration=None, best_score=None)
     has_splits = bool(booster.get_score(importance_type="weight"))
     improvement = () if sample is None else sample.improvement
     booster = remember_missing(booster, parameters)
