@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from boostrank.inputs.checks import refuse
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import get_measure
 from boostrank.queries.queries import find_qid, require_qid
@@ -23,8 +24,9 @@ class RankingScorer:
     Attributes
     ----------
     measure : Measure
-    weights_request : bool or str, default False
-        Whether scikit-learn's routing passes `sample_weight` to this scorer; see :meth:`set_score_request`.
+    weights_request, qid_request : bool or str, default False and True
+        Whether scikit-learn's routing passes `sample_weight` and `qid` to this scorer, or the names under which it
+        passes them; see :meth:`set_score_request`.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class RankingScorer:
 
     measure: Measure
     weights_request: bool | str = False
+    qid_request: bool | str = True
 
     def __call__(
         self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -55,14 +58,18 @@ class RankingScorer:
         return float(self.measure(y, call_with_qid(estimator, "predict", ids, X), ids, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
-        request = f".set_score_request(sample_weight={self.weights_request!r})" if self.weights_request else ""
-        return f"make_scorer({self.measure.arguments()}){request}"
+        qid = "" if self.qid_request is True else f"qid={self.qid_request!r}"
+        weights = f"sample_weight={self.weights_request!r}" if self.weights_request else ""
+        requests = ", ".join(filter(None, [qid, weights]))
+        return f"make_scorer({self.measure.arguments()})" + (f".set_score_request({requests})" if requests else "")
 
-    def set_score_request(self, *, sample_weight: bool | str) -> Self:
-        """Choose whether scikit-learn's metadata routing passes weights to this scorer, and return the scorer.
+    def set_score_request(self, *, qid: bool | str = True, sample_weight: bool | str | None = False) -> Self:
+        """Choose what scikit-learn's metadata routing passes to this scorer, and return the scorer.
 
         Parameters
         ----------
+        qid : True or str
+            True for the query ids that are passed as "qid"; a string for those that are passed under this name.
         sample_weight : bool or str
             True for the weights that are passed as "sample_weight", which the estimator may request, too; a string for
             those that are passed under this name; False, as without this method, for a mean in which all queries count
@@ -73,14 +80,17 @@ class RankingScorer:
         >>> make_scorer("ndcg@10").set_score_request(sample_weight="query_weight")
         make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
         """
+        if qid is not True and not isinstance(qid, str):
+            refuse("qid", qid, "True, or the name under which query ids are passed, without which there is no score")
         # As in scikit-learn, this scorer itself changes: a caller who ignores the result gets weighted means too.
+        object.__setattr__(self, "qid_request", qid)
         object.__setattr__(self, "weights_request", sample_weight)
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
         """The metadata that scikit-learn's routing passes to this scorer: `qid`, and weights if they are requested."""
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="qid", alias=True)
+        request.score.add_request(param="qid", alias=self.qid_request)
         if self.weights_request:
             request.score.add_request(param="sample_weight", alias=self.weights_request)
         return request

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.models import warn_without_splits
+from boostrank.inputs.arrays import as_floats
 from boostrank.inputs.frames import index_of, named_columns
 from boostrank.queries.labels import Labels
 from boostrank.queries.threads import use_threads
@@ -322,12 +323,17 @@ class BoostedRanker(TrainedModel):
         """
         settings = self._settings(categorical_feature)
         settings.check_validation(eval_set, early_stopping_metric)
+        relevance = y
+        if settings.loss == "rank:pairwise" and not isinstance(y, Labels):
+            # It looks only at which label is larger, and measures need labels of 0 or more.
+            relevance = as_floats(y, "y")
+            relevance = relevance - min(0.0, relevance.min(initial=0.0))
         random_state = settings.random_state()
         name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
         data, features = training_data(
             name,
             X if isinstance(feature_name, str) else named_columns(X, feature_name),
-            y,
+            relevance,
             qid,
             group,
             sample_weight,

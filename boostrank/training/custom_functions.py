@@ -69,7 +69,9 @@ def as_metrics(
             expanded.extend(named.values())
         else:
             is_function = callable(metric) and not isinstance(metric, Measure)
-            expanded.append(CustomMetric(metric) if is_function else get_measure(metric))
+            is_of_sklearn = str(getattr(metric, "__module__", "")).startswith("sklearn.")
+            kind = SklearnMetric if is_of_sklearn else CustomMetric
+            expanded.append(kind(metric) if is_function else get_measure(metric))
     return tuple(expanded), names
 
 
@@ -169,6 +171,24 @@ class CustomMetric(CustomFunction):
                 "True)"
             )
         return result[0], float(result[1]), bool(result[2])
+
+
+class SklearnMetric(CustomMetric):
+    """A metric of scikit-learn as in XGBRanker: the mean over the queries, which it gets one after another.
+
+    Higher is better if its name ends in "_score", as scikit-learn has it. Queries whose value is NaN do not count.
+    """
+
+    def _call(self, scores: NDArray[Any]) -> Any:
+        ends = np.cumsum(self.queries.sizes)[:-1]
+        pairs = zip(np.split(self._labels, ends), np.split(scores, ends), strict=True)
+        values = np.array([self.function(*pair) for pair in pairs])
+        weights = (
+            np.ones(len(values)) if self._weights is None else self.queries.sum(self._weights) / self.queries.sizes
+        )
+        counts = ~np.isnan(values)
+        value = np.average(values[counts], weights=weights[counts]) if counts.any() else np.nan
+        return self._name, value, self._name.endswith("_score")
 
 
 #: A metric of validation sets.

@@ -92,7 +92,7 @@ def features_and_qid(
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
     qid : array-like, shape (n_documents,), str or None
-        See :func:`boostrank.queries.queries.find_qid`.
+        See :func:`boostrank.queries.queries.find_qid`; or the sizes of the queries, as `group`.
     group : array-like of int, shape (n_queries,), or None
         Number of documents of each query; the rows must be sorted by query.
     receiver : str
@@ -106,7 +106,7 @@ def features_and_qid(
     ------
     ValueError
         If there are neither query ids nor sizes, or both and they contradict each other; if the sizes do not add up to
-        the number of rows; or if `qid` contains sizes of queries.
+        the number of rows.
     """
     query_numbers = None
     if group is not None:
@@ -120,10 +120,8 @@ def features_and_qid(
     X, ids = find_qid(X, qid, y, column=column, group=query_numbers)
     ids, n_documents = require_qid(ids, receiver, advice), _num_samples(X)
     if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
-        raise ValueError(
-            f"qid has {len(ids)} values, whose sum is the number of rows, {n_documents}: these are the sizes of "
-            "the queries. Give them as group, or qid=numpy.repeat(numpy.arange(len(sizes)), sizes)"
-        )
+        # The third argument of XGBRanker.fit was the sizes of the queries.
+        return features_and_qid(X, y, None, ids, receiver, advice, column)
     return X, ids
 
 

@@ -199,7 +199,6 @@ WRONG = [
     (RANKERS[1:], X, {"feature_types": ["z"] * N_FEATURES}, "one of q, c, int, float, i; got 'z'"),
     (RANKERS[1:], with_codes(True), {"missing": -1}, "missing=-1 is not for columns with categories"),
     (RANKERS[1:], X, {"missing": "-1"}, "missing must be a number or NaN; got '-1'"),
-    (RANKERS[1:], X, {"enable_categorical": False}, "always categorical features"),
 ]
 
 

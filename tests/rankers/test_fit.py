@@ -8,6 +8,7 @@ from cases import for_each
 from loss_defaults import PLAIN_TREES
 from rankers.small_rankers import small
 from sklearn.base import clone
+from xgboost import XGBRanker
 
 import boostrank as br
 from boostrank.preferences import EDGE_LOSSES
@@ -101,7 +102,6 @@ def test_group_sizes_are_query_ids(ranker_class, data):
         ({"group": 777}, "group must"),
         ({"qid": np.arange(777) // 2, "group": [777]}, "group and qid contradict each other: row 2"),
         ({"qid": np.linspace(0.5, 2, 777)}, "Weights are given as sample_weight="),
-        ({"qid": [400, 377]}, r"sizes of the queries. Give them as group, or qid=numpy.repeat"),
         ({"qid": "query"}, r"columns of X are \[\]"),
         ({}, "got no qid"),
     ],
@@ -110,9 +110,6 @@ def test_queries_that_are_unclear_are_errors(ranker_class, data, queries, messag
     X, y, qid = data
     with pytest.raises(ValueError, match=message):
         small(ranker_class).fit(X, y, **queries)
-    if len(queries.get("qid", ())) == 2:
-        with pytest.raises(ValueError, match=message):
-            small(ranker_class).fit(X, y, qid, eval_set=[(X, y, queries["qid"])])
 
 
 def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_class):
@@ -141,6 +138,28 @@ def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
 def test_a_column_that_is_not_there_is_an_error(ranker_class, data, frame):
     with pytest.raises(ValueError, match=r"qid='query' must be the name of a column of X.*columns of X are \['x0'"):
         small(ranker_class).fit(frame, data[1], "query")
+
+
+def test_sizes_may_take_the_place_of_ids_as_the_third_argument_of_xgbranker(ranker_class, data):
+    X, y, qid = data
+    sizes = np.bincount(qid)
+    ranker = small(ranker_class).fit(X, y, sizes, eval_set=[(X, y, sizes)])
+    expected = small(ranker_class).fit(X, y, group=sizes, eval_set=[(X, y)], eval_group=[sizes])
+    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
+    assert ranker.evals_result_ == expected.evals_result_
+
+
+def test_only_the_sequence_of_labels_counts_for_rank_pairwise(data):
+    X, y, qid = data
+    ranker = small(br.XGBoostRanker, "rank:pairwise")
+    expected = clone(ranker).fit(X, y, qid, eval_set=[(X, y)])
+    shifted = clone(ranker).fit(X, labels := y - 3, qid, eval_set=[(X, labels)])
+    np.testing.assert_array_equal(shifted.predict(X), expected.predict(X))
+    assert shifted.evals_result_ == expected.evals_result_
+    theirs = XGBRanker(objective="rank:pairwise", n_estimators=6, learning_rate=0.1, base_score=0.0)
+    np.testing.assert_allclose(theirs.fit(X, y - 3, qid=qid).predict(X), shifted.predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match="is negative"):
+        small(br.XGBoostRanker, "rank:ndcg").fit(X, y - 3, qid)
 
 
 # Weights

@@ -9,6 +9,7 @@ import pytest
 import xgboost
 from cases import for_each
 from rankers.small_rankers import small
+from scipy.sparse import csr_array
 
 import boostrank as br
 
@@ -209,14 +210,42 @@ def test_other_names_of_arguments_mean_the_same(ranker_class, data, name):
     ("given", "advice"),
     [
         ({"early_stopping_rounds": 5}, r"a parameter of the ranker, \w+Ranker\(early_stopping_rounds=\.\.\.\)"),
-        ({"feature_name": ["a"]}, "give X as a DataFrame"),
-        ({"categorical_feature": [0]}, "feature_types of XGBoostRanker"),
+        ({"eval_X": 1}, r"give eval_set=\[\(X, y, qid\)\], or both eval_X and eval_y"),
+        ({"eval_X": 1, "eval_y": 1, "eval_set": []}, "give only one of them"),
         ({"sampel_weight": 5}, r"its help lists those that it has \(did you mean 'sample_weight'"),
     ],
 )
 def test_other_arguments_are_errors(ranker_class, data, given, advice):
     with pytest.raises(TypeError, match=advice):
         ranker_class().fit(*data, **given)
+
+
+def test_validation_sets_are_features_and_labels_as_in_lightgbm(ranker_class, data):
+    sizes, (X, y, qid) = np.bincount(VALIDATION[2]), VALIDATION
+    expected = small(ranker_class).fit(*data, eval_set=[(X, y, qid)] * 2, eval_names=["a", "b"]).evals_result_
+    both = {"eval_X": (X, X), "eval_y": (y, y), "eval_group": [sizes, sizes], "eval_names": ["a", "b"]}
+    assert small(ranker_class).fit(*data, **both).evals_result_ == expected
+    one = small(ranker_class).fit(*data, eval_X=X, eval_y=y, eval_group=[sizes])
+    assert one.evals_result_["valid_0"] == expected["a"]
+    with pytest.raises(ValueError, match="eval_y has 1 values for the 2 rows of eval_X"):
+        small(ranker_class).fit(*data, **{**both, "eval_y": y})
+
+
+def test_features_have_names_and_categories_as_in_lightgbm(data):
+    X, y, qid = np.round(3 * np.abs(data[0])), *data[1:]
+    names = [f"f{i}" for i in range(X.shape[1])]
+    ranker = small(br.LightGBMRanker).fit(X, y, qid, feature_name=names, categorical_feature=[0, "f3"])
+    expected = small(br.LightGBMRanker, categorical_feature=[0, 3]).fit(pd.DataFrame(X, columns=names), y, qid)
+    frame = pd.DataFrame(X, columns=names)
+    np.testing.assert_array_equal(ranker.predict(frame), expected.predict(frame))
+    assert ranker.feature_name_ == ranker.feature_names_in_.tolist() == names
+    assert "categorical_feature" not in ranker.get_params()
+    sparse = small(br.LightGBMRanker).fit(csr_array(X), y, qid, feature_name=names)
+    np.testing.assert_array_equal(sparse.predict(frame), small(br.LightGBMRanker).fit(X, y, qid).predict(X))
+    with pytest.raises(ValueError, match="feature_name must be one name for each of the 10 columns of X; got 1 names"):
+        small(br.XGBoostRanker).fit(X, y, qid, feature_name=["a"])
+    with pytest.raises(ValueError, match="'categorical_feature' cannot be used in a ranker: set feature_types"):
+        small(br.XGBoostRanker).fit(X, y, qid, categorical_feature=[0])
 
 
 def names(ranker_class, data, of_fit=None, **parameters):

@@ -54,7 +54,6 @@ REFUSED = [
     (br.LightGBMRanker, {"input_model": "model.txt"}, "load_model"),
     (br.LightGBMRanker, {"weight_column": "0"}, "sample_weight"),
     (br.XGBoostRanker, {"custom_metric": "auc"}, "eval_metric"),
-    (br.XGBoostRanker, {"enable_categorical": False}, "always categorical features"),
     (br.XGBoostRanker, {"lambdarank_pair_method": "mean"}, "its own objectives"),
     (br.XGBoostRanker, {"rate_drop": 0.1}, "booster='dart'"),
     (br.XGBoostRanker, {"booster": "gblinear"}, "'gbtree' or 'dart'; got 'gblinear'"),

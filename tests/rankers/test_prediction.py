@@ -174,7 +174,7 @@ def test_keywords_are_those_of_both_libraries():
     ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
     of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
     of_xgboost = set(inspect.signature(xgb.XGBRanker.predict).parameters)
-    # Scores are never transformed, and initial scores are added by hand.
+    # Scores are never transformed, and base_margin is another name of init_score.
     assert of_lightgbm - ours == {"raw_score", "kwargs"}
     assert of_xgboost - ours == {"output_margin", "base_margin"}
 
@@ -188,8 +188,10 @@ def test_keywords_that_change_nothing(ranker_class, fitted, frame):
     for features, keywords in ((renamed, {}), (renamed.iloc[:, 1:], {"validate_features": False})):
         with pytest.raises(ValueError, match="feature names"):
             ranker.predict(features, **keywords)
-    with pytest.raises(TypeError, match="predict has no argument 'base_margin': add it to the scores"):
-        ranker.predict(frame, base_margin=expected)
+    np.testing.assert_array_equal(ranker.predict(frame, predict_disable_shape_check=True), expected)
+    np.testing.assert_allclose(ranker.predict(frame, base_margin=expected), 2 * expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="init_score must be one finite number for each row"):
+        ranker.predict(frame, init_score=np.full(len(frame), np.nan))
     if ranker_class is br.XGBoostRanker:
         with pytest.raises(ValueError, match="takes no num_threads=2: set n_jobs"):
             ranker.predict(frame, num_threads=2)

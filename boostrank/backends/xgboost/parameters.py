@@ -105,6 +105,7 @@ _ONE_SCORE = "a ranker gives one score per row"
 #: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
+    "categorical_feature": "set feature_types, or give X columns of a categorical type",
     "custom_metric": _METRIC,
     "feval": _METRIC,
     "disable_default_eval_metric": _METRIC,
