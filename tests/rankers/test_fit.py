@@ -107,7 +107,7 @@ def test_group_sizes_are_query_ids(ranker_class, data):
     ],
 )
 def test_queries_that_are_unclear_are_errors(ranker_class, data, queries, message):
-    X, y, qid = data
+    X, y, _ = data
     with pytest.raises(ValueError, match=message):
         small(ranker_class).fit(X, y, **queries)
 
