@@ -185,10 +185,7 @@ def test_relative_gains_scale_only_queries_whose_gains_are_extreme():
 
 def test_a_sum_of_gains_that_overflows_is_an_error():
     gains, queries = np.full(4, 1e308), Queries.from_sizes([4])
-    with (
-        np.errstate(over="ignore"),
-        pytest.raises(ValueError, match="the sum of the discounted gains of a query over"),
-    ):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="the sum of the discounted gains of a query over"):
         DCG().of_ranking(gains, np.arange(4.0), queries)
 
 

@@ -83,10 +83,7 @@ def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables, we
 
 class TestQueriesThatRunsMiss:
     qrels: ClassVar = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
-    runs: ClassVar = {
-        "x": {"1": {"a": 1.0}, "2": {"a": 1.0}},
-        "y": {"2": {"b": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}},
-    }
+    runs: ClassVar = {"x": {"1": {"a": 1.0}, "2": {"a": 1.0}}, "y": {"2": {"b": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}}}
 
     def test_they_count_as_0_and_are_named_in_a_warning(self):
         message = (

@@ -96,12 +96,7 @@ def compare(library, measure, *data, weights=None, **settings):
 @pytest.mark.parametrize(("library", "measure"), PAIRS)
 def test_each_library_computes_what_reconcile_says(library, measure):
     known = 0
-    for longest, tied, k, largest in (
-        (15, True, 3, 4),
-        (15, True, None, 1),
-        (70, True, 10, 1),
-        (70, False, 1, 4),
-    ):
+    for longest, tied, k, largest in ((15, True, 3, 4), (15, True, None, 1), (70, True, 10, 1), (70, False, 1, 4)):
         y, scores, qid = ragged(longest, seed=0 if longest == 15 else 4)
         by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0 - 20
         rows = compare(library, measure, np.minimum(y, largest), by, qid, k=k)

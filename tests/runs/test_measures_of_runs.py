@@ -78,14 +78,7 @@ def test_values_are_those_of_ir_measures():
     ir_measures = pytest.importorskip("ir_measures")
     names = ["Judged@3", "Judged@100", "Judged", "SetF(beta=0.5)", "SetF(beta=3.0)", "P(judged_only=True)@5"]
     names += ["SetRelP(rel=2)", "AP(rel=2,judged_only=True)", "nDCG(judged_only=True)@5", "IPrec(judged_only=True)@0.5"]
-    names += [
-        "nDCG(gains={1:2,2:2,4:9})@10",
-        "RBP(rel=1)",
-        "NumQ",
-        "NumRet(rel=2)",
-        "R(judged_only=True)@5",
-        "RR@3",
-    ]
+    names += ["nDCG(gains={1:2,2:2,4:9})@10", "RBP(rel=1)", "NumQ", "NumRet(rel=2)", "R(judged_only=True)@5", "RR@3"]
     measures = [ir_measures.parse_measure(name) for name in names]
     # Of tied documents, Judged of ir_measures ranks the smallest id first, and the others the largest.
     qrels, run = many_random_tables(40, tied=False)

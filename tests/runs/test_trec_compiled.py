@@ -11,10 +11,7 @@ from boostrank.runs import read_qrels, read_run
 from boostrank.runs.trec_files import COLUMNS, parse_compiled
 from boostrank.runs.trec_tables import number_documents, number_queries
 
-needs_library = pytest.mark.skipif(
-    not compiled.is_available(),
-    reason="boostrank was installed without a C compiler",
-)
+needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
 IDS = ["q", "q1", "007", "7", "NA", "true", "d\u00e9", '"', "x" * 7, "x" * 8, "x" * 15, "x" * 16, "x" * 40, "d\0"]
 NUMBERS = ["1", "-2", "+3", "0", "2.5", "-.5", "5.", "1e3", "1e-400", "1e400", "nan", "inf", "True", "0x1", "1_0"]
 NUMBERS += ["--1", "123456789012345678", "1234567890123456789", "1.000000000000000055511151231", "1e", "1e+", "", "²"]

@@ -9,16 +9,7 @@ from oracles import Arc, slices
 from surrogate_samples import ALL, SIZES, assert_finite, least_eigenvalue, ragged
 
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import (
-    Cosine,
-    Logistic,
-    NormalizedPNorm,
-    PNorm,
-    Poisson,
-    Power,
-    Profiled,
-    Squared,
-)
+from boostrank.surrogates import Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
 from boostrank.surrogates.base import closed_form
 
 every = for_each("surrogate", ALL, ids=repr)

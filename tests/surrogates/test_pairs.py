@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import (
-    PairwiseLogistic,
-    PairwiseSquared,
-    PairwiseSquaredHinge,
-)
+from boostrank.surrogates import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
 from boostrank.surrogates.convex_functions import MARGINS, get_margin
 
 PAIRS = [PairwiseLogistic(), PairwiseSquared(), PairwiseSquaredHinge()]

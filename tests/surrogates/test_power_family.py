@@ -10,10 +10,7 @@ from oracles import numeric_gradient, numeric_hessians, slices
 from surrogate_samples import ragged
 
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import (
-    Power,
-    convex_functions,
-)
+from boostrank.surrogates import Power, convex_functions
 from boostrank.surrogates.base import closed_form
 from boostrank.theory import LabelDistribution, minimizer
 

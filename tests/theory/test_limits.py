@@ -11,8 +11,7 @@ from boostrank.theory import ScoreCurve
 
 POWERS = (0.1, 0.5, 0.9)
 GRADED = ScoreCurve(
-    [0, 1, 2],
-    lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1),
+    [0, 1, 2], lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1)
 )
 RANDOM = ScoreCurve.steps([0, 1], [[0.9, 0.1]])
 

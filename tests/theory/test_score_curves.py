@@ -9,8 +9,7 @@ from boostrank.theory import ScoreCurve
 from boostrank.theory.score_curves import normalized_scores
 
 GRADED = ScoreCurve(
-    [0, 1, 2],
-    lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1),
+    [0, 1, 2], lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1)
 )
 
 
