@@ -26,8 +26,6 @@ try:
 except ImportError as error:
     raise SystemExit(f"This example needs mlflow and skops ({error}): pip install mlflow skops") from None
 
-# What a model file may contain besides types of scikit-learn and NumPy. Other types could run any code.
-TRUSTED = ["boostrank.rankers.lightgbm.LightGBMRanker", "lightgbm.basic.Booster"]
 MEASURES = ["ndcg@10", "map", "mrr"]
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -44,11 +42,12 @@ def record(loss):
     """Train a ranker, and record it as a run."""
     ranker = br.LightGBMRanker(loss, n_estimators=60, early_stopping_rounds=10, random_state=0, n_jobs=1)
     with mlflow.start_run(run_name=loss):
-        ranker.fit(X[train], y[train], qid=qid[train], eval_set=[(X[valid], y[valid], qid[valid])])
+        validation_set = {"eval_set": [(X[valid], y[valid], qid[valid])], "eval_metric": "ndcg@10"}
+        ranker.fit(X[train], y[train], qid=qid[train], **validation_set)
         mlflow.log_params(ranker.get_params())
         (validation,) = ranker.evals_result_.values()
-        for iteration, value in enumerate(validation["ndcg"], 1):
-            mlflow.log_metric("validation ndcg", value, step=iteration)
+        for iteration, value in enumerate(validation["ndcg@10"], 1):
+            mlflow.log_metric("validation ndcg at 10", value, step=iteration)
         # Names of MLflow have no "@".
         found = br.evaluate(y[test], ranker.predict(X[test]), qid[test], MEASURES)
         mlflow.log_metrics({name.replace("@", " at "): value for name, value in found.items()})
@@ -56,7 +55,7 @@ def record(loss):
         mlflow.log_figure(shown.figure_, "precision_recall.png")
         # Without requirements MLflow would look for them in a process of its own, which takes longer than the training.
         kept = mlflow.sklearn.log_model(
-            ranker, name="ranker", pip_requirements=["boostrank"], skops_trusted_types=TRUSTED
+            ranker, name="ranker", pip_requirements=["boostrank"], skops_trusted_types=br.serving.TRUSTED_TYPES
         )
     return ranker, kept.model_uri
 
@@ -79,7 +78,7 @@ with tempfile.TemporaryDirectory() as folder:
     skops.io.dump(ranker, path)
     unknown = skops.io.get_untrusted_types(file=path)
     print(f"The file of skops asks for trust in {' and '.join(unknown)}.")
-    shared = skops.io.load(path, trusted=TRUSTED)
+    shared = skops.io.load(path, trusted=br.serving.TRUSTED_TYPES)
     same = same and np.array_equal(shared.predict(X[test]), ranker.predict(X[test]))
     size = path.stat().st_size / 1024
 

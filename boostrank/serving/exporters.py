@@ -22,6 +22,17 @@ from boostrank.inputs.frames import is_pandas
 from boostrank.serving.evaluators import FORMATS, evaluate
 from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, Split, Tree
 
+#: Types in files of skops with rankers and bags of rankers, as its argument `trusted` takes them.
+TRUSTED_TYPES = [
+    "boostrank.rankers.bagging.BaggedRanker",
+    "boostrank.rankers.lightgbm.LightGBMRanker",
+    "boostrank.rankers.xgboost.XGBoostRanker",
+    "boostrank.training.features.ColumnCategories",
+    "boostrank.training.losses.LossEnsemble",
+    "boostrank.training.query_features.QueryFeatures",
+    "lightgbm.basic.Booster",
+    "xgboost.core.Booster",
+]
 #: What Solr adds to each threshold when it reads a model, in float32.
 SOLR_SLACK = np.float32(1e-6)
 #: The distance of 0 to the next numbers that thresholds with this slack can have, if there is no normalizer.

@@ -42,6 +42,15 @@ class ColumnCategories:
     by_column: Mapping[int, Any]
     kinds_are_known: bool
 
+    def __getstate__(self) -> dict[str, Any]:
+        """State with arrays in place of indices of pandas, which skops cannot store."""
+        by_column = {column: index.to_numpy() for column, index in self.by_column.items()}
+        return {"by_column": by_column, "kinds_are_known": self.kinds_are_known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        by_column = {column: pd.Index(values) for column, values in state["by_column"].items()}
+        vars(self).update(state, by_column=by_column)
+
     def apply(self, X: Any) -> Any:
         """A DataFrame whose columns have these categories; values of new categories become missing values.
 

@@ -12,6 +12,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 import xgboost as xgb
+from rankers.small_rankers import small
 
 import boostrank as br
 
@@ -163,3 +164,27 @@ def test_models_of_which_a_part_would_be_lost_are_errors(ranker_class, native, m
     ranker = ranker_class("softmax", n_estimators=2, n_jobs=1, **native).fit(*data)
     with pytest.raises(ValueError, match=message):
         ranker.to_onnx()
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "lists", "losses", "bag"])
+def test_trusted_types_are_those_of_a_stored_ranker(ranker_class, data, frame, kind):
+    """skops asks for trust in the types that a pickle names, except those of scikit-learn, NumPy and Python."""
+    X, y, qid = frame.assign(kind=pd.Categorical(data[1] > 1)) if kind in ("frame", "bag") else data[0], *data[1:]
+    ranker = small(ranker_class, br.LossEnsemble(["softmax"]) if kind == "losses" else "softmax")
+    ranker.set_params(query_features="rank" if kind == "lists" else None)
+    ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=0) if kind == "bag" else ranker
+
+    found = set()
+
+    class Unpickler(pickle.Unpickler):
+        def find_class(self, module, name):
+            value = super().find_class(module, name)
+            if isinstance(value, type) and module.partition(".")[0] in ("boostrank", "lightgbm", "xgboost"):
+                found.add(f"{module}.{name}")
+            return value
+
+    loaded = Unpickler(io.BytesIO(pickle.dumps(ranker.fit(X, y, qid)))).load()
+    np.testing.assert_array_equal(loaded.predict(X, qid=qid), ranker.predict(X, qid=qid))
+    others = {"boostrank.surrogates.power_family.Power"} if kind == "losses" else set()
+    assert found - others <= set(br.serving.TRUSTED_TYPES)
+    assert len(found - others) >= (2 if kind == "array" else 3)
