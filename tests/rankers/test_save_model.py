@@ -15,6 +15,7 @@ import xgboost as xgb
 from rankers.small_rankers import small
 
 import boostrank as br
+from boostrank.surrogates import Power
 
 SUFFIXES = {br.LightGBMRanker: [".txt"], br.XGBoostRanker: [".json", ".ubj"]}
 NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
@@ -169,8 +170,11 @@ def test_models_of_which_a_part_would_be_lost_are_errors(ranker_class, native, m
 @pytest.mark.parametrize("kind", ["array", "frame", "lists", "losses", "bag"])
 def test_trusted_types_are_those_of_a_stored_ranker(ranker_class, data, frame, kind):
     """skops asks for trust in the types that a pickle names, except those of scikit-learn, NumPy and Python."""
-    X, y, qid = frame.assign(kind=pd.Categorical(data[1] > 1)) if kind in ("frame", "bag") else data[0], *data[1:]
-    ranker = small(ranker_class, br.LossEnsemble(["softmax"]) if kind == "losses" else "softmax")
+    X, y, qid = (
+        frame.assign(kind=pd.Categorical(np.where(data[1] > 1, "a", "b"))) if kind in ("frame", "bag") else data[0],
+        *data[1:],
+    )
+    ranker = small(ranker_class, br.LossEnsemble(["softmax", Power(1)]) if kind == "losses" else "softmax")
     ranker.set_params(query_features="rank" if kind == "lists" else None)
     ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=0) if kind == "bag" else ranker
 
