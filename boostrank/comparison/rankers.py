@@ -105,6 +105,9 @@ def compare(
 
     Notes
     -----
+    Tests and intervals are over the test queries, and take the trained rankers as they are: they do not say how much
+    the result of another training would differ.
+
     Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))`` by estimates from the
     clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by true labels. The value of a query in the
     measure "click-dcg" is its term in the estimate of its fold (:class:`boostrank.clicks.ClickDCG`). All rankers of a

@@ -169,12 +169,13 @@ def printed_name(text: str) -> str:
     --------
     >>> [printed_name(name) for name in ("nDCG@10", "nDCG(dcg='exp-log2')@5", "ndcg@10", "AP")]
     ['nDCG@10 (linear gain)', "nDCG(dcg='exp-log2')@5 (exp2 gain)", 'ndcg@10', 'AP']
-    >>> [printed_name(name) for name in ("rbp@10", "RBP(rel=1)", "rbp(p=0.5)", "ERR@20")]
-    ['rbp@10 (p=0.8)', 'RBP(rel=1) (p=0.8)', 'rbp(p=0.5)', 'ERR@20 (max_grade=4)']
+    >>> [printed_name(name) for name in ("rbp@10", "RBP(rel=1)", "rbp(p=0.5)", "ERR@20", "err(max_grade=4)")]
+    ['rbp@10 (p=0.8)', 'RBP(rel=1) (p=0.8)', 'rbp(p=0.5)', 'ERR@20 (max_grade=4)', 'err(max_grade=4)']
     """
     name = base_name(text) if split_name(text) else ""
     gain = "exp2 gain" if "exp-log2" in text else "gain table" if "gains" in text else "linear gain"
-    unnamed = {"nDCG": gain, "ERR": "max_grade=4"}.get(name, "")
+    grade = "" if "max_grade" in text else "max_grade=largest label"
+    unnamed = {"nDCG": gain, "ERR": "max_grade=4", "err": grade}.get(name, "")
     if name.lower() == "rbp" and not re.search(r"\bp=", text):
         unnamed = f"p={MEASURES['rbp'].p}"
     return f"{text} ({unnamed})" if unnamed else text

@@ -53,6 +53,8 @@ def confidence_interval(
 ) -> tuple[float, float]:
     """Confidence interval of a mean difference over queries, by Student's t distribution.
 
+    It is about other queries, and the two rankers as they are: another training may give another difference.
+
     It is the mean and ``t_{n - 1, (1 + level) / 2}`` standard errors on both sides, with the quantile of Student's
     distribution and the standard error ``sqrt(sum(w^2 (x - mean)^2) / (n (n - 1)))`` of a weighted mean, for weights of
     mean 1. It is exact for normal differences. On real differences of NDCG and of the reciprocal rank it contains the
