@@ -74,7 +74,7 @@ def as_rows(columns: Sequence[Any]) -> Rows:
     """Rows from the features, labels, query ids and perhaps weights and initial scores of one partition."""
     X, relevance, qid, weights, init_score = (*columns, None, None)[:5]
     return Rows(
-        X,
+        X.tocsr() if hasattr(X, "tocsr") else X,  # Other formats have no rows in SciPy 1.13.
         as_array(relevance, "y"),
         plain_ids(qid),
         None if weights is None else as_array(weights, "sample_weight"),

@@ -376,7 +376,7 @@ def _sort_ties(pairs: Ints, tied: Segments, texts: Any, first_rows: Ints) -> Non
     if not is_tied.any():
         return
     rows, runs = pairs[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
-    codes, different = pd.factorize(texts.take(first_rows[rows]), sort=True)
+    codes, different = pd.Series(texts.take(first_rows[rows])).factorize(sort=True)
     pairs[is_tied] = rows[np.argsort(runs * len(different) - codes)]
 
 

@@ -189,7 +189,9 @@ def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
         arrow_ends = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
         return text_numbers(np.frombuffer(content or b" ", np.uint8), arrow_ends, query, n_queries)
     rows, numbers = np.argsort(query, kind="stable"), np.empty(len(query), dtype=np.int64)
-    numbers[rows], different = pd.factorize((query * len(query) + pd.factorize(texts)[0])[rows])
+    # Beside None, pandas 2 too tells apart texts that are equal up to a zero character.
+    codes = pd.factorize(np.append(texts.astype(object), np.array(None)))[0][:-1]
+    numbers[rows], different = pd.factorize((query * len(query) + codes)[rows])
     firsts = np.empty(len(different), dtype=np.int64)
     firsts[numbers[rows][::-1]] = rows[::-1]
     return TextNumbers(rows, numbers, firsts, np.bincount(query[firsts], minlength=n_queries))

@@ -91,7 +91,7 @@ def test_progress_is_shown_on_standard_error(folds, capsys, clock, tmp_path):
     out, err = capsys.readouterr()
     assert out == ""
     # Trainings whose results are saved do not count.
-    assert err.splitlines() == [
+    assert err.rstrip().splitlines() == [
         "trainings: 1 of 5, Fold1: [b]",
         "trainings: 2 of 5, Fold2: a",
         "trainings: 3 of 5, Fold2: [b]",

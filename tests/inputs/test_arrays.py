@@ -30,7 +30,9 @@ def test_numbers_that_numpy_converts_exactly_have_its_type(values, dtype):
 @pytest.mark.parametrize("missing", [None, NAN, pd.NA])
 def test_missing_texts_of_all_types_are_missing_ids(missing):
     of_numpy = np.array(["a", missing, "b"], dtype=np.dtypes.StringDType(na_object=missing))
-    of_pandas = [pd.array(["a", missing, "b"], dtype=kind) for kind in ("string", "string[pyarrow]", "str")]
+    # "str" of pandas 2 makes texts of missing values.
+    kinds = ["string", "string[pyarrow]", *(["str"] if pd.__version__ >= "3" else [])]
+    of_pandas = [pd.array(["a", missing, "b"], dtype=kind) for kind in kinds]
     for ids in (of_numpy, *of_pandas, *map(pd.Series, of_pandas), ["a", missing, "b"]):
         with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is"):
             br.ndcg_score([1, 2, 0], [0, 1, 2], ids)

@@ -79,6 +79,8 @@ def test_documents_that_occur_twice_are_refused(query):
 @pytest.mark.parametrize("kind", [object, str, "string", "category"])
 @pytest.mark.parametrize("of_judgments", [object, str, "string", "category"])
 def test_ids_of_all_types_of_texts_are_compared_by_value(kind, of_judgments):
+    if "category" in (kind, of_judgments) and pd.__version__ < "3":
+        pytest.skip("pandas 2 makes one category of texts that are equal up to a zero character")
     run = pd.DataFrame({"query_id": "7", "doc_id": ["a", "a\0", "á", "12"], "score": [4, 3, 2, 1]})
     qrels = pd.DataFrame({"query_id": 7, "doc_id": ["á", "b", "a\0"], "relevance": [2, 1, 1]})
     values = evaluate_run(qrels.astype({"doc_id": of_judgments}), run.astype({"doc_id": kind}), ["AP", "R@2"])

@@ -27,7 +27,7 @@ def test_many_queries_agree_with_scipy():
     left, right = random.normal(size=300) + 0.1, random.normal(size=300)
     seen = permutation_test(left, right, n_permutations=10_000)
     expected = stats.permutation_test(
-        (left - right,), np.mean, permutation_type="samples", n_resamples=10_000, rng=np.random.default_rng(2)
+        (left - right,), np.mean, permutation_type="samples", n_resamples=10_000, random_state=np.random.default_rng(2)
     ).pvalue
     assert seen.p_value == pytest.approx(expected, abs=0.01)
     assert permutation_test(right, left, n_permutations=10_000).p_value == seen.p_value

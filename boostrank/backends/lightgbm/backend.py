@@ -46,6 +46,7 @@ UNNAMED_FEATURE = "Column_{}"
 # Fields of a tree that are proportional to its output. LightGBM's own `Tree::Shrinkage` multiplies the same ones.
 _OUTPUTS = re.compile(r"^(leaf_value|internal_value|leaf_const|leaf_coeff|shrinkage)=(.*)$", re.MULTILINE)
 _END = "\nend of trees\n"
+_CATEGORICAL_FEATURES = re.compile(r"^\[categorical_feature: ([\d,]+)\]$", re.MULTILINE)
 _DECISION_TYPES = re.compile(r"^decision_type=(.*)$", re.MULTILINE)
 # The bits of a decision type that say which values are missing, and their value if zeros are.
 _MISSING_TYPE, _MISSING_ZERO = 12, 4
@@ -118,9 +119,11 @@ def feature_names(booster: Any) -> list[str] | None:
 
 def categories(booster: Any) -> dict[int, list[Any] | None]:
     """The categories of each feature that was a column of a categorical type, by its index."""
-    by_column, indices = booster.pandas_categorical or [], booster.params.get("categorical_feature") or []
-    are_known = isinstance(indices, list) and len(indices) == len(by_column)
-    return dict(zip(sorted(indices), by_column, strict=True)) if are_known else {}
+    by_column = booster.pandas_categorical or []
+    # LightGBM 4.6 leaves the parameters of a model that it reads in its text. The first round is enough of it.
+    line = _CATEGORICAL_FEATURES.search(booster.model_to_string(num_iteration=1)) if by_column else None
+    indices = sorted(map(int, line[1].split(","))) if line else []
+    return dict(zip(indices, by_column, strict=True)) if len(indices) == len(by_column) else {}
 
 
 def n_features(booster: Any) -> int:
