@@ -72,7 +72,7 @@ def test_comparisons(comparison):
     for table, measure in zip(tables.tables, comparison.measures, strict=True):
         rows = [[name, *comparison.cells(name, measure)] for name in comparison.names]
         assert table == [["ranker", *comparison.heads], *rows]
-    assert tables.notes == [comparison.conclusion(measure) for measure in comparison.measures]
+    assert tables.notes == [*map(comparison.conclusion, comparison.measures), comparison.caveats()]
 
 
 def test_reconciliations():
