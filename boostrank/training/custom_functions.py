@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
 
 from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats, as_floats, as_list
@@ -182,7 +184,9 @@ class SklearnMetric(CustomMetric):
     def _call(self, scores: NDArray[Any]) -> Any:
         ends = np.cumsum(self.queries.sizes)[:-1]
         pairs = zip(np.split(self._labels, ends), np.split(scores, ends), strict=True)
-        values = np.array([self.function(*pair) for pair in pairs])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            values = np.array([self.function(*pair) for pair in pairs])
         weights = (
             np.ones(len(values)) if self._weights is None else self.queries.sum(self._weights) / self.queries.sizes
         )

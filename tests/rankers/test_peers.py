@@ -5,11 +5,17 @@ with the mean 1; our scores of a random forest are sums over its trees; and our 
 documents is 0. Parameters of trees with our losses are tested in test_native_training.py.
 """
 
+import inspect
+import re
+from pathlib import Path
+
 import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import mean_squared_error, roc_auc_score
 
 import boostrank as br
 
@@ -166,3 +172,90 @@ def test_with_the_metric_of_the_library_early_stopping_finds_its_round(seed):
     assert ours.best_iteration_ == theirs.best_iteration + 1
     assert ours.best_score_["valid_0"]["ndcg@3"] == pytest.approx(theirs.best_score, abs=1e-6)
     np.testing.assert_array_equal(ours.predict(valid), theirs.predict(valid))
+
+
+# Names of the rankers of the libraries
+
+SWITCH = Path(__file__).parents[2] / "examples" / "guide" / "switch.md"
+
+
+@pytest.mark.parametrize("theirs", [lightgbm.LGBMRanker(n_estimators=2, verbose=-1), xgboost.XGBRanker(n_estimators=2)])
+def test_the_guide_names_everything_that_the_ranker_of_the_library_has(theirs):
+    """A new keyword or attribute of the library is to be taken, or to be refused with a reason, and named there."""
+    theirs.fit(X, Y, group=SIZES)
+    names = {
+        name
+        for method in (type(theirs).__init__, theirs.fit, theirs.predict)
+        for name in inspect.signature(method).parameters
+    } - {"self", "kwargs", "X", "y"}
+    names |= {name for name in dir(theirs) if not name.startswith(("_", "set_")) and not hasattr(BaseEstimator, name)}
+    of_both, of_lightgbm, of_xgboost = re.split(r"\n### What .* ha.*\n", SWITCH.read_text())[1:]
+    section = of_both + (of_xgboost if hasattr(theirs, "get_booster") else of_lightgbm)
+    assert names - set(re.findall(r"\w+", " ".join(re.findall(r"`[^`\n]+`", section)))) == set()
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank:ndcg"])
+def test_parameters_of_the_ranker_of_the_library_train_its_model(objective):
+    theirs = rankers(objective, num_leaves=7) if objective == "lambdarank" else rankers(objective, device="cpu")
+    ours = type(theirs[0])(**theirs[1].get_params()).fit(X, Y, group=SIZES)
+    np.testing.assert_array_equal(ours.predict(X), theirs[1].fit(X, Y, group=SIZES).predict(X))
+    assert ours.subsample_freq == 0 if objective == "lambdarank" else ours.device == "cpu"
+    assert not hasattr(ours, "subsample_frequency")
+
+
+def test_attributes_of_lgbmranker():
+    ours, theirs = (ranker.fit(X, Y, group=SIZES) for ranker in rankers("lambdarank"))
+    for name in ("feature_name_", "n_features_", "n_estimators_", "n_iter_", "fitted_"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert not br.LightGBMRanker().fitted_
+
+
+def test_attributes_of_xgbranker():
+    settings = {"n_estimators": 60, "learning_rate": 0.3, "early_stopping_rounds": 3, "base_score": 0.25}
+    sets = {"eval_set": [(X_VALID, Y_VALID)], "eval_qid": [QID_VALID]}
+    ours, theirs = (ranker.fit(X, Y, qid=QID, **sets, verbose=False) for ranker in rankers("rank:ndcg", **settings))
+    assert ours.best_iteration == theirs.best_iteration == ours.booster_.best_iteration < 56
+    assert ours.best_score == pytest.approx(theirs.best_score, abs=1e-6)
+    assert ours.get_num_boosting_rounds() == theirs.get_num_boosting_rounds() == 60
+    np.testing.assert_array_equal(ours.intercept_, theirs.intercept_)
+    assert ours.get_booster() is ours.booster_
+    booster = xgboost.train(ours.get_xgb_params(), xgboost.QuantileDMatrix(X, Y, qid=QID), theirs.best_iteration + 1)
+    np.testing.assert_allclose(booster.inplace_predict(X), ours.predict(X), atol=1e-6)
+    # Without early stopping there is no best round, also not that of the model that goes on.
+    again = br.XGBoostRanker("rank:ndcg", n_estimators=2, base_score=0.25).fit(X, Y, QID, init_model=ours)
+    for ranker in (again, rankers("rank:ndcg")[1].fit(X, Y, qid=QID)):
+        with pytest.raises(AttributeError, match="best_iteration"):
+            ranker.best_iteration  # noqa: B018
+    assert again.set_params(n_estimators=None).get_num_boosting_rounds() == ours.best_iteration_ + 2
+
+
+@pytest.mark.parametrize(
+    ("objective", "parameters"),
+    [("lambdarank", {"lambdarank_norm": False}), ("rank:ndcg", {"lambdarank_unbiased": True})],
+)
+def test_parameters_of_lambdamart_mean_lambdamart(objective, parameters):
+    explicit = rankers(objective, **parameters)[0].fit(X, Y, QID)
+    ranker = type(explicit)(n_estimators=5, n_jobs=1, **parameters)
+    with pytest.warns(
+        UserWarning, match=rf"{next(iter(parameters))} is a parameter of LambdaMART.*{objective}"
+    ) as caught:
+        ranker.fit(X, Y, QID)
+    assert (len(caught), ranker.objective_) == (1, objective)
+    np.testing.assert_array_equal(ranker.predict(X), explicit.predict(X))
+    with pytest.raises(ValueError, match=f"{next(iter(parameters))}.* cannot be used"):
+        ranker.set_params(objective="softmax").fit(X, Y, QID)
+
+
+@pytest.mark.filterwarnings("ignore:Only one class")
+def test_a_metric_of_scikit_learn_gets_one_query_after_another():
+    labels, sets = (Y > 1).astype(int), [(X_VALID, (Y_VALID > 1).astype(int), QID_VALID)]
+    ranker = br.XGBoostRanker("rank:ndcg", n_estimators=60, early_stopping_rounds=5, eval_metric=roc_auc_score)
+    ranker.fit(X, labels, QID, eval_set=sets)
+    scores = ranker.predict(X_VALID)
+    expected = [roc_auc_score((Y_VALID > 1)[q == QID_VALID], scores[q == QID_VALID]) for q in range(15)]
+    values = ranker.evals_result()["validation_0"]["roc_auc_score"]
+    assert values[ranker.best_iteration] == max(values)
+    assert ranker.best_score == pytest.approx(np.nanmean(expected))
+    assert len(values) == ranker.best_iteration + 6
+    ranker.set_params(eval_metric=mean_squared_error).fit(X, labels, QID, eval_set=sets)
+    assert ranker.best_score == min(ranker.evals_result()["validation_0"]["mean_squared_error"])

@@ -129,6 +129,7 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "disable_default_eval_metric": (True,),
     # XGBRanker would refuse columns with a categorical type.
     "enable_categorical": (True, False),
+    "multi_strategy": ("one_output_per_tree",),
     "validate_parameters": (True,),
     "scale_pos_weight": (1,),
 }
