@@ -143,11 +143,20 @@ def evaluate(
     without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
     if labels.not_shown == "error":
         require_support(labels.log, without, SUPPORT_ADVICE)
-    value, n, error = _estimate(labels, discounts)
+    of_row = labels.document_weights
+    numerators, denominators = of_row * discounts * labels.relevance, of_row * labels.relevance
+    divisor = float(denominators.sum())
+    _require_relevant("DCG", labels, divisor)
+    value = float(numerators.sum()) / divisor
+    residuals = queries.sum(queries.group(numerators)) - value * queries.sum(queries.group(denominators))
+    residuals = residuals[labels.query_weights > 0] / divisor
+    n = len(residuals)
     if n < 2:
         raise ValueError(f"an interval needs at least two queries with impressions; got {n}")
     import scipy
 
+    # The squares of the residuals are too small by the factor 1 - 1/n, because they have the mean 0.
+    error = float(np.sqrt(((residuals * np.sqrt(n / (n - 1.0))) ** 2).sum()))
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
     return CounterfactualEstimate(value, value - margin, value + margin, error, n, int(np.count_nonzero(without)))
 
@@ -159,20 +168,6 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
     discounts = np.empty_like(by_rank)
     discounts[sorting] = ties.repeat(ties.mean(by_rank))
     return discounts
-
-
-def _estimate(labels: ClickLabels, discounts: Floats) -> tuple[float, int, float]:
-    """The estimate, its number of queries with impressions, and its standard error."""
-    queries, of_row = labels.queries, labels.document_weights
-    numerators, denominators = of_row * discounts * labels.relevance, of_row * labels.relevance
-    divisor = float(denominators.sum())
-    _require_relevant("DCG", labels, divisor)
-    value = float(numerators.sum()) / divisor
-    residuals = queries.sum(queries.group(numerators)) - value * queries.sum(queries.group(denominators))
-    residuals = residuals[labels.query_weights > 0] / divisor
-    # Their squares are too small by the factor 1 - 1/n, because they have the mean 0.
-    n = len(residuals)
-    return value, n, float(np.sqrt(((residuals * np.sqrt(n / max(1.0, n - 1.0))) ** 2).sum()))
 
 
 def _require_relevant(measure: object, labels: ClickLabels, total: float) -> None:

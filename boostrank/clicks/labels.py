@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,7 @@ from numpy.typing import ArrayLike
 from boostrank.clicks import relevance as estimation
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import get_click_model
-from boostrank.clicks.targets import (
-    CLICK_NORMALIZATIONS,
-    ClickNormalize,
-    Unit,
-    means_of_sessions,
-    session_weights,
-    targets_of_relevance,
-)
+from boostrank.clicks.targets import ClickNormalize, Unit, means_of_sessions, session_weights, targets_of_relevance
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice, refuse
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
@@ -127,9 +120,9 @@ class ClickLabels(RowsOfQueries, Labels):
 
     def __post_init__(self) -> None:
         check_log(self.log)
-        check_choice("normalize", self.normalize, CLICK_NORMALIZATIONS)
+        check_choice("normalize", self.normalize, get_args(ClickNormalize))
         check_choice("not_shown", self.not_shown, ("error", "irrelevant", "predict"))
-        check_choice("average", self.average, ("sessions", "queries"))
+        check_choice("average", self.average, get_args(Unit))
         object.__setattr__(self, "model", get_click_model(self.model))
         if self.normalize == "sessions" and self.model.relative:
             raise ValueError(

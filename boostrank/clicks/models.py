@@ -342,11 +342,7 @@ class ByContext(ClickModel):
 
 
 #: Click models by name.
-CLICK_MODELS: dict[str, type[ClickModel]] = {
-    "position-based": PositionBased,
-    "trust-bias": TrustBias,
-    "cascade": Cascade,
-}
+CLICK_MODELS = {"position-based": PositionBased, "trust-bias": TrustBias, "cascade": Cascade}
 
 
 def get_click_model(model: Any) -> ClickModel:
@@ -387,20 +383,20 @@ def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
     """A setting that has one number for each position, with an array as a tuple; raise ValueError if it is invalid."""
     if isinstance(setting, (tuple, list)) and len(setting) > 1 and setting[0] == "power":
         check_number(f"the exponent eta of {name}", setting[1], smallest=0)
-        numbers = np.array([1.0 if len(setting) == 2 else setting[2]])
         setting = tuple(setting)
+        numbers = setting[2:3]
     elif is_number(setting):
-        numbers, setting = np.array([float(setting)]), float(setting)
+        setting = float(setting)
+        numbers = (setting,)
     else:
-        numbers = as_floats(setting, name)
-        if numbers.ndim != 1 or not len(numbers):
-            refuse(name, numbers, "one number for each position", got=f"shape {numbers.shape}")
-        setting = tuple(numbers.tolist())
-    limits = "[0, 1]" if zero else "(0, 1]"
-    refuse_first(
-        ~((numbers <= 1) & ((numbers >= 0) if zero else (numbers > 0))),
-        lambda r: f"{name} of position {r + 1} is {numbers[r]:g}, not in {limits}",
-    )
+        array = as_floats(setting, name)
+        if array.ndim != 1 or not len(array):
+            refuse(name, array, "one number for each position", got=f"shape {array.shape}")
+        setting = numbers = tuple(array.tolist())
+    for position, number in enumerate(numbers, 1):
+        if not (0.0 <= number <= 1.0 and (zero or number > 0.0)):
+            limits = "[0, 1]" if zero else "(0, 1]"
+            raise ValueError(f"{name} of position {position} is {number:g}, not in {limits}")
     return setting
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse.csgraph import connected_components
 
@@ -153,10 +152,14 @@ class Propensities:
         values = np.append(self.values, np.full(added, np.nan))
         missing = np.flatnonzero(np.isnan(values))
         if len(missing):
-            valued = np.flatnonzero(~np.isnan(values))
-            if len(valued) < 2:
+            valued = np.flatnonzero(~np.isnan(values))[1:]
+            if not len(valued):
                 raise ValueError("only position 1 has a propensity, and a power cannot be fitted to it")
-            values[missing] = values[0] * (missing + 1.0) ** -self._exponent(valued[1:])
+            relative = self.standard_errors[valued] / values[valued]
+            has_errors = np.isfinite(relative).all() and (relative > 0).all()
+            weight, x = relative**-2.0 if has_errors else np.ones(len(valued)), np.log(valued + 1.0)
+            eta = -(weight * x * np.log(values[valued] / values[0])).sum() / (weight * x * x).sum()
+            values[missing] = values[0] * (missing + 1.0) ** -eta
         return replace(
             self,
             values=values,
@@ -170,13 +173,6 @@ class Propensities:
         gaps = f", not_estimated={self.not_estimated}" * bool(self.not_estimated)
         more = f", extrapolated={list(self.extrapolated)}" * bool(self.extrapolated)
         return f"Propensities({shown}{gaps}{more})"
-
-    def _exponent(self, valued: NDArray[np.intp]) -> float:
-        """``eta`` of the power law that is fitted to the values at some positions (their indices)."""
-        relative = self.standard_errors[valued] / self.values[valued]
-        weight = relative**-2.0 if np.isfinite(relative).all() and (relative > 0).all() else np.ones(len(valued))
-        x = np.log(valued + 1.0)
-        return float(-(weight * x * np.log(self.values[valued] / self.values[0])).sum() / (weight * x * x).sum())
 
 
 def harvest_propensities(log: ClickLog) -> Propensities:
@@ -342,12 +338,8 @@ def _likelihood(clicks: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
     difference, clicks_of_both = theta[:, None] - theta, clicks + clicks.T
     share = special.expit(difference)
     weights = clicks_of_both * share * (1.0 - share)
-    curvature = np.diag(weights.sum(axis=1)) - weights
-    return (
-        float((clicks * special.log_expit(difference)).sum()),
-        (clicks - clicks_of_both * share).sum(axis=1),
-        curvature,
-    )
+    value, score = (clicks * special.log_expit(difference)).sum(), (clicks - clicks_of_both * share).sum(axis=1)
+    return float(value), score, np.diag(weights.sum(axis=1)) - weights
 
 
 def _inverse(curvature: Floats) -> Floats:

@@ -117,8 +117,10 @@ def simulate_clicks(
     gamma = _relevance_probability(labels, relevance)
     gamma += noise * (1.0 - gamma)
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
-    shown, sessions = _result_lists(queries.group(values), queries, query_of_session, depth, checked_policy, random)
-    row = shown if queries.permutation is None else queries.permutation[shown]
+    sizes = queries.sizes if depth is None else np.minimum(queries.sizes, depth)
+    sessions = Segments.from_sizes(sizes[query_of_session])
+    shown = _result_lists(queries.group(values), queries, query_of_session, sessions, *checked_policy, random)
+    row = queries.group(np.arange(len(labels)))[shown]
     clicks = click_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
     log = ClickLog(queries.qid, row, sessions.positions + 1, clicks, session=session)
@@ -166,24 +168,22 @@ def _result_lists(
     scores: Floats,
     queries: Queries,
     query_of_session: Ints,
-    depth: int | None,
-    policy: tuple[str, float],
-    random: np.random.Generator,
-) -> tuple[Ints, Segments]:
-    """Grouped document numbers of the entries of all sessions, and the entries of each session."""
-    sizes = queries.sizes if depth is None else np.minimum(queries.sizes, depth)
-    sessions = Segments.from_sizes(sizes[query_of_session])
-    kind, strength = policy
+    sessions: Segments,
+    kind: str,
+    strength: float,
+    random: Any,
+) -> Ints:
+    """Grouped document numbers of the entries of all sessions."""
     if kind == "plackett-luce":
         lists = Segments.from_sizes(queries.sizes[query_of_session])
         document = lists.repeat(queries.starts[query_of_session]) + lists.positions
         # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
         sorting = lists.sort((scores / strength)[document] + random.gumbel(size=lists.n_rows))
-        return document[sorting[lists.positions < lists.repeat(sessions.sizes)]], sessions
+        return document[sorting[lists.positions < lists.repeat(sessions.sizes)]]
     shown = queries.sort(scores)[sessions.repeat(queries.starts[query_of_session]) + sessions.positions]
     if kind == "swap":
         swapped = np.flatnonzero((random.random(sessions.n_segments) < strength) & (sessions.sizes > 1))
         first = sessions.starts[swapped]
         other = first + random.integers(1, sessions.sizes[swapped])
         shown[first], shown[other] = shown[other], shown[first]
-    return shown, sessions
+    return shown

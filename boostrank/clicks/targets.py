@@ -8,11 +8,12 @@ guide (examples/guide/theory/click_targets.md) proves which targets are consiste
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
-from boostrank.clicks.log import ClickLog, summed
+from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import Cascade, ClickModel
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import refuse_first
@@ -21,8 +22,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
 ClickNormalize = Literal["none", "independent", "sessions"]
-Unit = Literal["queries", "sessions"]
-CLICK_NORMALIZATIONS: tuple[str, ...] = get_args(ClickNormalize)
+Unit = Literal["sessions", "queries"]
 # Largest number of weights in memory at a time; the weights of one list are never divided.
 MAX_WEIGHTS = 2_000_000
 # Largest rounding error of the targets of a session, relative to the largest target or corrected click of it.
@@ -33,9 +33,7 @@ def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNo
     """The targets of ``"none"`` or ``"independent"`` from probabilities of relevance, shape (n_documents,)."""
     if normalize == "none":
         return relevance
-    return queries.ungroup(
-        _times_expectation(queries.group(relevance), _inverse_ideals(dcg, queries), dcg.cutoffs(queries), queries)
-    )
+    return queries.ungroup(_times_expectation(queries.group(relevance), dcg, dcg.cutoffs(queries), queries))
 
 
 def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
@@ -53,7 +51,7 @@ def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: fl
     [0.2263, 1.2263]
     """
     sums, queries = log.total(_session_targets(log, click_model, dcg, clip, not_shown)), log.queries
-    return sums / np.maximum(1, queries.ungroup(queries.repeat(sessions_of_queries(log))))
+    return sums / np.maximum(1, queries.ungroup(queries.repeat(_sessions_of_queries(log))))
 
 
 def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
@@ -81,13 +79,13 @@ def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: flo
             ),
         )
     a, b = click_model.corrections(log)
-    h, cutoffs = _inverse_ideals(dcg, sessions), dcg.cutoffs(log.queries)[query]
+    cutoffs = dcg.cutoffs(log.queries)[query]
     if isinstance(click_model, Cascade):
-        return _cascade_targets(log, sessions, np.maximum(a, clip), h, cutoffs)
+        return _cascade_targets(log, sessions, np.maximum(a, clip), _inverse_ideals(dcg, sessions), cutoffs)
     values = (log.clicks - b) / np.maximum(a, clip)
     # An overflow is found afterwards.
     with np.errstate(over="ignore", invalid="ignore"):
-        targets = _times_expectation(values, h, cutoffs, sessions)
+        targets = _times_expectation(values, dcg, cutoffs, sessions)
         _require_digits(log, sessions, values, targets)
     return targets
 
@@ -97,34 +95,34 @@ def _inverse_ideals(dcg: DCG, lists: Segments) -> Floats:
     return 1.0 / np.cumsum(dcg.discounts(int(lists.sizes.max())))
 
 
-def _times_expectation(values: Floats, h: Floats, cutoffs: Ints, lists: Segments) -> Floats:
-    """``t_i e_i`` for each document; the arguments are those of :func:`expect_without_each`."""
+def _times_expectation(values: Floats, dcg: DCG, cutoffs: Ints, lists: Segments) -> Floats:
+    """``t_i e_i`` for each document; the other arguments are those of :func:`expect_without_each`."""
     # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
     is_used = values != 0.0
     sizes = lists.sum(is_used.astype(np.int64))
     result = np.zeros(len(values))
     if is_used.any():
         used, used_lists = values[is_used], Segments.from_sizes(sizes[sizes > 0])
-        result[is_used] = used * expect_without_each(used, h, cutoffs[sizes > 0], used_lists)
+        result[is_used] = used * expect_without_each(used, _inverse_ideals(dcg, lists), cutoffs[sizes > 0], used_lists)
     return result
 
 
-def sessions_of_queries(log: ClickLog) -> Ints:
-    """Number of sessions of each query, shape (n_queries,)."""
-    assert log.sessions is not None
-    return np.bincount(log.query[log.sessions.starts], minlength=log.queries.n_queries)
+def _sessions_of_queries(log: ClickLog) -> Ints:
+    """Number of sessions of each query, shape (n_queries,).
+
+    In a log of counts, it is the largest number of impressions of a position.
+    """
+    n_queries = log.queries.n_queries
+    if log.sessions is not None:
+        return np.bincount(log.query[log.sessions.starts], minlength=n_queries)
+    table = sparse.coo_array((log.impressions, (log.query, log.position)), (n_queries, log.n_positions + 1))
+    return table.max(axis=1).toarray().ravel()
 
 
 def session_weights(log: ClickLog, average: Unit) -> Floats:
     """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
-    n_queries = log.queries.n_queries
-    if log.sessions is not None:
-        counts = sessions_of_queries(log).astype(np.float64)
-    else:
-        counts = np.zeros(n_queries)
-        query, _, _, impressions = summed(n_queries, log.query, log.position, log.clicks, log.impressions)
-        np.maximum.at(counts, query, impressions)
-    weights = counts if average == "sessions" else (counts > 0).astype(np.float64)
+    counts = _sessions_of_queries(log)
+    weights = counts if average == "sessions" else counts > 0
     return weights / weights.sum()
 
 

@@ -153,16 +153,12 @@ def accept_qid(estimator: Any) -> Any:
     >>> ranker.fit([[0.0], [3.0], [1.0], [2.0]], [0, 3, 1, 2], qid=["a", "b", "a", "b"]).best_iteration_
     2
     """
-    if isinstance(estimator, Pipeline):
-        return _with_last_step(estimator, accept_qid(estimator[-1]))
-    return estimator if _library(estimator) is None else NativeRanker(estimator)
+    return _with_last_step(estimator, lambda last: last if _library(last) is None else NativeRanker(last))
 
 
 def unwrap(estimator: Any) -> Any:
     """Return the fitted estimator of the library itself; reverses :func:`accept_qid` after `fit`."""
-    if isinstance(estimator, Pipeline):
-        return _with_last_step(estimator, unwrap(estimator[-1]))
-    return estimator.estimator_ if isinstance(estimator, NativeRanker) else estimator
+    return _with_last_step(estimator, lambda last: last.estimator_ if isinstance(last, NativeRanker) else last)
 
 
 def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> Any:
@@ -213,9 +209,12 @@ def n_rounds(estimator: Any) -> float:
     return float(getattr(last, "best_iteration_", np.nan))
 
 
-def _with_last_step(pipeline: Pipeline, last: Any) -> Pipeline:
-    changed = copy.copy(pipeline)
-    changed.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], last)]
+def _with_last_step(estimator: Any, change: Callable[[Any], Any]) -> Any:
+    """The estimator as `change` returns it; of a Pipeline, a copy in which the last step is changed."""
+    if not isinstance(estimator, Pipeline):
+        return change(estimator)
+    changed, (name, last) = copy.copy(estimator), estimator.steps[-1]
+    changed.steps = [*estimator.steps[:-1], (name, _with_last_step(last, change))]
     return changed
 
 

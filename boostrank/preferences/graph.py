@@ -73,7 +73,15 @@ class PreferenceGraph(RowsOfQueries, Labels):
         self.weight = weights = None if weight is None else finite_numbers(weight, "weight", winner=self.n_edges)
         if weights is not None:
             refuse_first(weights < 0, lambda i: f"weight[{i}] is {weights[i]}: weights of edges must not be negative")
-        self._check_edges()
+        query = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
+        refuse_first(
+            query[self.winner] != query[self.loser],
+            lambda i: (
+                f"{self._name_of(i)}, goes across queries {str(self.qid[self.winner[i]])!r} and "
+                f"{str(self.qid[self.loser[i]])!r}: documents are compared within a query"
+            ),
+        )
+        refuse_first(self.winner == self.loser, lambda i: f"{self._name_of(i)}, prefers a document to itself")
 
     @classmethod
     def from_grades(cls, y: ArrayLike, qid: ArrayLike) -> PreferenceGraph:
@@ -143,25 +151,18 @@ class PreferenceGraph(RowsOfQueries, Labels):
     @cached_property
     def grouped(self) -> PreferenceGraph:
         """The graph of the rows grouped by :meth:`Queries.group`, with edges sorted by winner."""
-        queries, winner, loser = self.queries, self.winner, self.loser
-        if queries.permutation is not None:
-            position = np.empty(self.n_documents, dtype=self.winner.dtype)
-            position[queries.permutation] = np.arange(self.n_documents)
-            winner, loser = position[winner], position[loser]
-        elif (winner[1:] >= winner[:-1]).all():
+        if self.queries.permutation is None and (self.winner[1:] >= self.winner[:-1]).all():
             return self
-        return self._select(queries.group(self.qid), winner, loser, np.argsort(winner, kind="stable"))
-
-    @cached_property
-    def indptr(self) -> Ints:
-        """In a grouped graph, query ``i`` has the edges ``indptr[i]:indptr[i + 1]``; shape (n_queries + 1,)."""
-        return np.searchsorted(self.winner, self.queries.indptr).astype(np.int64)
+        position = np.argsort(self.queries.group(np.arange(self.n_documents))).astype(self.winner.dtype)
+        winner, loser = position[self.winner], position[self.loser]
+        return self._select(self.queries.group(self.qid), winner, loser, np.argsort(winner, kind="stable"))
 
     def sum(self, per_edge: Floats) -> Floats:
         """In a grouped graph, the sum over the edges of each query, shape (n_queries,)."""
-        result, some = np.zeros(self.queries.n_queries), np.diff(self.indptr) > 0
-        if some.any():
-            result[some] = np.add.reduceat(per_edge, self.indptr[:-1][some])
+        result, ends = np.zeros(self.queries.n_queries), np.searchsorted(self.winner, self.queries.indptr)
+        has_edges = np.diff(ends) > 0
+        if has_edges.any():
+            result[has_edges] = np.add.reduceat(per_edge, ends[:-1][has_edges])
         return result
 
     def total(self) -> Floats:
@@ -220,18 +221,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         weight = None if self.weight is None else self.weight[edges]
         return self._with(qid, winner[edges], loser[edges], weight)
 
-    def _check_edges(self) -> None:
-        query = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
-        first, second = query[self.winner], query[self.loser]
-        for bad, fault in (
-            (first != second, "goes across queries {!r} and {!r}: documents are compared within a query"),
-            (self.winner == self.loser, "prefers a document to itself"),
-        ):
-            if bad.any():
-                edge = int(np.argmax(bad))
-                ids = [str(self.queries.ids[numbers[edge]]) for numbers in (first, second)]
-                name = f"edge {edge}, row {self.winner[edge]} -> row {self.loser[edge]}"
-                raise ValueError(f"{name}, {fault.format(*ids)}")
+    def _name_of(self, edge: int) -> str:
+        """An edge as messages name it."""
+        return f"edge {edge}, row {self.winner[edge]} -> row {self.loser[edge]}"
 
 
 def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:

@@ -85,8 +85,7 @@ class Surrogate(ABC):
     def within_bounds(self, targets: Floats) -> Bools:
         """Whether each target is within `target_bounds`, apart from rounding; the result has the shape of `targets`."""
         low, high = self.target_bounds
-        inside: Bools = (targets >= low) & (targets <= high * (1.0 + BOUND_TOLERANCE))
-        return inside
+        return (targets >= low) & (targets <= high * (1.0 + BOUND_TOLERANCE))
 
     @abstractmethod
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:

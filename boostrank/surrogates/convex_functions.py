@@ -16,8 +16,7 @@ are weighted sums of one function of the margin over pairs of documents: the gai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,22 +53,7 @@ def continued_exp_derivatives(exponents: Floats) -> tuple[Floats, Floats]:
     return curvature * (1.0 + excess), curvature
 
 
-def continued_exp_inverse_slope(slopes: Floats) -> Floats:
-    """The exponents at which :func:`continued_exp` has the slopes `slopes`; minus infinity for a slope of 0.
-
-    Examples
-    --------
-    >>> continued_exp_inverse_slope(np.array([1.0, 0.0])).tolist()
-    [0.0, -inf]
-    """
-    with np.errstate(divide="ignore"):
-        exponents = np.log(slopes)
-    excess = np.maximum(np.exp(exponents - MAX_EXPONENT) - 1.0, 0.0)
-    return np.minimum(exponents, MAX_EXPONENT) + excess
-
-
-@dataclass(frozen=True)
-class Margin:
+class Margin(NamedTuple):
     """A convex function ``phi`` of the margin with ``phi'(0) < 0``.
 
     Attributes
@@ -101,24 +85,20 @@ def _shortfall(d: Floats) -> Floats:
     return np.maximum(1.0 - d, 0.0)
 
 
-def _hinge_derivatives(d: Floats) -> tuple[Floats, Floats]:
-    short = np.less(d, 1.0).astype(np.float64)
-    return -short, short
+def _falls_short(d: Floats) -> Floats:
+    """1 for margins below 1, and otherwise 0."""
+    return np.less(d, 1.0).astype(np.float64)
 
 
 #: Functions of the margin by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, ``max(0, 1 - d)^2 / 2`` and
 #: ``(1 - d)^2 / 2``. The exponential function is :func:`continued_exp`, which does not overflow.
-MARGINS: Mapping[str, Margin] = MappingProxyType(
-    {
-        "logistic": Margin(lambda d: np.logaddexp(0.0, -d), _logistic_derivatives),
-        "exponential": Margin(lambda d: continued_exp(-d), _exponential_derivatives),
-        "hinge": Margin(_shortfall, _hinge_derivatives),
-        "squared-hinge": Margin(
-            lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), np.less(d, 1.0).astype(np.float64))
-        ),
-        "squared": Margin(lambda d: 0.5 * (1.0 - d) ** 2, lambda d: (d - 1.0, np.ones_like(d))),
-    }
-)
+MARGINS: Mapping[str, Margin] = {
+    "logistic": Margin(lambda d: np.logaddexp(0.0, -d), _logistic_derivatives),
+    "exponential": Margin(lambda d: continued_exp(-d), _exponential_derivatives),
+    "hinge": Margin(_shortfall, lambda d: (-_falls_short(d), _falls_short(d))),
+    "squared-hinge": Margin(lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), _falls_short(d))),
+    "squared": Margin(lambda d: 0.5 * (1.0 - d) ** 2, lambda d: (d - 1.0, np.ones_like(d))),
+}
 
 
 def get_margin(name: str) -> Margin:

@@ -12,7 +12,7 @@ theory/power_family of the guide proves consistency, majorants and bounds of the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -123,9 +123,7 @@ class Power(Surrogate):
             hessian = np.maximum(growth * (expected + curvature * (1.0 - growth * p)), 0.0)
         return expected - slope, hessian + increase
 
-    def _derivatives(
-        self, log_x: Floats, targets: Floats, queries: Segments
-    ) -> tuple[Floats, Floats | float, Floats | float]:
+    def _derivatives(self, log_x: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Any, Any]:
         """``b``, ``c`` and ``r`` of the page theory/power_family, given the logarithms of ``x``.
 
         For negative exponents ``c`` and ``r`` are 0, since the majorant does not contain them.

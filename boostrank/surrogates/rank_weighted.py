@@ -155,9 +155,8 @@ class WeightedPairs(Surrogate):
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         difference = scores[self.first] - scores[self.second]
         for_first, for_second = self.factors(targets, queries)
-        return self.sums(
-            for_first * np.logaddexp(0.0, -difference) + for_second * np.logaddexp(0.0, difference), queries
-        )
+        losses = for_first * np.logaddexp(0.0, -difference) + for_second * np.logaddexp(0.0, difference)
+        return self.sums(losses, queries)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         difference, n = scores[self.first] - scores[self.second], len(scores)

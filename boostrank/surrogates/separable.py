@@ -208,7 +208,10 @@ class Poisson(Separable):
         return convex_functions.continued_exp_derivatives(scores)
 
     def inverse_slope(self, slopes: Floats) -> Floats:
-        return convex_functions.continued_exp_inverse_slope(slopes)
+        with np.errstate(divide="ignore"):
+            exponents = np.log(slopes)
+        excess = np.maximum(np.exp(exponents - convex_functions.MAX_EXPONENT) - 1.0, 0.0)
+        return np.minimum(exponents, convex_functions.MAX_EXPONENT) + excess
 
     def dual(self, targets: Floats) -> Floats:
         return scipy.special.xlogy(targets, targets) - targets
