@@ -48,3 +48,8 @@ def test_scorers_get_the_weights_that_they_request(ragged):
     assert found["test_weighted"] == ndcg_score(*held_out, k=5, sample_weight=weights[test])
     assert found["test_plain"] != found["test_weighted"]
     assert named.get_metadata_routing().score.requests == {"qid": True, "sample_weight": "traffic"}
+    named.set_score_request(qid="query")
+    assert named.get_metadata_routing().score.requests == {"qid": "query"}
+    assert repr(named) == "make_scorer('ndcg@5').set_score_request(qid='query')"
+    with pytest.raises(ValueError, match="qid must be True, or the name"):
+        named.set_score_request(qid=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.base import BaseEstimator
@@ -259,3 +260,49 @@ def test_a_metric_of_scikit_learn_gets_one_query_after_another():
     assert len(values) == ranker.best_iteration + 6
     ranker.set_params(eval_metric=mean_squared_error).fit(X, labels, QID, eval_set=sets)
     assert ranker.best_score == min(ranker.evals_result()["validation_0"]["mean_squared_error"])
+
+
+@of_lightgbm
+def test_the_flow_of_a_script_for_lgbmranker(tmp_path):
+    """Train with early stopping, look at the result, save, and load: with the names of LGBMRanker."""
+    sizes, of_valid = SIZES, np.bincount(QID_VALID)
+
+    def gain(labels, scores, weight, group):
+        return "gain at 1", br.ndcg_score(labels, scores, np.repeat(np.arange(len(group)), group), k=1), True
+
+    ranker = br.LightGBMRanker(boosting_type="gbdt", objective="lambdarank", max_depth=5, n_estimators=100, verbose=-1)
+    stopping = [lightgbm.early_stopping(10, first_metric_only=True, verbose=False), lightgbm.log_evaluation(0)]
+    validation = {"eval_set": [(X_VALID, Y_VALID)], "eval_group": [of_valid], "eval_at": [3, 5]}
+    ranker.fit(X, Y, group=sizes, **validation, eval_metric=["ndcg", gain], callbacks=stopping)
+    assert ranker.best_iteration_ == ranker.n_iter_ < 100
+    assert list(ranker.best_score_["valid_0"]) == ["ndcg@3", "ndcg@5", "gain at 1"]
+    best = ranker.predict(X_VALID, num_iteration=ranker.best_iteration_)
+    np.testing.assert_array_equal(best, ranker.predict(X_VALID, raw_score=True))
+    importance = dict(zip(ranker.feature_name_, ranker.feature_importances_, strict=True))
+    assert max(importance.values()) > 0
+    ranker.booster_.save_model(tmp_path / "model.txt")
+    np.testing.assert_array_equal(lightgbm.Booster(model_file=tmp_path / "model.txt").predict(X_VALID), best)
+    assert lightgbm.plot_metric(ranker.evals_result_, metric="ndcg@5").lines[0].get_ydata()[-1] > 0
+
+
+def test_the_flow_of_a_script_for_xgbranker(tmp_path):
+    """Sorted rows with ids, pairs of the first ranks, metrics in the constructor: with the names of XGBRanker."""
+    frame = pd.DataFrame(X).add_prefix("f").assign(qid=QID, label=Y).sort_values("qid")
+    features, valid = frame.drop(columns=["label", "qid"]), pd.DataFrame(X_VALID).add_prefix("f")
+    settings = {"tree_method": "hist", "device": "cpu", "lambdarank_pair_method": "topk", "ndcg_exp_gain": True}
+    metrics = {"lambdarank_num_pair_per_sample": 13, "eval_metric": ["ndcg@1", "ndcg@8"]}
+    stop = xgboost.callback.EarlyStopping(rounds=5, data_name="validation_0", metric_name="ndcg@8", save_best=True)
+    ranker = br.XGBoostRanker(objective="rank:ndcg", n_estimators=60, **settings, **metrics, callbacks=[stop])
+    sets = {"eval_set": [(valid, Y_VALID)], "eval_qid": [QID_VALID], "verbose": False}
+    ranker.fit(features, frame["label"], qid=frame["qid"], **sets)
+    values = ranker.evals_result()["validation_0"]["ndcg@8"]
+    assert ranker.best_iteration == np.argmax(values) < 55
+    assert ranker.best_score == max(values)
+    scores = ranker.predict(valid, iteration_range=(0, ranker.best_iteration + 1))
+    assert br.ndcg_score(Y_VALID, scores, QID_VALID, k=8) == pytest.approx(max(values), abs=1e-6)
+    matrix = xgboost.DMatrix(valid)
+    np.testing.assert_array_equal(ranker.get_booster().predict(matrix), scores)
+    ranker.save_model(tmp_path / "model.json")
+    loaded = xgboost.XGBRanker()
+    loaded.load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(valid), scores)

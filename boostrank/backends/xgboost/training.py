@@ -99,8 +99,11 @@ def train(
         # XGBoost's own early stopping writes these too.
         booster.set_attr(best_iteration=str(best - 1), best_score=repr(history.best_value()))
     elif callbacks.stopping_callbacks(specification.callbacks):
-        best = int(booster.attr("best_iteration")) + 1
+        found = {name: booster.attr(name) for name in ("best_iteration", "best_score")}
+        best = int(found["best_iteration"]) + 1
         booster = _first_rounds(booster, best)
+        # The first rounds alone do not have them.
+        booster.set_attr(**found)
     elif model is not None:
         # They are those of the earlier model.
         booster.set_attr(best_iteration=None, best_score=None)
