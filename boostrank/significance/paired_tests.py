@@ -100,9 +100,10 @@ def permutation_test(
     assumes that, if neither ranker is better, the difference of each query is as likely to have the other sign. This
     holds if the differences are symmetric, and not for any two rankers of equal means: where one wins rarely by much,
     and loses often by little, simulated tests at the level 5% rejected equal means in 7% to 65% of the samples of 10
-    queries, in 7% to 35% of those of 20, and in 5% to 16% of those of 90. So a warning is given if it rejects with fewer than 100 queries and a skewness of the
-    differences above 1 or below -1. Normal differences have such a skewness in 7% of the samples of 10 queries, and in
-    1% of those of 50. A sample does not show differences that are too rare to be in it: no warning is no proof.
+    queries, in 7% to 35% of those of 20, and in 5% to 16% of those of 90. So a warning is given if it rejects with
+    fewer than 100 queries and a skewness of the differences above 1 or below -1. Normal differences have such a
+    skewness in 7% of the samples of 10 queries, and in 1% of those of 50. A sample does not show differences that are
+    too rare to be in it: no warning is no proof.
 
     Parameters
     ----------
