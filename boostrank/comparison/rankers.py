@@ -18,7 +18,7 @@ from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Ints, as_array, check_lengths
+from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
@@ -209,6 +209,7 @@ def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
 
 
 def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
+    refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))

@@ -199,8 +199,7 @@ def _list_as_array(values: list[Any], name: str, keep_shape: bool = False) -> ND
         return _list_as_array([value.as_py() if hasattr(value, "as_py") else value for value in values], name)
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
-    has_tuples = any(issubclass(kind, tuple) for kind in types)
-    if has_tuples and not keep_shape and any(np.shape(value) != (1,) for value in values):
+    if tuple in types and not keep_shape and not all(type(value) is tuple and len(value) == 1 for value in values):
         return objects
     try:
         array = np.asarray(values)

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
-from boostrank.inputs.arrays import check_lengths
+from boostrank.inputs.arrays import check_lengths, refuse_lazy
 from boostrank.inputs.checks import as_random_state, check_number
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.scorers import call_with_qid
@@ -281,6 +281,7 @@ def _prepare(
 ) -> tuple[Any, Any, Folds, dict[str, Any], dict[str, Any]]:
     """A ranker that takes query ids, features, folds, scorers, and the arguments of `fit` with one value per row."""
     params = dict(params or {})
+    refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "cross-validation"))
     check_lengths(qid=queries.n_documents, y=_num_samples(y))

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, check_lengths
-from boostrank.inputs.checks import named_part, refuse_first
+from boostrank.inputs.checks import named_part, refuse, refuse_first
 from boostrank.inputs.frames import QID, column_names, is_pandas, without_column
 from boostrank.queries.segments import Segments
 
@@ -198,8 +198,7 @@ def find_qid(
     names = column_names(X)
     if isinstance(qid, str):
         if qid not in names:
-            expected = f"the name of a column of X, or one query id per row; the columns of X are {names[:10]}"
-            raise ValueError(f"{name}={qid!r} must be {expected}")
+            refuse(name, qid, f"the name of a column of X, of {names[:10]}, or one query id per row")
         column, qid = qid, None
     sources: dict[str, Any] = {"y": y.qid if hasattr(type(y), QID) else None, "group": group, name: qid}
     for id_column in dict.fromkeys((column, QID)):
@@ -214,10 +213,9 @@ def find_qid(
             continue
         values = as_array(values, source)
         if X is not None and values.dtype.kind == "f" and (values[np.isfinite(values)] % 1 != 0).any():
-            raise ValueError(
-                f"{source} has numbers that are not whole: no query ids. Weights are given as sample_weight=. "
-                f"Ids that were scaled belong into the index: X.set_index({QID!r}), set_output(transform='pandas')"
-            )
+            advice = f"scaled ids are kept in the index: X.set_index({QID!r}), set_output(transform='pandas')"
+            advice = f". Weights are given as sample_weight=; {advice}"
+            refuse(source, values, "query ids", advice, got="numbers that are not whole")
         if ids is None:
             first, ids = source, values
         elif first == "y" and source != "group" and hasattr(y, "check_qid"):
@@ -237,13 +235,13 @@ def _check_same_queries(sources: dict[str, NDArray[Any]]) -> None:
             queries = Queries.from_qid(ids)
         # For each row the first row of its query.
         starts.append(queries.ungroup(queries.repeat(queries.group(np.arange(len(ids)))[queries.starts])))
-    check_lengths(**dict(zip(reversed(sources), map(len, reversed(starts)), strict=True)))
     (first, ids), (second, other_ids) = sources.items()
+    check_lengths(**{second: len(other_ids), first: len(ids)})
     refuse_first(
         starts[0] != starts[1],
         lambda row: (
-            f"{first} and {second} contradict each other: row {row} is in query {ids[row]!s} from row {starts[0][row]} "
-            f"on by the first, and in query {other_ids[row]!s} from row {starts[1][row]} on by the second. Give one"
+            f"{first} and {second} contradict each other: row {row} is in query {ids[row]!s} of row {starts[0][row]} "
+            f"by the first, and in query {other_ids[row]!s} of row {starts[1][row]} by the second. Give one of them"
         ),
     )
 
@@ -293,9 +291,7 @@ def positions_by_id(ids: NDArray[Any]) -> Ints:
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:
-        raise ValueError(
-            f"qid must have one query id per row: a non-empty one-dimensional array; got shape {ids.shape}"
-        )
+        refuse("qid", ids, "one query id per row, a non-empty one-dimensional array", got=f"shape {ids.shape}")
     missing = pd.isna(ids)
     if np.any(missing):
         raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_floats, rescale_extreme
-from boostrank.inputs.checks import refuse_first
+from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.frames import is_pandas
 from boostrank.queries.queries import Queries, id_index
 
@@ -56,10 +56,8 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     if is_pandas(sample_weight) and weights.shape == (queries.n_queries,):
         weights = _aligned(weights, sample_weight, queries)
     if weights.shape not in {(queries.n_queries,), (queries.n_documents,)}:
-        raise ValueError(
-            f"sample_weight must have one weight per query ({queries.n_queries}) or per document "
-            f"({queries.n_documents}); got shape {weights.shape}"
-        )
+        lengths = f"per query ({queries.n_queries}) or per document ({queries.n_documents})"
+        refuse("sample_weight", weights, f"one weight {lengths}", got=f"shape {weights.shape}")
     weights = check_weights(weights)
     if len(weights) == queries.n_queries:
         return queries.repeat(weights)

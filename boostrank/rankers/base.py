@@ -229,9 +229,12 @@ class BoostedRanker(TrainedModel):
         qid : array-like, shape (n_documents,), or str
             Query id of each row, an integer or a string; or the name of the column of X that contains the ids, which
             is then no feature. May be left out if X is a DataFrame with a column named "qid", which is then no feature,
-            or with an index level of this name, or if y is a PreferenceGraph or ClickLabels.
+            or with an index level of this name, or if y is a PreferenceGraph or ClickLabels. If several of these are
+            given, they must divide the rows into the same queries. LGBMRanker has `sample_weight` in this place: so
+            numbers that are not whole, and one number for more than 1,000 rows, are errors.
         group : array-like of whole numbers, shape (n_queries,), optional
-            Number of documents of each query, instead of `qid`; the rows must be sorted by query.
+            Number of documents of each query, instead of `qid`; the rows must be sorted by query. ``[len(y)]`` says
+            that all rows are one query.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             Weights of queries, in the sequence in which they first appear in `qid`, or a pandas Series of them with the
             query ids as index (an index 0, 1, ... needs a name if it has ids that appear in another sequence); or

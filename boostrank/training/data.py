@@ -66,19 +66,17 @@ def training_data(
     features._takes_infinity = takes_infinity
     if isinstance(qid, str):
         features.qid_column = qid
-    may_be_weights = group is None and qid is not None and not isinstance(qid, str)
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
     expand = None
     if query_features is not None:
         features.query_features, expand = query_features, partial(query_features.learn_and_expand, features)
     data = group_data(X, labels, ids, sample_weight, init_score, position, expand)
-    n_documents, are_numbers = data.queries.n_documents, data.queries.ids.dtype.kind in "biuf"
-    if may_be_weights and are_numbers and data.queries.n_queries == 1 and n_documents > _MAX_NUMBERED:
-        raise ValueError(
-            f"qid is {ids[0]!s} in all of the {n_documents} rows. Weights are given as sample_weight=. If the rows are "
-            f"one query, give group=[{n_documents}], or a text as its id"
-        )
+    queries, n_documents = data.queries, data.queries.n_documents
+    is_constant = queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
+    if is_constant and group is None and qid is not None and not isinstance(qid, str):
+        advice = f". Weights are given as sample_weight=; if all rows are one query, give group=[{n_documents}] or text"
+        refuse("qid", ids, "a query id for each row", advice, got=f"{ids[0]} in all of the {n_documents} rows")
     return data, features
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from boostrank.backends.features import Features
 from boostrank.inputs.arrays import as_array
-from boostrank.inputs.checks import refuse_first
+from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
 from boostrank.inputs.streams import FeatureStream
 
@@ -204,10 +204,8 @@ def _as_array(X: Any) -> Any:
     """An array of numbers; scikit-learn checks the rest."""
     array = as_array(X, "X", keep_shape=True)
     if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
-        raise ValueError(
-            f"X must have two dimensions and contain real numbers; got {type(X).__name__} of shape {array.shape} and "
-            f"dtype {array.dtype}"
-        )
+        got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
+        refuse("X", X, "an array of two dimensions with real numbers", got=got)
     return array
 
 

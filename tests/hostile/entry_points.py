@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from loss_defaults import PLAIN_TREES
 from measure_definitions import FUNCTIONS
 
@@ -84,23 +83,11 @@ TRAINING = {
     **{f"{name}.native": partial(fit_predict, RANKERS[name], objective=native) for name, native in NATIVE.items()},
     "cross_validate": cross_validated,
 }
+LISTS = tiny(br.LightGBMRanker, query_features="rank")
 #: These take query ids alone.
 SPLITS = {
     "split_queries": lambda y, s, q: np.concatenate(br.split_queries(q, 0.5, random_state=1)),
     "QueryKFold": lambda y, s, q: np.concatenate([t for _, t in br.QueryKFold(2).split(FEATURES, groups=q)]),
+    "predict": lambda y, s, q: LISTS.fit(FEATURES, LABELS, CODES).predict(FEATURES, qid=q),
     "PreferenceGraph": lambda y, s, q: br.PreferenceGraph(q, [], []).queries.sizes,
-}
-FRAME = pd.DataFrame(FEATURES).add_prefix("x").assign(qid=CODES)
-
-#: Calls with a column "qid" of X, and other query ids or the group sizes 4 and 4.
-TWO_SOURCES = {
-    "fit": lambda X, q: tiny(br.LightGBMRanker).fit(X, LABELS, q),
-    "fit by group": lambda X, q: tiny(br.XGBoostRanker).fit(X, LABELS, group=[4, 4]),
-    "eval_qid": lambda X, q: tiny(br.LightGBMRanker).fit(X, LABELS, eval_set=(X + 0, LABELS), eval_qid=[q]),
-    "eval_group": lambda X, q: tiny(br.XGBoostRanker).fit(X, LABELS, eval_set=(X + 0, LABELS), eval_group=[[4, 4]]),
-    "score": lambda X, q: tiny(br.LightGBMRanker).fit(X, LABELS).score(X, LABELS, q),
-    "predict": lambda X, q: tiny(br.LightGBMRanker, query_features="rank").fit(X, LABELS).predict(X, qid=q),
-    "splitter": lambda X, q: next(br.QueryKFold(2).split(X, groups=q)),
-    "scorer": lambda X, q: br.make_scorer("ndcg@3")(Constant(SCORES), X, LABELS, q),
-    "compare": lambda X, q: br.compare({"a": tiny(br.LightGBMRanker)}, X, LABELS, q, cv=2),
 }

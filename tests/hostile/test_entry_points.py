@@ -6,7 +6,8 @@ import polars
 import pytest
 from cases import for_each
 
-from hostile.entry_points import CODES, FRAME, LABELS, METRICS, N_ROWS, SCORES, SPLITS, TRAINING, TWO_SOURCES
+from hostile import entry_points
+from hostile.entry_points import CODES, FEATURES, LABELS, METRICS, N_ROWS, SCORES, SPLITS, TRAINING
 from hostile.outcomes import NAMES, check_fault, check_value
 
 ENTRY_POINTS = {**METRICS, **TRAINING, **SPLITS}
@@ -28,10 +29,11 @@ FAULTS = {
 POSITIONS = {"labels": 0, "scores": 1, "ids": 2}
 
 
-@for_each("name", TWO_SOURCES)
-def test_two_sources_of_queries_that_contradict_each_other(name):
-    halves = np.arange(N_ROWS) // 4
-    check_fault(lambda: TWO_SOURCES[name](FRAME, halves), "column|group", "contradict each other: row 1")
+@for_each("name", [*TRAINING, "make_scorer", "QueryKFold", "predict"])
+def test_query_ids_that_contradict_those_of_the_features(name, monkeypatch):
+    monkeypatch.setattr(entry_points, "FEATURES", pd.DataFrame(FEATURES).add_prefix("x").assign(qid=CODES))
+    rows = LABELS, SCORES, np.arange(N_ROWS) // 4
+    check_fault(lambda: ENTRY_POINTS[name](*rows), "the column 'qid' of X", "contradict each other: row 1 is in")
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_grouping_only_permutes_the_rows():
         ({"weight": [np.inf]}, r"weight\[0\] is inf"),
         ({"weight": [1, 2]}, "weight has 2 values for the 1 rows of winner"),
         ({"qid": [1, None, 1]}, r"qid\[1\] is None"),
-        ({"qid": []}, r"qid must have one query id per row"),
+        ({"qid": []}, r"qid must be one query id per row"),
     ],
 )
 def test_bad_edges_are_named(change, message):

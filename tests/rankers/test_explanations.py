@@ -52,7 +52,7 @@ def test_differences_add_up_to_that_of_the_scores(name, data):
             np.testing.assert_allclose(summary["difference"].sum(), found.difference, atol=1e-12)
             assert len(summary) <= n_features + 1
         np.testing.assert_array_equal(found.ranking["row"], ranking)
-    single = explain(model, X, qid, query=3, ranks=last)
+    single = explain(model, X, [("q", i) for i in qid], query=("q", 3), ranks=last)
     np.testing.assert_allclose(single.expected_score + single.difference, scores[ranking[-1]], rtol=1e-5, atol=1e-6)
     assert single.table["contribution_b"].eq(0).all()
 

@@ -102,7 +102,7 @@ def test_group_sizes_are_query_ids(ranker_class, data):
         ({"group": 777}, "group must"),
         ({"qid": np.arange(777) // 2, "group": [777]}, "group and qid contradict each other: row 2"),
         ({"qid": np.linspace(0.5, 2, 777)}, "Weights are given as sample_weight="),
-        ({"qid": "query"}, r"columns of X are \[\]"),
+        ({"qid": "query"}, r"a column of X, of \[\]"),
         ({}, "got no qid"),
     ],
 )
@@ -116,7 +116,7 @@ def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_cla
     """The third argument of LGBMRanker.fit has weights, and equal ones would make one query."""
     X, y, _ = br.make_ranking(n_queries=1, n_documents=1001, random_state=0)
     for weights in (np.ones(1001), [1] * 1001):
-        with pytest.raises(ValueError, match=r"sample_weight=. If the rows are one query, give group=\[1001\]"):
+        with pytest.raises(ValueError, match=r"sample_weight=; if all rows are one query, give group=\[1001\]"):
             small(ranker_class).fit(X, y, weights)
     rankers = [small(ranker_class).fit(X, y, **q) for q in ({"group": [1001]}, {"qid": np.full(1001, "all")})]
     np.testing.assert_array_equal(*(ranker.predict(X) for ranker in rankers))
@@ -136,7 +136,7 @@ def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
 
 
 def test_a_column_that_is_not_there_is_an_error(ranker_class, data, frame):
-    with pytest.raises(ValueError, match=r"qid='query' must be the name of a column of X.*columns of X are \['x0'"):
+    with pytest.raises(ValueError, match=r"qid must be the name of a column of X, of \['x0'.*got 'query'"):
         small(ranker_class).fit(frame, data[1], "query")
 
 

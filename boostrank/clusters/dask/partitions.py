@@ -44,13 +44,15 @@ def require_collection(name: str, values: Any) -> None:
 
 
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
-    """Features and query ids, as :func:`boostrank.queries.queries.find_qid` finds them, without computing anything."""
-    if isinstance(X, dd.DataFrame):
-        if QID in X.columns:
-            return X.drop(columns=QID), X[QID] if qid is None else qid
-        if qid is None and X.index.name == QID:
-            return X, X.index.to_series()
-    return X, qid
+    """Features and query ids, as :func:`boostrank.queries.queries.find_qid` finds them, without computing anything.
+
+    Raises ValueError for query ids beside those of `X`, because they cannot be compared without computing them.
+    """
+    if not isinstance(X, dd.DataFrame) or QID not in (*X.columns, X.index.name):
+        return X, qid
+    if qid is not None:
+        raise ValueError("X has query ids in its column or index 'qid': give no qid or group besides")
+    return (X.drop(columns=QID), X[QID]) if QID in X.columns else (X, X.index.to_series())
 
 
 def require_whole_queries(qid: Any) -> None:

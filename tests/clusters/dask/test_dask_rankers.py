@@ -113,6 +113,7 @@ def test_bad_data_are_errors_that_name_them(client, rows, data):
         ((X, -y, qid), ValueError, "partition [012]: relevance.*negative"),
         ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 3"),
         ((X, y, None), ValueError, r"Ranker\.fit got no qid"),
+        ((dd.from_dask_array(X).rename(columns={0: "qid"}), y, qid), ValueError, "column or index 'qid': give no qid"),
         ((X, y, data[2]), TypeError, r"qid must be a dask Array.*or dask\.array\.from_array"),
         ((X, data[1].tolist(), qid), TypeError, "y must be a dask"),
         (data, TypeError, "X must be a dask Array.*use the ranker of boostrank itself"),
