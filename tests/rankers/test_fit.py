@@ -118,8 +118,9 @@ def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_cla
     for weights in (np.ones(1001), [1] * 1001):
         with pytest.raises(ValueError, match=r"sample_weight=; if all rows are one query, give group=\[1001\]"):
             small(ranker_class).fit(X, y, weights)
-    rankers = [small(ranker_class).fit(X, y, **q) for q in ({"group": [1001]}, {"qid": np.full(1001, "all")})]
-    np.testing.assert_array_equal(*(ranker.predict(X) for ranker in rankers))
+    expected = small(ranker_class).fit(X, y, group=[1001]).predict(X)
+    for qid in ([1001], ["all"] * 1001):
+        np.testing.assert_array_equal(small(ranker_class).fit(X, y, qid).predict(X), expected)
     small(ranker_class).fit(X[:1000], y[:1000], np.ones(1000))
 
 
