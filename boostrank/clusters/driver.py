@@ -110,8 +110,8 @@ def select_queries(
     (training, sets)
         The queries to train on, and those of validation sets by name.
     """
-    settings.backend.check_n_rows(data.colocation.n_documents, "on all workers")
-    kept = settings.kept_queries(data.colocation.n_queries, random_state)
+    settings.backend.check_n_rows(data.n_documents, "on all workers")
+    kept = settings.kept_queries(data.n_queries, random_state)
     if kept is not None:
         return data.select(kept), {HELD_OUT: data.select(~kept)}
     return data.select(), {name: rows.select() for name, rows in validation.items()}

@@ -6,7 +6,7 @@ computes their gradients, and the backends build the trees through their own net
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,11 @@ import pandas as pd
 from sklearn.base import clone
 
 from boostrank.backends.base import Trained
-from boostrank.clusters import driver, required, rows
+from boostrank.clusters import driver, required
 from boostrank.clusters.collective import ERROR_SECONDS, Tracker, raise_cause
-from boostrank.clusters.rows import ColocatedData, Colocation
+from boostrank.clusters.rows import Rows, as_rows, colocate, stack
 from boostrank.clusters.worker import Selection
-from boostrank.inputs.arrays import Bools, Ints
+from boostrank.inputs.arrays import Bools
 from boostrank.inputs.checks import check_choice, check_count, named_part
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures, check_features
@@ -30,67 +30,21 @@ with required("Ray", "ray[data]"):
     from ray.exceptions import RayActorError, RayTaskError
 
 __all__ = ["train"]
-#: Name of the data to train on among the data sets of a worker.
-TRAINING_DATA = "dataset"
-#: Name of a data set that a worker holds, and a mask of its queries on this worker.
-NamedSelection = tuple[str, Bools]
+#: Reference to the rows of a worker, and a mask of their queries.
+PlacedSelection = tuple[Any, Bools]
 
 
 class RayWorker:
-    """An actor that holds rows of each data set, by its name, and trains on them."""
+    """An actor that runs functions. Their results stay on its machine until another worker needs them."""
 
-    def __init__(self, rank: int) -> None:
-        self._rank = rank
-        self._rows: dict[str, Any] = {}
-
-    def load(
-        self, name: str, features: TrainingFeatures, columns: list[str | None], *blocks: Any
-    ) -> rows.PartitionSummary:
-        """Hold the rows of some blocks, Arrow tables, and count their queries.
-
-        `columns` are those of labels, query ids and, if they are not None, weights.
-        """
-        frames = [block.to_pandas() for block in blocks if block.num_rows]
-        names = list(features.feature_names_in_)
-        if not frames:
-            return rows.NO_ROWS
-        with named_part(name):
-            for frame in frames:
-                # Types alone are checked: those of the blocks may differ, and categories always do.
-                check_features(features, frame[names][:0])
-            frame = rows.stack(frames)
-            per_row = [None if column is None else frame[column] for column in columns]
-            self._rows[name] = rows.as_rows([frame[names], *per_row])
-            return rows.summarize(self._rows[name], self._rank)
-
-    def split(self, name: str, targets: Ints, n_workers: int) -> list[rows.Rows | None]:
-        """The rows that each worker is to get from this one, which keeps those for itself."""
-        pieces = rows.split_rows(self._rows[name], targets) if len(targets) else {}
-        self._rows[name] = pieces.pop(self._rank, None)
-        return [pieces.get(rank) for rank in range(n_workers)]
-
-    def receive(self, name: str, *pieces: rows.Rows | None) -> None:
-        """Concatenate the pieces from all workers with the rows that are here, in the sequence of the workers."""
-        all_pieces = [*pieces[: self._rank], self._rows[name], *pieces[self._rank + 1 :]]
-        present = [piece for piece in all_pieces if piece is not None]
-        self._rows[name] = rows.concatenate(present) if present else None
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function."""
+        return function(*arguments)
 
     def start_tracker(self, n_workers: int) -> Any:
         """Start the tracker of a training by this and other workers, and return its address."""
         self._tracker = Tracker(ray.util.get_node_ip_address(), n_workers)
         return self._tracker.address
-
-    def train(
-        self, work: driver.Work, training: NamedSelection, validation: Mapping[str, NamedSelection], tracker: Any
-    ) -> Trained | None:
-        """Train together with the other workers, and validate, on selected queries."""
-        selected = self._select(*training), {name: self._select(*queries) for name, queries in validation.items()}
-        n_threads = max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
-        host = ray.util.get_node_ip_address()
-        return work(lambda: selected, tracker, rank=self._rank, host=host, n_threads=n_threads)
-
-    def _select(self, name: str, is_selected: Bools) -> list[Selection]:
-        return [(self._rows[name], is_selected)] if is_selected.any() else []
 
 
 def train(
@@ -167,30 +121,35 @@ def train(
     settings = driver.checked_settings(local, dict(sets), name="validation")
     features, random_state = TrainingFeatures(), settings.random_state()
     datasets = {f"validation set {name!r}": (watched, [label, qid, None]) for name, watched in sets.items()}
-    datasets = {TRAINING_DATA: (dataset, [label, qid, weight]), **datasets}
+    datasets = {"dataset": (dataset, [label, qid, weight]), **datasets}
     for name, (table, _) in datasets.items():
         if not isinstance(table, Dataset):
             raise TypeError(f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got {type(table)}")
     names = [name for name in dataset.columns() or () if name not in (label, qid, weight)]
     features.learn(pd.DataFrame(columns=names, dtype=np.float64))
-    blocks = {name: _blocks(name, *columns, features, num_workers) for name, columns in datasets.items()}
+    tables = [_tables(name, *columns, features, num_workers) for name, columns in datasets.items()]
     resources = dict(resources_per_worker or {})
     options = {"num_cpus": resources.pop("CPU", 1), "num_gpus": resources.pop("GPU", 0), "resources": resources}
     actor = ray.remote(scheduling_strategy="SPREAD", **options)(RayWorker)
-    workers = [actor.remote(rank) for rank in range(num_workers)]
+    workers = [actor.remote() for _ in range(num_workers)]
     try:
-        data, *others = [_load(workers, name, features, *tables) for name, tables in blocks.items()]
-        selected = driver.select_queries(settings, random_state, data, dict(zip(sets, others, strict=True)))
-        train, n_documents = partial(_train, workers, *selected), data.colocation.n_documents
-        driver.fit_ranker(local, settings, features, n_documents, random_state, train)
+        data = []
+        for (name, (_, columns)), blocks in zip(datasets.items(), tables, strict=True):
+            loaded = [w.run.remote(load, features, columns, *refs) for w, refs in zip(workers, blocks, strict=True)]
+            with named_part(name):
+                data.append(colocate(loaded, lambda rank, *task: workers[rank].run.remote(*task), _results))
+        watched = dict(zip(sets, data[1:], strict=True))
+        selected = driver.select_queries(settings, random_state, data[0], watched)
+        train = partial(_train_on_workers, workers, *selected)
+        driver.fit_ranker(local, settings, features, data[0].n_documents, random_state, train)
     finally:
         for worker in workers:
             ray.kill(worker)
     return local
 
 
-def _blocks(name: str, dataset: Any, columns: list[str | None], features: TrainingFeatures, n_workers: int) -> Any:
-    """Columns besides features, and references to the Arrow tables of each worker."""
+def _tables(name: str, dataset: Any, columns: list[str | None], features: TrainingFeatures, n_workers: int) -> Any:
+    """References to the Arrow tables of each worker."""
     for column in (*features.feature_names_in_, *columns):
         if column is not None:
             check_choice(f"the name of a column of {name}", column, dataset.columns())
@@ -200,36 +159,48 @@ def _blocks(name: str, dataset: Any, columns: list[str | None], features: Traini
     tables = dataset.to_arrow_refs()
     # The workers may take all processors, and then tasks that still make tables would wait for them forever.
     ray.wait(tables, num_returns=len(tables), fetch_local=False)
-    return columns, np.array_split(np.array(tables, dtype=object), n_workers)
+    return np.array_split(np.array(tables, dtype=object), n_workers)
 
 
-def _load(
-    workers: list[Any], name: str, features: TrainingFeatures, columns: list[str | None], tables: list[Any]
-) -> ColocatedData:
-    """Load a data set, and bring the rows of each query to one worker; `tables` are references for each worker."""
-    n_workers = len(workers)
-    loads = [worker.load.remote(name, features, columns, *refs) for worker, refs in zip(workers, tables, strict=True)]
-    summaries = _results(loads)
-    with named_part(name):
-        colocation = Colocation.of(summaries)
-    if colocation.moves.any():
-        targets = [colocation.target[colocation.source == rank] for rank in range(n_workers)]
-        splits = [worker.split.options(num_returns=n_workers) for worker in workers]
-        pieces = [splits[rank].remote(name, targets[rank], n_workers) for rank in range(n_workers)]
-        moved = zip(workers, zip(*pieces, strict=True), strict=True)
-        _results([worker.receive.remote(name, *incoming) for worker, incoming in moved])
-    return ColocatedData([name] * n_workers, colocation)
+def load(features: TrainingFeatures, columns: list[str | None], *tables: Any) -> Rows:
+    """The rows of some Arrow tables. `columns` are those of labels, query ids and, if they are not None, weights."""
+    names = list(features.feature_names_in_)
+    frames = [table.to_pandas() for table in tables if table.num_rows]
+    for frame in frames:
+        # Types alone are checked: those of the tables may differ, and categories always do.
+        check_features(features, frame[names][:0])
+    # Tables without rows may have no columns.
+    frame = stack(frames) if frames else pd.DataFrame(columns=[*names, *filter(None, columns)], dtype=np.float64)
+    return as_rows([frame[names], *(None if column is None else frame[column] for column in columns)])
 
 
-def _train(workers: list[Any], training: Any, validation: Mapping[str, Any], work: driver.Work) -> Trained:
+def _train_on_workers(
+    workers: list[Any],
+    training: list[PlacedSelection],
+    validation: Mapping[str, list[PlacedSelection]],
+    work: driver.Work,
+) -> Trained:
     """Train on the workers; the result is that of the first one."""
     tracker = workers[0].start_tracker.remote(len(workers))
     tasks = []
     for rank, worker in enumerate(workers):
         sets = {name: selections[rank] for name, selections in validation.items()}
-        tasks.append(worker.train.remote(work, training[rank], sets, tracker))
+        tasks.append(worker.run.remote(_work, work, training[rank], sets, tracker, rank))
     first: Trained = _results(tasks)[0]
     return first
+
+
+def _work(
+    work: driver.Work, training: PlacedSelection, validation: Mapping[str, PlacedSelection], tracker: Any, rank: int
+) -> Trained | None:
+    """Train on this worker together with the others, and validate, on selected queries."""
+
+    def select(rows: Any, is_selected: Bools) -> list[Selection]:
+        return [(ray.get(rows), is_selected)] if is_selected.any() else []
+
+    selected = select(*training), {name: select(*queries) for name, queries in validation.items()}
+    n_threads = max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
+    return work(lambda: selected, tracker, rank=rank, host=ray.util.get_node_ip_address(), n_threads=n_threads)
 
 
 def _results(tasks: list[Any]) -> list[Any]:

@@ -6,8 +6,10 @@ are never sent to it. Only the rows of such queries move, such that the partitio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,26 +50,9 @@ class Rows(NamedTuple):
     init_score: NDArray[Any] | None
 
 
-class PartitionSummary(NamedTuple):
-    """The only data of a partition that leave its worker: the driver, which starts the training, gets them.
-
-    Attributes
-    ----------
-    hashes : ndarray of uint64, shape (n_queries,)
-        Hash of each query.
-    sizes : ndarray of int64, shape (n_queries,)
-        Number of its rows.
-    type_of_ids : str
-        Such as "integer" or "string"; "" without rows.
-    """
-
-    hashes: NDArray[np.uint64]
-    sizes: Ints
-    type_of_ids: str
-
-
-#: The summary of a partition without rows.
-NO_ROWS = PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), "")
+#: Hash and number of rows of each query of a partition, and the type of its ids; "" without rows. Only these leave the
+#: worker: the driver, which starts the training, gets them.
+PartitionSummary = tuple[NDArray[np.uint64], Ints, str]
 
 
 def as_rows(columns: Sequence[Any]) -> Rows:
@@ -118,11 +103,11 @@ def summarize(columns: Sequence[Any], number: int) -> PartitionSummary:
         rows = as_rows(columns)
         n_rows = rows.X.shape[0]
         if n_rows == len(rows.relevance) == len(rows.qid) == 0:
-            return NO_ROWS
+            return np.empty(0, np.uint64), np.empty(0, np.int64), ""
         TrainingFeatures().learn(rows.X)
         # Features are grouped only where they are needed, because that may copy them.
         queries = group_rows(rows, np.empty((n_rows, 0))).queries
-    return PartitionSummary(pd.util.hash_array(queries.ids), queries.sizes, infer_dtype(queries.ids))
+    return pd.util.hash_array(queries.ids), queries.sizes, infer_dtype(queries.ids)
 
 
 def split_rows(columns: Sequence[Any], targets: Ints) -> dict[int, Rows]:
@@ -143,7 +128,7 @@ def _take(rows: Rows, numbers: Ints) -> Rows:
     return Rows(_safe_indexing(rows.X, index), *columns)
 
 
-def concatenate(pieces: Sequence[Sequence[Any]]) -> Rows:
+def concatenate(*pieces: Sequence[Any]) -> Rows:
     """Pieces of partitions as one partition."""
     blocks, *columns = zip(*(as_rows(piece) for piece in pieces), strict=True)
     joined: list[Any] = [None if values[0] is None else np.concatenate(values) for values in columns]
@@ -159,72 +144,24 @@ def stack(blocks: list[Any]) -> Any:
     return vstack(blocks, format="csr") if any(map(issparse, blocks)) else np.concatenate(blocks)
 
 
-@dataclass(frozen=True)
-class Colocation:
-    """The partition that each query is in, and the one that it is to be in.
-
-    A piece is all rows of one query in one partition. Pieces are sorted by partition, and within it by first
-    appearance. Queries are numbered in the order of first appearance in all data.
-
-    Attributes
-    ----------
-    source, query, target : ndarray of int64, shape (n_pieces,)
-        Partition and query of each piece, and the partition that it is to be in.
-    n_queries, n_documents : int
-    """
-
-    source: Ints
-    query: Ints
-    target: Ints
-    n_queries: int
-    n_documents: int
-
-    @classmethod
-    def of(cls, summaries: list[PartitionSummary]) -> Colocation:
-        """Choose the partitions of all queries from the summaries of all partitions.
-
-        Raises
-        ------
-        ValueError
-            If there are no rows, or if some partitions have ids of another type: the ids 1 and "1" are two queries.
-        """
-        sizes = np.concatenate([summary.sizes for summary in summaries])
-        types = {summary.type_of_ids: number for number, summary in enumerate(summaries) if len(summary.sizes)}
-        if len(types) != 1:
-            listed = " and ".join(f"{kind} in partition {number}" for kind, number in types.items())
-            problem = f"qid has values of several types, {listed}: convert all ids to one type"
-            raise ValueError(problem if types else "X has no rows")
-        source = np.repeat(np.arange(len(summaries)), [len(summary.sizes) for summary in summaries])
-        query = pd.factorize(np.concatenate([summary.hashes for summary in summaries]))[0].astype(np.int64)
-        partitions = choose_partitions(query, source, sizes, len(summaries))
-        return cls(source, query, partitions[query], len(partitions), int(sizes.sum()))
-
-    @property
-    def moves(self) -> Bools:
-        """Whether each piece is to be in another partition than it is, shape (n_pieces,)."""
-        moves: Bools = self.target != self.source
-        return moves
-
-    def queries_of(self, partition: int) -> Ints:
-        """The queries that a partition is to have, in the sequence in which they will first appear in it.
-
-        The pieces of a partition are to be concatenated in the sequence of the partitions that they come from.
-        """
-        return pd.unique(self.query[self.target == partition])
-
-
 class ColocatedData(NamedTuple):
     """A data set none of whose queries has rows in two partitions.
+
+    Queries are numbered in the order of first appearance in all data.
 
     Attributes
     ----------
     rows : list
         For each partition, what the engine knows its rows by.
-    colocation : Colocation
+    queries : list of ndarray of int64
+        For each partition, its queries in the sequence in which they first appear in it.
+    n_queries, n_documents : int
     """
 
     rows: list[Any]
-    colocation: Colocation
+    queries: list[Ints]
+    n_queries: int
+    n_documents: int
 
     def select(self, is_selected: Bools | None = None) -> list[tuple[Any, Bools]]:
         """The rows of each partition and a mask of its queries, from a mask of all queries, shape (n_queries,).
@@ -232,8 +169,55 @@ class ColocatedData(NamedTuple):
         None selects all queries.
         """
         if is_selected is None:
-            is_selected = np.ones(self.colocation.n_queries, dtype=bool)
-        return [(rows, is_selected[self.colocation.queries_of(i)]) for i, rows in enumerate(self.rows)]
+            is_selected = np.ones(self.n_queries, dtype=bool)
+        return [(rows, is_selected[queries]) for rows, queries in zip(self.rows, self.queries, strict=True)]
+
+
+def colocate(
+    rows: list[Any], run: Callable[..., Any], gather: Callable[[list[Any]], list[PartitionSummary]]
+) -> ColocatedData:
+    """Move the rows of each query into one partition, by tasks of an engine.
+
+    Parameters
+    ----------
+    rows : list
+        For each partition, what the engine knows its rows by, which are :class:`Rows` or columns for :func:`as_rows`.
+    run : callable
+        ``run(i, function, *arguments)`` computes a function where partition `i` is; it returns what the engine knows
+        the result by, and takes such results as arguments.
+    gather : callable
+        Waits for a list of results, and returns them.
+
+    Raises
+    ------
+    ValueError
+        For rows that are invalid, if there are none, or if some partitions have ids of another type: the ids 1 and "1"
+        are two queries.
+    """
+    rows, numbers = list(rows), range(len(rows))
+    hashes, sizes, types = zip(*gather([run(i, summarize, rows[i], i) for i in numbers]), strict=True)
+    n_queries = [len(sizes_of_partition) for sizes_of_partition in sizes]
+    by_type = {kind: i for i, kind in enumerate(types) if n_queries[i]}
+    if len(by_type) != 1:
+        listed = " and ".join(f"{kind} in partition {i}" for kind, i in by_type.items())
+        problem = f"qid has values of several types, {listed}: convert all ids to one type"
+        raise ValueError(problem if by_type else "X has no rows")
+    # A piece is all rows of one query in one partition. Pieces are sorted by partition, and in it by first appearance.
+    source = np.repeat(numbers, n_queries)
+    query = pd.factorize(np.concatenate(hashes))[0].astype(np.int64)
+    partitions = choose_partitions(query, source, np.concatenate(sizes), len(rows))
+    target = partitions[query]
+    moves = target != source
+    split = {i: run(i, split_rows, rows[i], target[source == i]) for i in np.unique(source[moves]).tolist()}
+    pieces: dict[int, list[Any]] = defaultdict(list)
+    for i, j in np.unique(np.stack([source, target]), axis=1).T.tolist():
+        # Selected where the source is, so that only this piece is sent.
+        pieces[j].append(run(i, operator.getitem, split[i], j) if i in split else rows[i])
+    # The partitions that gain or lose rows.
+    for j in {*target[moves].tolist(), *split} & pieces.keys():
+        rows[j] = run(j, concatenate, *pieces[j])
+    n_documents = sum(int(sizes_of_partition.sum()) for sizes_of_partition in sizes)
+    return ColocatedData(rows, [pd.unique(query[target == i]) for i in numbers], len(partitions), n_documents)
 
 
 def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int) -> Ints:

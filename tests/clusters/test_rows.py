@@ -6,9 +6,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from boostrank.clusters.rows import (
-    Colocation,
     as_rows,
     choose_partitions,
+    colocate,
     concatenate,
     plain_ids,
     split_rows,
@@ -38,7 +38,7 @@ def test_equal_numbers_are_equal_ids_of_any_type(ids):
 
 def test_equal_strings_are_equal_ids_of_any_type():
     assert plain_ids(pd.Series(["b", "a"])).tolist() == plain_ids(np.array(["b", "a"])).tolist() == ["b", "a"]
-    hashes = [summarize([X[:2], Y[:2], ids], 0).hashes for ids in (pd.Series(["b", "a"]), np.array(["b", "a"]))]
+    hashes = [summarize([X[:2], Y[:2], ids], 0)[0] for ids in (pd.Series(["b", "a"]), np.array(["b", "a"]))]
     np.testing.assert_array_equal(*hashes)
 
 
@@ -49,10 +49,10 @@ def test_columns_of_one_value_are_flattened():
 
 
 def test_a_summary_counts_queries():
-    assert summarize([X, Y, QID], 0).sizes.tolist() == [2, 1, 1]
+    assert summarize([X, Y, QID], 0)[1].tolist() == [2, 1, 1]
     # All weights of one partition may be 0.
-    assert summarize([X, Y, QID, np.zeros(4)], 0).sizes.tolist() == [2, 1, 1]
-    assert len(summarize([X[:0], Y[:0], QID[:0]], 0).sizes) == 0
+    assert summarize([X, Y, QID, np.zeros(4)], 0)[1].tolist() == [2, 1, 1]
+    assert len(summarize([X[:0], Y[:0], QID[:0]], 0)[1]) == 0
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,29 @@ def test_faults_name_the_partition_and_the_argument(part, message):
         summarize(part, 7)
 
 
+def colocated(*partitions):
+    """The partitions, colocated in this process."""
+    return colocate(partitions, lambda i, function, *arguments: function(*arguments), list)
+
+
+def test_queries_that_are_cut_are_in_one_partition():
+    data = colocated([X, Y, QID], [X[:0], Y[:0], QID[:0]], [X + 10, Y, np.array([7, 3, 7, 7])])
+    # Query 3 goes to the partition without rows.
+    assert [rows.qid.tolist() for rows in map(as_rows, data.rows)] == [[5, 5, 4], [3, 3], [7, 7, 7]]
+    assert as_rows(data.rows[1]).X.tolist() == [[2, 3], [12, 13]]
+    assert [queries.tolist() for queries in data.queries] == [[0, 2], [1], [3]]
+    assert (data.n_queries, data.n_documents) == (4, 8)
+    selected = data.select(np.array([True, False, False, True]))
+    assert [is_selected.tolist() for _, is_selected in selected] == [[True, False], [False], [True]]
+
+
 def test_ids_of_several_types_are_an_error_that_names_the_partitions():
-    numbers, texts = (summarize([X, Y, ids], 0) for ids in (QID, QID.astype(str)))
-    nothing = summarize([X[:0], Y[:0], QID[:0]], 0)
-    assert Colocation.of([nothing, texts, texts]).n_queries == 3
+    numbers, texts, nothing = [X, Y, QID], [X, Y, QID.astype(str)], [X[:0], Y[:0], QID[:0]]
+    assert colocated(nothing, texts, texts).n_queries == 3
     with pytest.raises(ValueError, match="several types, integer in partition 0 and string in partition 2: convert"):
-        Colocation.of([numbers, nothing, texts])
+        colocated(numbers, nothing, texts)
     with pytest.raises(ValueError, match="X has no rows"):
-        Colocation.of([nothing, nothing])
+        colocated(nothing, nothing)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, csr_matrix, pd.DataFrame])
@@ -95,7 +110,7 @@ def test_rows_are_split_by_query_and_concatenated(convert, weighted):
     assert pieces[0].qid.tolist() == [3]
     assert pieces[1].qid.tolist() == [5, 5, 4]
     # A piece may also be a whole partition, as its collections have it.
-    whole = concatenate([pieces[1], [convert(X), Y, QID, *weights]])
+    whole = concatenate(pieces[1], [convert(X), Y, QID, *weights])
     rows = [0, 2, 3, 0, 1, 2, 3]
     features = whole.X.toarray() if convert is csr_matrix else np.asarray(whole.X)
     assert type(whole.X) is type(convert(X))

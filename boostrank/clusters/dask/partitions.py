@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 import time
-from collections import defaultdict
-from collections.abc import Callable
-from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -18,7 +14,7 @@ import pandas as pd
 from distributed import Client, Future
 
 from boostrank.clusters.dask.trainings import submit
-from boostrank.clusters.rows import ColocatedData, Colocation, concatenate, split_rows, summarize
+from boostrank.clusters.rows import ColocatedData, colocate
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.frames import QID
 from boostrank.queries.queries import require_qid
@@ -143,14 +139,10 @@ def colocate_queries(
         # This waits for the future. Only `result` raises the error of the task, and it would also fetch the rows.
         if future.exception() is not None:
             future.result()
-    rows: list[Any] = [list(futures) for futures in zip_longest(*computed)]
     workers = _holders(client, computed[0])
-    run = partial(submit, client, may_move=True)
-    summaries = [run(worker, summarize, rows[i], i) for i, worker in enumerate(workers)]
-    colocation = Colocation.of(client.gather(summaries))
-    if colocation.moves.any():
-        _move(run, rows, workers, colocation)
-    return ColocatedData(list(zip(workers, rows, strict=True)), colocation)
+    rows = [list(futures) for futures in zip_longest(*computed)]
+    data = colocate(rows, lambda i, *task: submit(client, workers[i], *task, may_move=True), client.gather)
+    return data._replace(rows=list(zip(workers, data.rows, strict=True)))
 
 
 def _blocks(name: str, values: Any, X: Any) -> list[Any]:
@@ -179,20 +171,3 @@ def _holders(client: Client, futures: list[Future]) -> list[str]:
         if any(future.status in ("cancelled", "error", "lost") for future in futures):
             raise RuntimeError("a worker was lost with data that Dask cannot compute again: distribute them again")
         time.sleep(SECONDS_TO_LOOK_AGAIN)
-
-
-def _move(run: Callable[..., Future], rows: list[Any], workers: list[str], colocation: Colocation) -> None:
-    """Replace the rows of the partitions that gain or lose rows by futures of what they are to have.
-
-    `run` runs a task on a worker.
-    """
-    source, target = colocation.source, colocation.target
-    sources = np.unique(source[colocation.moves]).tolist()
-    split = {i: run(workers[i], split_rows, rows[i], target[source == i]) for i in sources}
-    pieces: dict[int, list[Any]] = defaultdict(list)
-    for i, j in np.unique(np.stack([source, target]), axis=1).T.tolist():
-        # Selected on the source's worker, so that only this piece is sent.
-        pieces[j].append(run(workers[i], operator.getitem, split[i], j) if i in split else rows[i])
-    changed = {*target[colocation.moves].tolist(), *split} & pieces.keys()
-    for i in sorted(changed):
-        rows[i] = run(workers[i], concatenate, pieces[i])

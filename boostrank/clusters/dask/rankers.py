@@ -158,7 +158,7 @@ class DaskRanker(BoostedRanker):
         options["early_stopping_metric"] = early_stopping_metric
         selected = driver.select_queries(settings, random_state, data, validation)
         train = partial(train_on_workers, client, *selected)
-        driver.fit_ranker(self, settings, features, data.colocation.n_documents, random_state, train, **options)
+        driver.fit_ranker(self, settings, features, data.n_documents, random_state, train, **options)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

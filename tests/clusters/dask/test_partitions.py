@@ -36,14 +36,14 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
     X, y, qid = (column.compute() for column in partitioned)
     found = contents(client, partitions)
     queries = [set(part[2].tolist()) for part in found]
-    assert sum(len(part) for part in queries) == len(set.union(*queries)) == partitions.colocation.n_queries == 150
+    assert sum(len(part) for part in queries) == len(set.union(*queries)) == partitions.n_queries == 150
     rows = sorted(zip(*(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)), strict=True))
     assert rows == sorted(zip(y, qid, X[:, 0], strict=True))
     assert len({worker for worker, *_ in found}) == 2
     # The client knows which query is where.
     by_first_appearance = pd.unique(qid)
-    held = [partitions.colocation.queries_of(i) for i in range(len(partitions.rows))]
-    for numbers, part in zip([numbers for numbers in held if len(numbers)], found, strict=True):
+    held = [numbers for numbers in partitions.queries if len(numbers)]
+    for numbers, part in zip(held, found, strict=True):
         assert by_first_appearance[numbers].tolist() == pd.unique(part[2]).tolist()
 
 

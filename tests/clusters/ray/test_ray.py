@@ -12,7 +12,7 @@ from cluster_samples import assert_close, make_data, small
 from xgboost import collective
 
 import boostrank as br
-from boostrank.clusters import rows
+from boostrank.clusters.rows import colocate
 from boostrank.queries.queries import Queries
 from boostrank.training.features import TrainingFeatures
 
@@ -87,27 +87,27 @@ def test_the_model_is_that_of_one_process(frame):
 
 
 def test_rows_that_are_invalid_are_errors_that_name_the_data_set(frame):
+    dataset = dataset_of(frame.assign(importance=-1.0))
+    message = r"^dataset: partition \d: sample_weight must be finite, not negative"
+    with pytest.raises(ValueError, match=message):
+        br.ray.train(br.LightGBMRanker(n_estimators=1), dataset, qid="query", weight="importance")
     features = TrainingFeatures()
     features.learn(frame.filter(regex="^x"))
-    cases = [
-        ([frame.assign(label=-1.0)], "data: partition 1: relevance"),
-        (
-            [frame, frame.assign(x3=frame["x3"].astype("category"))],
-            "data: the column 'x3' of X has categories, but had",
-        ),
-        ([frame.assign(importance=-1.0)], "data: partition 1: sample_weight must be finite, not negative"),
-    ]
-    common = ("data", features, ["label", "query", "importance"])
-    for frames, message in cases:
-        with pytest.raises(ValueError, match=message):
-            br.ray.RayWorker(1).load(*common, *map(pa.Table.from_pandas, frames))
-    # A part without rows may get some, or none.
-    for pieces in ([rows.as_rows([frame[["x0"]], frame["label"], frame["query"]]), None], [None, None]):
-        worker = br.ray.RayWorker(1)
-        assert len(worker.load(*common, pa.table({})).sizes) == 0
-        assert worker.split("data", np.empty(0, dtype=np.int64), 2) == [None, None]
-        worker.receive("data", *pieces)
-        assert worker._rows["data"] is None or len(worker._rows["data"].qid) == len(frame)
+    tables = map(pa.Table.from_pandas, [frame, frame.assign(x3=frame["x3"].astype("category"))])
+    with pytest.raises(ValueError, match="the column 'x3' of X has categories, but had"):
+        br.ray.load(features, ["label", "query", "importance"], *tables)
+
+
+def test_a_worker_without_rows_gets_some_or_none(frame):
+    features = TrainingFeatures()
+    features.learn(frame.filter(regex="^x"))
+    columns = ["label", "query", "importance"]
+    loaded = [br.ray.load(features, columns, pa.Table.from_pandas(frame))]
+    nothing = br.ray.load(features, columns, pa.table({}))
+    for rows, n_rows in ([loaded[0], nothing], [len(frame), 0]), ([nothing, loaded[0]], [0, len(frame)]):
+        data = colocate(rows, lambda i, function, *arguments: function(*arguments), list)
+        assert [len(rows.qid) for rows in data.rows] == n_rows
+        assert [len(queries) for queries in data.queries] == [100 * bool(n) for n in n_rows]
 
 
 def test_arguments_that_are_wrong_are_errors_before_the_training(frame):
