@@ -99,21 +99,15 @@ def lightgbm_network(host: str, parameters: dict[str, Any]) -> Iterator[dict[str
         handle.free_network()
 
 
-def allreduce_sum(values: ArrayLike) -> Floats:
-    """Sum over all workers, which must all call it, with arrays of one shape."""
-    return _allreduce(values, collective.Op.SUM)
+def allreduce(values: ArrayLike, operation: collective.Op = collective.Op.SUM) -> Floats:
+    """Sum, or another operation, over all workers, which must all call it, with arrays of one shape."""
+    local = np.asarray(values, dtype=np.float64)
+    return collective.allreduce(local, operation).reshape(local.shape)
 
 
 def allreduce_max(value: float) -> float:
     """Largest value of all workers, which must all call it."""
-    return float(_allreduce([value], collective.Op.MAX)[0])
-
-
-def _allreduce(values: ArrayLike, operation: collective.Op) -> Floats:
-    local = np.asarray(values, dtype=np.float64)
-    if not collective.is_distributed():
-        return local
-    return collective.allreduce(local, operation).reshape(local.shape)
+    return float(allreduce([value], collective.Op.MAX)[0])
 
 
 class StoppedError(RuntimeError):
@@ -166,7 +160,7 @@ class GlobalMeasure(BoundMeasure):
         """Mean over the queries of all workers, which must all call it."""
         values = compute_on_all_workers(lambda: self.per_query(scores))
         defined = values[~np.isnan(values)]
-        total, divisor = allreduce_sum([defined.sum(), len(defined)])
+        total, divisor = allreduce([defined.sum(), len(defined)])
         return float(total / divisor)
 
 
@@ -176,7 +170,7 @@ def global_unit_mean(weights: Floats) -> Floats:
     if largest == 0.0:
         raise ValueError("sample_weight is zero for all queries to train on")
     weights = rescale_extreme(weights, largest)
-    total, n_documents = allreduce_sum([weights.sum(), np.count_nonzero(weights)])
+    total, n_documents = allreduce([weights.sum(), np.count_nonzero(weights)])
     return weights * (n_documents / total)
 
 
@@ -189,7 +183,7 @@ def use_global_start(objective: BoundLoss) -> None:
         objective.offset = _best_constant(objective)
     objective.scale = 1.0
     hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
-    n_documents, total = allreduce_sum([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])
+    n_documents, total = allreduce([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])
     objective.scale = float(unit_scale(n_documents, total))
 
 
@@ -204,7 +198,7 @@ def _best_constant(objective: Objective) -> float:
     sizes = queries.repeat(queries.sizes)
     weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
     n_sizes = int(allreduce_max(queries.sizes.max())) + 1
-    weight, mass = allreduce_sum(
+    weight, mass = allreduce(
         [np.bincount(sizes, weights=values, minlength=n_sizes) for values in (weights, weights * objective.targets)]
     )
     present = np.flatnonzero(weight)

@@ -140,8 +140,8 @@ def train(
                 data.append(colocate(loaded, lambda rank, *task: workers[rank].run.remote(*task), _results))
         watched = dict(zip(sets, data[1:], strict=True))
         selected = driver.select_queries(settings, random_state, data[0], watched)
-        train = partial(_train_on_workers, workers, *selected)
-        driver.fit_ranker(local, settings, features, data[0].n_documents, random_state, train)
+        train, n_documents = partial(_train, workers, *selected), data[0].n_documents
+        driver.fit_ranker(local, settings, features, n_documents, random_state, train)
     finally:
         for worker in workers:
             ray.kill(worker)
@@ -174,12 +174,7 @@ def load(features: TrainingFeatures, columns: list[str | None], *tables: Any) ->
     return as_rows([frame[names], *(None if column is None else frame[column] for column in columns)])
 
 
-def _train_on_workers(
-    workers: list[Any],
-    training: list[PlacedSelection],
-    validation: Mapping[str, list[PlacedSelection]],
-    work: driver.Work,
-) -> Trained:
+def _train(workers: list[Any], training: Any, validation: Mapping[str, Any], work: driver.Work) -> Trained:
     """Train on the workers; the result is that of the first one."""
     tracker = workers[0].start_tracker.remote(len(workers))
     tasks = []

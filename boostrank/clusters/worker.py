@@ -55,7 +55,7 @@ class WorkerObjective:
 
     def total(self, values: Sequence[float]) -> Floats:
         """Sums over all workers."""
-        return collective.allreduce_sum(values)
+        return collective.allreduce(values)
 
     def boosting_function(self, has_one_model: bool) -> Callable[[NDArray[Any]], tuple[Any, Any]]:
         """The function that gives gradient and Hessian of the next round."""
@@ -116,9 +116,9 @@ def train_worker(
     threads = backend.PARAMETERS["n_jobs"]
     parameters = {threads: n_threads, **specification.parameters}
 
+    @named_part(f"worker {rank}")
     def prepare_with_name() -> tuple[GroupedData, list[ValidationSet], Any]:
-        with named_part(f"worker {rank}"):
-            return prepare(backend, specification, *read(), expand)
+        return prepare(backend, specification, *read(), expand)
 
     with use_threads(parameters[threads]), collective.communicator(tracker, rank):
         data, validation, objective = collective.compute_on_all_workers(prepare_with_name)

@@ -22,13 +22,7 @@ UNTESTED = ("p_value", "skewness", "low", "high", "effect")
 
 
 def difference_table(
-    per_query: pd.DataFrame,
-    measures: Iterable[str],
-    *,
-    kind: str,
-    baseline: str,
-    n_permutations: int,
-    random_state: Any,
+    per_query: pd.DataFrame, measures: Iterable[str], kind: str, baseline: str, **settings: Any
 ) -> pd.DataFrame:
     """The attribute `table` of a :class:`boostrank.comparison.Comparison`, from its attribute `per_query`.
 
@@ -38,15 +32,17 @@ def difference_table(
         Rows of the same queries, in the same sequence, for each name in the column `kind`.
     measures : iterable of str
         Columns of `per_query`.
-    kind, baseline, n_permutations, random_state
+    kind, baseline
         Those of the comparison.
+    **settings
+        Arguments of :func:`boostrank.permutation_test`.
     """
     rows_of: dict[Any, pd.DataFrame] = dict(list(per_query.groupby(kind, sort=False)))
     weights = rows_of[baseline]["weight"].to_numpy() if "weight" in per_query else None
     table: list[dict[Any, Any]] = []
     for measure in measures:
         values = {name: rows[measure].to_numpy() for name, rows in rows_of.items()}
-        tests = _tests(values, baseline, weights, n_permutations, random_state)
+        tests = _tests(values, baseline, weights, settings)
         for name, rows in rows_of.items():
             counted = np.ones(len(rows)) if weights is None else weights
             mean, by_fold, rounds = float(weighted_means(values[name], counted).mean[0]), {}, {}
@@ -57,10 +53,10 @@ def difference_table(
     return _with_holm(pd.DataFrame(table))
 
 
-def group_table(per_query: pd.DataFrame, table: pd.DataFrame, *, kind: str, **settings: Any) -> pd.DataFrame:
+def group_table(per_query: pd.DataFrame, table: pd.DataFrame, kind: str, **settings: Any) -> pd.DataFrame:
     """The attribute `groups` of a :class:`boostrank.comparison.Comparison`, from `per_query` and `table`.
 
-    The column "group" of `per_query` has the groups. `settings` are those of :func:`difference_table`.
+    The column "group" of `per_query` has the groups. `settings` are further arguments of :func:`difference_table`.
     """
     tables = []
     for group in as_groups(per_query[GROUP]).categories:
@@ -71,17 +67,15 @@ def group_table(per_query: pd.DataFrame, table: pd.DataFrame, *, kind: str, **se
     return pd.concat([by_group, _with_group(table, ALL_QUERIES, per_query, kind)], ignore_index=True)
 
 
-def _tests(
-    values: dict[str, Floats], baseline: str, weights: Floats | None, n_permutations: int, random_state: Any
-) -> dict[str, dict[str, Any]]:
+def _tests(values: dict[str, Floats], baseline: str, weights: Floats | None, settings: Any) -> dict[str, Any]:
     """The columns :data:`TESTS` of each ranker or run in one measure; "p_holm" is not known yet."""
     matrix, of_baseline = np.stack(list(values.values())), values[baseline]
     skipped = np.isnan(matrix).all(axis=0)
     if (skipped if weights is None else skipped | (weights == 0)).all():
         return {name: dict.fromkeys(TESTS, np.nan) | dict.fromkeys(COUNTS, 0) for name in values}
-    tests: dict[str, dict[str, Any]] = {}
+    tests = {}
     for name, of_name in values.items():
-        test = randomization_test(of_name, of_baseline, weights, n_permutations, random_state)
+        test = randomization_test(of_name, of_baseline, weights, **settings)
         low, high = confidence_interval(of_name, of_baseline, sample_weight=weights)
         effect = effect_size(of_name, of_baseline, sample_weight=weights)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}

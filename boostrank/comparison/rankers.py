@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
-from boostrank.comparison.trainings import TrainingJob, run_trainings
+from boostrank.comparison.trainings import run_trainings
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
@@ -150,7 +150,7 @@ def compare(
     measures = named_measures(measures)
     _check_test_labels(measures, folds)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
-    jobs = [TrainingJob(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
+    jobs = [(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
     tables: dict[int, pd.DataFrame] = {}
     label = ""
     bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
@@ -159,22 +159,19 @@ def compare(
             name, _, fold = jobs[number]
             values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
             # reset_index() of pandas fails for texts that Arrow does not have.
-            ids = pd.Series(values.index.to_numpy(), values.index, values.index.dtype)
-            values = values.assign(query=ids, **_relevant(fold.test)).reset_index(drop=True)
-            tables[number] = values.assign(ranker=name, fold=fold.name, rounds=result.rounds)
+            ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
+            columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": result.rounds, **_relevant(fold.test)}
+            tables[number] = pd.DataFrame(columns | dict(values.reset_index(drop=True)))
             if is_saved:
                 bar.leave_out()
             else:
                 label = f"{fold.name}: {name}"
                 bar.advance()
     # The sequence is that of the arguments, and not that in which the trainings ended.
-    joined = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
-    columns = [name for name in ("ranker", "fold", "query", "rounds", "relevant") if name in joined]
-    tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
+    per_query = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
-    per_query = joined[[*columns, *measures]]
-    return Comparison(per_query, list(measures), baseline, settings=settings, **tests)
+    return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings)
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:

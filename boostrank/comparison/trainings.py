@@ -37,21 +37,8 @@ WITHOUT_INFLUENCE = frozenset(
 )
 
 
-class TrainingJob(NamedTuple):
-    """A ranker to train on a fold.
-
-    Attributes
-    ----------
-    name : str
-        Name of the ranker.
-    ranker : estimator
-    fold : Fold
-        With validation data.
-    """
-
-    name: str
-    ranker: Any
-    fold: Fold
+#: The name of a ranker, the ranker, and a fold to train it on, with validation data.
+TrainingJob = tuple[str, Any, Fold]
 
 
 class TrainingResult(NamedTuple):
@@ -136,7 +123,7 @@ def settings_hash(estimator: Any) -> str:
 
 def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> list[Path | None]:
     """The file of each job; None for a job that cannot be compared with those of earlier runs."""
-    folds = {id(job.fold): job.fold for job in jobs}
+    folds = {id(fold): fold for _, _, fold in jobs}
     data = {number: _or_none(data_hash, fold) for number, fold in folds.items()}
     paths = []
     for name, ranker, fold in jobs:

@@ -13,7 +13,7 @@ from boostrank.clusters.collective import (
     StoppedError,
     Tracker,
     allreduce_max,
-    allreduce_sum,
+    allreduce,
     communicator,
     compute_on_all_workers,
     global_unit_mean,
@@ -42,12 +42,12 @@ def run_together(function, arguments):
 
 def test_sums_and_maxima_are_over_all_workers():
     values = [np.array([1.0, 2.0]), np.array([10.0, 20.0]), np.array([0.5, 0.0])]
-    for total in run_together(allreduce_sum, values):
+    for total in run_together(allreduce, values):
         np.testing.assert_array_equal(total, [11.5, 22.0])
     assert run_together(allreduce_max, [3.0, 7.0, -1.0]) == [7.0, 7.0, 7.0]
     # One worker alone, and a process that is no worker, have their own values.
     assert run_together(allreduce_max, [3.0]) == [3.0]
-    assert (allreduce_sum([1.0, 2.0]).tolist(), allreduce_max(3.0)) == ([1.0, 2.0], 3.0)
+    assert (allreduce([1.0, 2.0]).tolist(), allreduce_max(3.0)) == ([1.0, 2.0], 3.0)
 
 
 def test_an_error_of_one_worker_stops_all():

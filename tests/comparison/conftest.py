@@ -18,7 +18,8 @@ def ended(monkeypatch):
 
     def recorded(jobs, *arguments):
         for number, result, is_saved in run(jobs, *arguments):
-            trainings.append((jobs[number].name, jobs[number].fold.name, result, is_saved))
+            name, _, fold = jobs[number]
+            trainings.append((name, fold.name, result, is_saved))
             yield number, result, is_saved
 
     monkeypatch.setattr(rankers, "run_trainings", recorded)

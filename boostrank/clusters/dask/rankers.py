@@ -315,14 +315,13 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
 
 def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> Any:
     """Predictions of a fitted ranker for each row of a dask Array or DataFrame; `options` are checked at once."""
-    ranker = dask.delayed(local)
-    if isinstance(X, dd.DataFrame):
-        with warnings.catch_warnings():
-            # The rows that Dask makes up are no lists to score.
-            warnings.simplefilter("ignore")
-            nothing = _predict_block(X._meta_nonempty, local, options)[:0]
+    ranker, is_frame = dask.delayed(local), isinstance(X, dd.DataFrame)
+    with warnings.catch_warnings():
+        # The rows that Dask makes up are no lists to score.
+        warnings.simplefilter("ignore")
+        nothing = _predict_block(X._meta_nonempty if is_frame else np.zeros((1, X.shape[1])), local, options)[:0]
+    if is_frame:
         return X.map_partitions(_predict_block, ranker, options, nothing, meta=nothing)
-    nothing = _predict_block(np.zeros((1, X.shape[1])), local, options)[:0]
     shape: dict[str, Any] = {"drop_axis": 1} if nothing.ndim == 1 else {"chunks": (X.chunks[0], (nothing.shape[1],))}
     return X.rechunk({1: -1}).map_blocks(
         _predict_block, ranker, options, nothing=nothing, dtype=nothing.dtype, meta=nothing, **shape

@@ -83,15 +83,16 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         watched = None if indicator is None else [indicator]
         settings = driver.checked_settings(ranker, watched, name="validation_indicator_col")
         features, random_state = TrainingFeatures(), settings.random_state()
-        is_validation = None
+        columns = fit.ids_and_numbers(dataset, qid, label=label, weight=weight)
         fraction = settings.values["validation_fraction"]
         if indicator is not None:
-            is_validation = fit.typed_column(dataset, indicator, *fit.FLAGS).cast("boolean")
+            is_validation = fit.typed_column(dataset, indicator, *fit.FLAGS).cast("boolean").eqNullSafe(True)
+            columns.append(is_validation.alias("is_validation"))
         elif fraction is not None:
             # The same queries with any number of workers.
-            number = xxhash64(fit.typed_column(dataset, qid, *fit.IDS), lit(int(random_state.randint(2**31 - 1))))
-            is_validation = pmod(number, lit(N_BUCKETS)) < int(fraction * N_BUCKETS)
-        rows = fit.rows_to_train(dataset, features_col, qid, {"label": label, "weight": weight}, is_validation)
+            number = pmod(xxhash64(columns[0], lit(int(random_state.randint(2**31 - 1)))), lit(N_BUCKETS))
+            columns.append((number < int(fraction * N_BUCKETS)).eqNullSafe(True).alias("is_validation"))
+        rows = dataset.select(fit.feature_arrays(dataset, features_col).alias("features"), *columns)
         first = rows.select("features").first()
         if first is None or first.features is None:
             raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
@@ -305,10 +306,7 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
 
     def _evaluate(self, dataset: DataFrame) -> float:
         measure = get_measure(self.getOrDefault("measure"))
-        label, score, qid = (
-            fit.typed_column(dataset, self.getOrDefault(name), *types)
-            for name, types in (("label_col", fit.NUMBERS), ("prediction_col", fit.NUMBERS), ("qid_col", fit.IDS))
-        )
+        qid, label, score = map(self.getOrDefault, ("qid_col", "label_col", "prediction_col"))
 
         def sums(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
             present = [frame for frame in frames if len(frame)]
@@ -317,8 +315,7 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
                 values = measure(rows["label"].to_numpy(), rows["score"].to_numpy(), rows["qid"], per_query=True)
                 yield pd.DataFrame({"total": [np.nansum(values)], "n": [np.count_nonzero(~np.isnan(values))]})
 
-        columns = label.cast("double").alias("label"), score.cast("double").alias("score"), qid.alias("qid")
-        rows = dataset.select(*columns).repartition("qid")
+        rows = dataset.select(*fit.ids_and_numbers(dataset, qid, label=label, score=score)).repartition("qid")
         total, n = rows.mapInPandas(sums, "total double, n long").toPandas().sum()
         if not n:
             raise ValueError(f"{measure} is undefined for all queries, or there are none")

@@ -8,7 +8,7 @@ import pickle
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -66,21 +66,14 @@ def feature_arrays(dataset: DataFrame, features: str | Sequence[str]) -> Column:
     return array(*(typed_column(dataset, name, *NUMBERS).cast("double") for name in features))
 
 
-def rows_to_train(
-    dataset: DataFrame, features: str | Sequence[str], qid: str, numbers: Mapping[str, str | None], is_validation: Any
-) -> DataFrame:
-    """The columns that workers read, with types that do not depend on those of the user.
+def ids_and_numbers(dataset: DataFrame, qid: str, **numbers: str | None) -> list[Column]:
+    """The column "qid", and columns of numbers by their new names, with types that do not depend on those of the user.
 
-    `numbers` are the columns of labels and weights by their new names; None stands for no column. `is_validation` is
-    a condition, or None where there are no rows to validate on.
+    None stands for no column.
     """
-    columns = [feature_arrays(dataset, features).alias("features"), typed_column(dataset, qid, *IDS).alias("qid")]
-    for new_name, name in numbers.items():
-        if name is not None:
-            columns.append(typed_column(dataset, name, *NUMBERS).cast("double").alias(new_name))
-    if is_validation is not None:
-        columns.append(is_validation.eqNullSafe(True).alias("is_validation"))
-    return dataset.select(*columns)
+    columns = {new: typed_column(dataset, name, *NUMBERS) for new, name in numbers.items() if name is not None}
+    ids = typed_column(dataset, qid, *IDS).alias("qid")
+    return [ids, *(column.cast("double").alias(new_name) for new_name, column in columns.items())]
 
 
 def feature_matrix(arrays: Any, trained: Any) -> Any:
@@ -96,9 +89,10 @@ def feature_matrix(arrays: Any, trained: Any) -> Any:
 def train_on_workers(
     backend: Backend, features: Any, n_workers: int, cache: str | None, rows: DataFrame, work: Work
 ) -> Trained:
-    """Train on the rows, which :func:`rows_to_train` made, with the rows of each query on one worker.
+    """Train on the rows, with the rows of each query on one worker.
 
-    `cache` is a folder of the workers in which they keep their features while they train, or None.
+    The rows have the columns "features", "qid", "label", and perhaps "weight" and "is_validation". `cache` is a folder
+    of the workers in which they keep their features while they train, or None.
 
     Raises
     ------
