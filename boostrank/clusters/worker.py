@@ -35,6 +35,8 @@ from boostrank.training.validation import TRAINING
 
 #: Rows of one partition, and a mask of its queries.
 Selection = tuple[Sequence[Any], Bools]
+#: Rows to train on, and those of each validation set by name; an empty list where a worker has none.
+WorkerRows = tuple[list[Selection], Mapping[str, list[Selection]]]
 
 
 class WorkerObjective:
@@ -72,7 +74,7 @@ class WorkerObjective:
 def train_worker(
     backend: Backend,
     specification: TrainingSpecification,
-    read: Callable[[], tuple[list[Selection], Mapping[str, list[Selection]]]],
+    read: Callable[[], WorkerRows],
     tracker: dict[str, Any],
     *,
     rank: int,
@@ -88,7 +90,7 @@ def train_worker(
     backend : Backend
     specification : TrainingSpecification
     read : callable
-        Gives the rows to train on, and those of each validation set by name; an empty list where this worker has none.
+        Gives the rows of this worker.
     tracker : dict
         The address of the :class:`~boostrank.clusters.collective.Tracker` of the workers.
     rank : int
@@ -118,7 +120,7 @@ def train_worker(
 
     @named_part(f"worker {rank}")
     def prepare_with_name() -> tuple[GroupedData, list[ValidationSet], Any]:
-        return prepare(backend, specification, *read(), expand)
+        return prepare(backend, specification, read(), expand)
 
     with use_threads(parameters[threads]), collective.communicator(tracker, rank):
         data, validation, objective = collective.compute_on_all_workers(prepare_with_name)
@@ -139,13 +141,10 @@ def train_worker(
 
 
 def prepare(
-    backend: Backend,
-    specification: TrainingSpecification,
-    selections: list[Selection],
-    validation: Mapping[str, list[Selection]],
-    expand: Expansion = None,
+    backend: Backend, specification: TrainingSpecification, worker_rows: WorkerRows, expand: Expansion = None
 ) -> tuple[GroupedData, list[ValidationSet], Any]:
     """The data to train on, the validation sets, and the loss bound to the data, of one worker."""
+    selections, validation = worker_rows
     if not selections:
         raise ValueError("there are no queries to train on here: use fewer workers, or distribute the rows again")
     data = _assemble(selections, expand)

@@ -274,12 +274,10 @@ class Comparison:
         values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
         weights = rows_of[self.baseline]["weight"].to_numpy() if "weight" in self.per_query else None
         settings = weights, self.n_permutations, self.random_state
-        rows = [
-            {kind: name, f"other_{kind}": other} | randomization_test(values[name], values[other], *settings)._asdict()
-            for name, other in combinations(self.names, 2)
-        ]
-        table = pd.DataFrame(rows)
-        return table.assign(p_holm=holm(table["p_value"])) if rows else table
+        pairs = combinations(values.items(), 2)
+        rows = [(name, other, *randomization_test(a, b, *settings)) for (name, a), (other, b) in pairs]
+        table = pd.DataFrame(rows, columns=[kind, f"other_{kind}", *PairedTest._fields])
+        return table.assign(p_holm=holm(table["p_value"]))
 
     def plot(self, measure: Any = None, ax: Any = None) -> Any:
         """Plot the differences to the baseline with their intervals, by :class:`boostrank.displays.ComparisonDisplay`.

@@ -196,18 +196,18 @@ class FeatureFile(ABC):
         """Raise ValueError that names the file and says what is wrong with it."""
         raise ValueError(f"{self.name} {fault}")
 
-    def check_unchanged(self) -> None:
-        """Raise ValueError if the file has changed since this object was made."""
-        if self._current_version() != self._version:
-            self.refuse("has changed since FeatureFiles was made: make it again")
-
     def _current_version(self) -> tuple[int, int]:
         status = os.stat(self._path)
         return status.st_size, status.st_mtime_ns
 
-    @abstractmethod
     def read(self, rows: Ints) -> NDArray[Any]:
-        """Read rows, at least one, by their increasing numbers."""
+        """Read rows, at least one, by their increasing numbers; ValueError if the file has changed meanwhile."""
+        if self._current_version() != self._version:
+            self.refuse("has changed since FeatureFiles was made: make it again")
+        return self._read(rows)
+
+    @abstractmethod
+    def _read(self, rows: Ints) -> NDArray[Any]: ...
 
 
 class NpyFile(FeatureFile):
@@ -218,9 +218,7 @@ class NpyFile(FeatureFile):
         array = self._map()
         self.shape, self.dtype = array.shape, array.dtype
 
-    def read(self, rows: Ints) -> NDArray[Any]:
-        """Read rows."""
-        self.check_unchanged()
+    def _read(self, rows: Ints) -> NDArray[Any]:
         # The file is mapped only as long as these rows are used: the pages of a mapped file count as memory of the
         # process until the operating system needs them for something else.
         is_dense = rows[-1] - rows[0] == len(rows) - 1
@@ -247,9 +245,7 @@ class ParquetFeatures(FeatureFile):
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         self._last: tuple[int, NDArray[Any]] | None = None
 
-    def read(self, rows: Ints) -> NDArray[Any]:
-        """Read rows."""
-        self.check_unchanged()
+    def _read(self, rows: Ints) -> NDArray[Any]:
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         return np.concatenate([self._group(i)[rows[groups == i] - self._starts[i]] for i in np.unique(groups).tolist()])
 

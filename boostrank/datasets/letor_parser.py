@@ -31,6 +31,8 @@ LINE_FORM = "a line must have the form 'label qid:ID index:value ... # comment'"
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 BLOCK_BYTES = 1 << 19
 BLOCKS_PER_THREAD = 4  # With this number, threads wait little for each other and use little memory.
+#: A line without its comment: label, query id, and the values of columns, sorted by these.
+Document = tuple[float, bytes | None, dict[int, float]]
 _NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
 _FEATURE = re.compile(rb"(\d+):(%b)" % _NUMBER)
 
@@ -301,22 +303,14 @@ def parse_lines(
         if isinstance(document, str):
             raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
         documents.append(document)
-        has_qid = document.qid is not None
-    labels, sizes = np.array([row.label for row in documents]), np.array([len(row.features) for row in documents], int)
-    indices = np.array([column for row in documents for column in row.features], np.int32)
-    data = np.array([value for row in documents for value in row.features.values()], np.float64).astype(options.dtype)
-    width = next((len(row.features) for row in documents), 0)
-    n_regular = width if documents and all(list(row.features) == list(range(width)) for row in documents) else None
-    runs = [(text, len(list(run))) for text, run in itertools.groupby(row.qid for row in documents) if text is not None]
-    return ParsedBlock(labels, sizes, indices, data, n_regular, bool(has_qid), runs, len(lines))
-
-
-class Document(NamedTuple):
-    """A line without its comment; features are the values of columns, sorted by these."""
-
-    label: float
-    qid: bytes | None
-    features: dict[int, float]
+        has_qid = document[1] is not None
+    labels, qids, rows = zip(*documents, strict=True) if documents else ((), (), ())
+    sizes = np.array([len(row) for row in rows], int)
+    indices = np.array([column for row in rows for column in row], np.int32)
+    data = np.array([value for row in rows for value in row.values()], np.float64).astype(options.dtype)
+    n_regular = len(rows[0]) if rows and all(list(row) == list(range(len(rows[0]))) for row in rows) else None
+    runs = [(text, len(list(run))) for text, run in itertools.groupby(qids) if text is not None]
+    return ParsedBlock(np.array(labels), sizes, indices, data, n_regular, bool(has_qid), runs, len(lines))
 
 
 def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Document | str:
@@ -350,7 +344,7 @@ def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Docu
             return f"{quote(value, 40)} is too large for {options.dtype}"
         values[column] = number
     qid = features[0][4:] if starts_with_qid else None
-    return Document(float(label), qid, {column - first_index: values[column] for column in sorted(values)})
+    return float(label), qid, {column - first_index: values[column] for column in sorted(values)}
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:

@@ -30,7 +30,7 @@ from boostrank.backends.base import Backend, Trained
 from boostrank.clusters.collective import CONSEQUENCES, StoppedError, Tracker, raise_cause
 from boostrank.clusters.driver import HELD_OUT, Work
 from boostrank.clusters.rows import stack
-from boostrank.clusters.worker import Selection
+from boostrank.clusters.worker import Selection, WorkerRows
 from boostrank.datasets.feature_files import FeatureFiles
 from boostrank.inputs.arrays import Bools
 
@@ -131,7 +131,7 @@ def _work(
         columns, read_features = _load(batches, backend, features, folder)
         held_out = columns["is_validation"].to_numpy(bool) if validates else np.zeros(len(columns), dtype=bool)
 
-        def read() -> tuple[list[Selection], dict[str, list[Selection]]]:
+        def read() -> WorkerRows:
             if columns["qid"][held_out].isin(columns["qid"][~held_out]).any():
                 raise ValueError("validation_indicator_col must have one value for all rows of a query")
             X = read_features()
