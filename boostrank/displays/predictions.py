@@ -244,7 +244,7 @@ class PrecisionRecallDisplay(PredictionDisplay):
             As that function.
         """
         measures = cls._measures(threshold)
-        values = {name: evaluate_run(qrels, run, measures, **settings) for name, run in runs.items()}
+        values = {name: evaluate_run(qrels, run, measures, **settings) for name, run in by_name(runs, "run").items()}
         return cls(pd.DataFrame(values).set_axis(LEVELS)).plot(ax)
 
     @staticmethod

@@ -95,7 +95,7 @@ def feature_set(
     """
     check_choice("format", format, FORMATS)
     queries = dict(queries or {})
-    names = [str(feature) for feature in names]
+    names = [names] if isinstance(names, str) else [str(feature) for feature in names]
     # Without quotes in a rank profile, only such names are read as one name.
     is_valid = is_vespa_name if format == "vespa" else bool
     faults = [feature for i, feature in enumerate(names) if feature in names[:i] or not is_valid(feature)]

@@ -93,6 +93,8 @@ def test_precision_of_runs_has_the_settings_of_runs():
     assert plain.precision["mine"].tolist() == [1 / 2] * 6 + [0.0] * 5
     judged = PrecisionRecallDisplay.from_runs(qrels, {"mine": run, "other": run}, unjudged="remove")
     assert judged.precision["other"].tolist() == [1.0] * 6 + [0.0] * 5
+    with pytest.raises(TypeError, match=r"run must be a DataFrame, a dict of dicts, .* got list"):
+        PrecisionRecallDisplay.from_runs(qrels, [run])
 
 
 @pytest.mark.parametrize("by", ["size", "relevant"])

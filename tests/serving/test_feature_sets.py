@@ -20,6 +20,10 @@ def test_plugins_get_names_parameters_and_queries(engine):
     assert body["features"][1]["template"] == {"match": {HOSTILE[1]: "{{keywords}}"}}
 
 
+def test_one_name_is_no_sequence_of_letters():
+    assert feature_set("vespa", "price") == feature_set("vespa", ["price"])
+
+
 def test_solr_gets_a_store_and_classes():
     field = {"class": "org.apache.solr.ltr.feature.FieldValueFeature", "params": {"field": "price"}}
     price, title = json.loads(feature_set("solr", ["price", "title"], queries={"price": field}, absent="missing"))
