@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from scipy.sparse import issparse
 
 from boostrank.inputs.arrays import as_array, refuse_lazy
 from boostrank.inputs.checks import refuse
@@ -51,6 +50,9 @@ def as_series(column: Any, name: str) -> Any:
 
 def named_columns(X: Any, names: Sequence[str]) -> Any:
     """The features as a pandas DataFrame whose columns have these names, those of the argument `feature_name`."""
+    # Imported on use: it takes long.
+    from scipy.sparse import issparse
+
     X = to_pandas(X)
     if len(names) != X.shape[1]:
         refuse("feature_name", names, f"one name for each of the {X.shape[1]} columns of X", got=f"{len(names)} names")
