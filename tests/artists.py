@@ -1,6 +1,8 @@
 """Reads from matplotlib's axes what is drawn on them."""
 
-from matplotlib.text import Text
+import pytest
+
+Text = pytest.importorskip("matplotlib.text").Text
 
 
 def legend_texts(ax):

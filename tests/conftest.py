@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ LONGEST = (
     "test_a_strict_type_checker_accepts_typical_use_and_finds_errors",
     "test_example_prints_sentences_and_what_was_learned[why_lambdamart_fails]",
 )
+#: Folders all of whose tests need a package of an extra.
+NEEDED = {"clusters/dask": "distributed", "clusters/spark": "pyspark", "displays": "matplotlib"}
+collect_ignore = [folder for folder, package in NEEDED.items() if find_spec(package) is None]
+
+
+def pytest_report_header():
+    return [f"tests/{folder} is left out: {NEEDED[folder]} is not installed" for folder in collect_ignore]
 
 
 def pytest_collection_modifyitems(items):

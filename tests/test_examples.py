@@ -11,13 +11,14 @@ from functools import partial, wraps
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
-import distributed
 import lightgbm
-import matplotlib.pyplot as plt
 import pytest
 import xgboost
 
 import boostrank as br
+
+distributed = pytest.importorskip("distributed")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))

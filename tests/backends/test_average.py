@@ -2,14 +2,15 @@
 
 import lightgbm as lgb
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import treelite
 import xgboost as xgb
 
 import boostrank as br
+
+onnxruntime = pytest.importorskip("onnxruntime")
+treelite = pytest.importorskip("treelite")
 
 KINDS = [
     (br.LightGBMRanker, {}),

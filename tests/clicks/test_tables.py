@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from cases import for_each
 
 from boostrank.clicks import ClickLog, from_table, simulate_clicks
+
+pl = pytest.importorskip("polars")
 
 QID = np.array(["q2", "q2", "q1", "q1", "q1"])
 DOCUMENTS = np.array(["a", "b", "a", "b", "c"])

@@ -1,6 +1,5 @@
 """`compare` and `boostrank compare` with rankers of LightGBM, XGBoost and CatBoost, and with any other estimator."""
 
-import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -12,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
+
+catboost = pytest.importorskip("catboost")
 
 LIGHTGBM = lightgbm.LGBMRanker(objective="lambdarank", n_estimators=20, learning_rate=0.5, verbose=-1, n_jobs=1)
 XGBOOST = xgboost.XGBRanker(n_estimators=20, learning_rate=0.5, n_jobs=1)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pandas as pd
-import polars
 import pytest
 from cases import for_each
 
 from hostile import entry_points
 from hostile.entry_points import CODES, FEATURES, LABELS, METRICS, N_ROWS, SCORES, SPLITS, TRAINING
 from hostile.outcomes import NAMES, check_fault, check_value
+
+polars = pytest.importorskip("polars")
 
 ENTRY_POINTS = {**METRICS, **TRAINING, **SPLITS}
 NAN = float("nan")

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars
-import pyarrow
 import pytest
 from cases import for_each
 from scipy import sparse
@@ -11,6 +9,9 @@ from scipy import sparse
 import boostrank as br
 from hostile.entry_points import NATIVE, RANKERS, tiny
 from hostile.outcomes import NAMES, Fault, check_fault, with_faults
+
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
 
 pytestmark = pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
 N_ROWS = 40

@@ -7,12 +7,14 @@ import fractions
 
 import numpy as np
 import pandas as pd
-import polars
-import pyarrow
+import pytest
 from cases import for_each
 
 from boostrank.queries.queries import Queries
 from hostile.outcomes import NAMES, Fault, check_fault, with_faults
+
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
 
 N_ROWS = 8
 NAN = float("nan")

@@ -5,8 +5,6 @@ import fractions
 
 import numpy as np
 import pandas as pd
-import polars
-import pyarrow
 import pytest
 from cases import for_each
 
@@ -16,6 +14,9 @@ from boostrank.queries.dcg import check_relevance
 from hostile import brute_force
 from hostile.entry_points import CODES, FEATURES, LABELS, N_ROWS, RANKERS, SCORES, tiny
 from hostile.outcomes import NAMES, Fault, check_fault, check_value, with_faults
+
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
 
 NAN, INF = float("nan"), float("inf")
 CHECKS = {"labels": check_relevance, "scores": lambda scores: check_scores(scores, "y_score")}

@@ -5,8 +5,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import polars
-import pyarrow
 import pytest
 from cases import for_each
 
@@ -16,6 +14,9 @@ from boostrank.queries.weights import query_weights
 from hostile import brute_force
 from hostile.entry_points import CODES, FEATURES, FUNCTIONS, LABELS, N_ROWS, NATIVE, RANKERS, SCORES, K, tiny
 from hostile.outcomes import NAMES, Fault, check_fault, check_value, with_faults
+
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
 
 NAN, INF = float("nan"), float("inf")
 ROWS = np.array(LABELS), np.array(SCORES), np.array(CODES)

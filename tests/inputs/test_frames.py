@@ -4,8 +4,6 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from cases import for_each
@@ -14,6 +12,8 @@ import boostrank as br
 from boostrank.queries.queries import find_qid
 
 INDEX = "index 'qid'"
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 
 def test_find_qid_looks_in_the_argument_then_the_column_then_the_index():

@@ -1,6 +1,5 @@
 """Shared by the tests of model selection: data, our rankers, and those of other libraries."""
 
-import catboost
 import lightgbm
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ import boostrank as br
 
 RANKERS = {"lightgbm": br.LightGBMRanker, "xgboost": br.XGBoostRanker}
 LIBRARIES = {
-    "LGBMRanker": lightgbm.LGBMRanker(n_estimators=4, verbose=-1, n_jobs=1),
-    "XGBRanker": xgboost.XGBRanker(n_estimators=4, n_jobs=1),
-    "CatBoostRanker": catboost.CatBoostRanker(
+    "LGBMRanker": lambda: lightgbm.LGBMRanker(n_estimators=4, verbose=-1, n_jobs=1),
+    "XGBRanker": lambda: xgboost.XGBRanker(n_estimators=4, n_jobs=1),
+    "CatBoostRanker": lambda: pytest.importorskip("catboost").CatBoostRanker(
         iterations=4, verbose=0, allow_writing_files=False, random_seed=0, thread_count=1
     ),
 }
@@ -35,4 +34,4 @@ def ranker(request):
 
 @pytest.fixture(params=LIBRARIES)
 def of_library(request):
-    return LIBRARIES[request.param]
+    return LIBRARIES[request.param]()

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -21,6 +20,8 @@ from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.model_selection.estimators import accept_qid
+
+pl = pytest.importorskip("polars")
 
 NDCG = br.make_scorer("ndcg@10")
 # Its `fit` takes sample_weight, which it must not get.

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pandas as pd
-import polars
 import pytest
 
 from boostrank.metrics.query_groups import query_groups
 from boostrank.queries.by_id import align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights, query_weights, unit_mean, weighted_means
+
+polars = pytest.importorskip("polars")
 
 QUERIES = Queries.from_qid(["a", "b", "a", "c"])
 

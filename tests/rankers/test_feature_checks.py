@@ -4,8 +4,6 @@ import functools
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from cases import for_each
@@ -14,6 +12,9 @@ from rankers.small_rankers import small
 import boostrank as br
 from boostrank.backends.xgboost import backend as xgboost
 from boostrank.backends.xgboost import features as xgboost_features
+
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars
 import pytest
 from cases import for_each
 from loss_defaults import PLAIN_TREES
@@ -14,6 +13,8 @@ import boostrank as br
 from boostrank.preferences import EDGE_LOSSES
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power
+
+polars = pytest.importorskip("polars")
 
 NATIVE = {
     br.LightGBMRanker: ["lambdarank", "rank_xendcg"],

@@ -6,7 +6,6 @@ from itertools import product
 
 import lightgbm as lgb
 import numpy as np
-import polars as pl
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
@@ -17,6 +16,8 @@ from sklearn.exceptions import NotFittedError
 
 import boostrank as br
 from boostrank.backends.xgboost import features as xgboost_features
+
+pl = pytest.importorskip("polars")
 
 N_ROUNDS = 6
 #: Native parameters by kind of model.

@@ -4,11 +4,9 @@ import io
 import pickle
 import sys
 
-import cloudpickle
 import joblib
 import lightgbm as lgb
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
 import xgboost as xgb
@@ -16,6 +14,9 @@ from rankers.small_rankers import small
 
 import boostrank as br
 from boostrank.surrogates import Power
+
+cloudpickle = pytest.importorskip("cloudpickle")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 SUFFIXES = {br.LightGBMRanker: [".txt"], br.XGBoostRanker: [".json", ".ubj"]}
 NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}

@@ -5,13 +5,14 @@ from collections import namedtuple
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from cases import for_each
 from interpreted_ranx import interpreted_ranx
 
 from boostrank.runs import read_qrels, read_run, write_run
 from boostrank.runs.trec_tables import as_qrels, as_run
+
+pl = pytest.importorskip("polars")
 
 LINE = b"q1 Q0 d1 1 2.5 tag\n"
 

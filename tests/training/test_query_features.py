@@ -2,8 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 import sklearn
 from scipy import sparse as sp
@@ -13,6 +11,9 @@ from sklearn.pipeline import make_pipeline
 import boostrank as br
 from boostrank.inputs import streams
 from boostrank.training.data import training_data
+
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 Z, R = "standardize", "rank"
 SMALL_BLOCKS = "boostrank.queries.segments.Segments.blocks.__defaults__", (30,)

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from cluster_samples import assert_close, make_data, small
 from xgboost import collective
@@ -18,6 +17,7 @@ from boostrank.training.features import TrainingFeatures
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install boostrank[ray]")
 pytest.importorskip("ray.data")
+pa = pytest.importorskip("pyarrow")
 
 pytestmark = pytest.mark.slow
 
