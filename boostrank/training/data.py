@@ -75,7 +75,7 @@ def training_data(
     queries, n_documents = data.queries, data.queries.n_documents
     is_constant = queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
     if is_constant and group is None and np.size(qid) == n_documents:
-        advice = f". Weights are given as sample_weight=; if all rows are one query, give group=[{n_documents}] or text"
+        advice = f". Weights are sample_weight=; if the rows are one query, give group=[{n_documents}] or a text as id"
         refuse("qid", ids, "a query id for each row", advice, got=f"{ids[0]} in all of the {n_documents} rows")
     return data, features
 

@@ -117,7 +117,7 @@ def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_cla
     """The third argument of LGBMRanker.fit has weights, and equal ones would make one query."""
     X, y, _ = br.make_ranking(n_queries=1, n_documents=1001, random_state=0)
     for weights in (np.ones(1001), [1] * 1001):
-        with pytest.raises(ValueError, match=r"sample_weight=; if all rows are one query, give group=\[1001\]"):
+        with pytest.raises(ValueError, match=r"sample_weight=; if the rows are one query, give group=\[1001\]"):
             small(ranker_class).fit(X, y, weights)
     expected = small(ranker_class).fit(X, y, group=[1001]).predict(X)
     for qid in ([1001], ["all"] * 1001):
