@@ -80,15 +80,12 @@ def checked_settings(
 
 def _check_metrics(metrics: Sequence[Any]) -> None:
     """Raise ValueError for metrics that depend on the labels of other workers."""
+    reason = "is not possible on a cluster, where each worker knows only its own queries: give"
     for metric in metrics:
-        needs_max_grade = isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None
-        if needs_max_grade or not isinstance(metric, Measure):
-            fault, advice = "a function as eval_metric", "names or measures"
-            if needs_max_grade:
-                fault, advice = f"eval_metric {str(metric)!r}", f"get_measure({str(metric)!r}, max_grade=...)"
-            raise ValueError(
-                f"{fault} is not possible on a cluster, where each worker knows only its own queries: give {advice}"
-            )
+        if not isinstance(metric, Measure):
+            raise ValueError(f"a function as eval_metric {reason} names or measures")
+        if isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None:
+            raise ValueError(f"eval_metric {str(metric)!r} {reason} get_measure({str(metric)!r}, max_grade=...)")
 
 
 def select_queries(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -123,20 +124,15 @@ def settings_hash(estimator: Any) -> str:
 
 def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> list[Path | None]:
     """The file of each job; None for a job that cannot be compared with those of earlier runs."""
-    folds = {id(fold): fold for _, _, fold in jobs}
-    data = {number: _or_none(data_hash, fold) for number, fold in folds.items()}
-    paths = []
+    paths: list[Path | None] = []
+    hashes: dict[int, str] = {}
     for name, ranker, fold in jobs:
-        identity = (name, fold.name, data[id(fold)], _or_none(settings_hash, ranker), versions())
-        paths.append(None if None in identity else folder / f"{_hash((FORMAT, *identity))}.json")
+        paths.append(None)
+        with contextlib.suppress(pickle.PicklingError, TypeError):
+            hashes[id(fold)] = hashes.get(id(fold)) or data_hash(fold)
+            identity = FORMAT, name, fold.name, hashes[id(fold)], settings_hash(ranker), versions()
+            paths[-1] = folder / f"{_hash(identity)}.json"
     return paths
-
-
-def _or_none(hash_of: Any, value: Any) -> str | None:
-    try:
-        return str(hash_of(value))
-    except (pickle.PicklingError, TypeError):
-        return None
 
 
 def _hash(value: Any) -> str:

@@ -9,10 +9,6 @@ gradients of its queries.
 from boostrank.clusters import required
 
 with required("Dask", "dask[array,dataframe,distributed]"):
-    import dask.array
-    import dask.dataframe  # noqa: F401
-    import distributed  # noqa: F401
-
-from boostrank.clusters.dask.rankers import LightGBMRanker, XGBoostRanker
+    from boostrank.clusters.dask.rankers import LightGBMRanker, XGBoostRanker
 
 __all__ = ["LightGBMRanker", "XGBoostRanker"]

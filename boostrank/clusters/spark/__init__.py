@@ -9,15 +9,12 @@ rankings.
 from boostrank.clusters import required
 
 with required("Spark", "boostrank[spark]"):
-    import pyarrow  # noqa: F401
-    import pyspark  # noqa: F401
-
-from boostrank.clusters.spark.estimators import (
-    LightGBMRanker,
-    LightGBMRankerModel,
-    MeasureEvaluator,
-    XGBoostRanker,
-    XGBoostRankerModel,
-)
+    from boostrank.clusters.spark.estimators import (
+        LightGBMRanker,
+        LightGBMRankerModel,
+        MeasureEvaluator,
+        XGBoostRanker,
+        XGBoostRankerModel,
+    )
 
 __all__ = ["LightGBMRanker", "LightGBMRankerModel", "MeasureEvaluator", "XGBoostRanker", "XGBoostRankerModel"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import re
 import socket
@@ -166,7 +165,7 @@ def _load(
             errors.append(error)
             continue
         if folder is not None:
-            path = os.path.join(folder, f"{len(blocks)}.npy")
+            path = f"{folder}/{len(blocks)}.npy"
             np.save(path, np.asarray(blocks[-1]))
             blocks[-1] = path
 
