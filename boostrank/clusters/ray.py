@@ -120,8 +120,8 @@ def train(
     sets = {} if validation is None else validation if isinstance(validation, Mapping) else {"valid_0": validation}
     settings = driver.checked_settings(local, dict(sets), name="validation")
     features, random_state = TrainingFeatures(), settings.random_state()
-    datasets = {f"validation set {name!r}": (watched, [label, qid, None]) for name, watched in sets.items()}
-    datasets = {"dataset": (dataset, [label, qid, weight]), **datasets}
+    datasets = {"dataset": (dataset, [label, qid, weight])}
+    datasets |= {f"validation set {name!r}": (watched, [label, qid, None]) for name, watched in sets.items()}
     for name, (table, _) in datasets.items():
         if not isinstance(table, Dataset):
             raise TypeError(f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got {type(table)}")

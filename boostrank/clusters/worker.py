@@ -7,7 +7,7 @@ from sums over all workers: the offset and the scale of the objective, and the m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -122,21 +122,19 @@ def train_worker(
     def prepare_with_name() -> tuple[GroupedData, list[ValidationSet], Any]:
         return prepare(backend, specification, read(), expand)
 
-    with use_threads(parameters[threads]), collective.communicator(tracker, rank):
+    with use_threads(parameters[threads]), collective.communicator(tracker, rank), ExitStack() as stack:
         data, validation, objective = collective.compute_on_all_workers(prepare_with_name)
-        network: AbstractContextManager[dict[str, Any]] = nullcontext({})  # XGBoost's network is the collective.
-        if backend.LIBRARY == "LightGBM":
-            network = collective.lightgbm_network(host, parameters)
-        with network as network_parameters:
-            weights = None if data.weights is None else collective.global_unit_mean(data.weights)
-            for loss in single_objectives(objective):
-                if weights is not None:
-                    collective.compute_on_all_workers(partial(loss.use_weights, weights))
-                collective.use_global_start(loss)
-            if objective is not None:
-                objective, weights = WorkerObjective(objective, is_cancelled), None
-            specification = replace(specification, parameters={**parameters, **network_parameters})
-            trained = backend.train(specification, data, validation, objective, weights)
+        if backend.LIBRARY == "LightGBM":  # XGBoost's network is the collective.
+            parameters |= stack.enter_context(collective.lightgbm_network(host, parameters))
+        weights = None if data.weights is None else collective.global_unit_mean(data.weights)
+        for loss in single_objectives(objective):
+            if weights is not None:
+                collective.compute_on_all_workers(partial(loss.use_weights, weights))
+            collective.use_global_start(loss)
+        if objective is not None:
+            objective, weights = WorkerObjective(objective, is_cancelled), None
+        specification = replace(specification, parameters=parameters)
+        trained = backend.train(specification, data, validation, objective, weights)
     return trained if rank == 0 else None
 
 

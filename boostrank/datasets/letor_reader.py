@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ import numpy.typing as npt
 from boostrank.datasets.dataset import Dataset, Fold
 from boostrank.datasets.letor_parser import ParsedFile, PathLike, ReadOptions, Sparse, is_int64, parse_file, quote
 from boostrank.inputs.files import as_path
-
-if TYPE_CHECKING:
-    from scipy import sparse as sp
 
 #: Files of a fold: their names, of which earlier ones are preferred, and the endings of these.
 FOLD_FILES = {"train": ("train",), "vali": ("vali", "valid", "validation"), "test": ("test",)}
@@ -207,25 +204,25 @@ def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset
     all_int64 = all(is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
     datasets = []
     for parsed in files:
-        X: Any
-        if is_dense and parsed.n_regular == width:
-            X = parsed.data.reshape(parsed.n_rows, width)
-        else:
-            X = _csr(parsed, width).toarray() if is_dense else _csr(parsed, width)
         texts, counts = zip(*parsed.qid_runs, strict=True)
         ids = np.array([int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts])
-        datasets.append(Dataset(X, np.concatenate(parsed.labels), np.repeat(ids, counts)))
+        X, y = _features(parsed, width, is_dense), np.concatenate(parsed.labels)
+        datasets.append(Dataset(X, y, np.repeat(ids, counts)))
     return datasets
 
 
-def _csr(parsed: ParsedFile, width: int) -> sp.csr_matrix:
+def _features(parsed: ParsedFile, width: int, is_dense: bool) -> Any:
+    """The features as an array or as a CSR matrix."""
+    if is_dense and parsed.n_regular == width:
+        return parsed.data.reshape(parsed.n_rows, width)
     from scipy import sparse as sp
 
     columns = parsed.indices
     if parsed.n_regular is not None:
         columns = np.tile(np.arange(parsed.n_regular, dtype=np.int32), parsed.n_rows)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(parsed.counts))])
-    return sp.csr_matrix((parsed.data, columns, indptr), shape=(parsed.n_rows, width))
+    matrix = sp.csr_matrix((parsed.data, columns, indptr), shape=(parsed.n_rows, width))
+    return matrix.toarray() if is_dense else matrix
 
 
 def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
