@@ -15,7 +15,7 @@ from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import get_click_model
 from boostrank.clicks.targets import ClickNormalize, Unit, means_of_sessions, session_weights, targets_of_relevance
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
-from boostrank.inputs.checks import check_choice, refuse
+from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
 from boostrank.queries.labels import Labels, RowsOfQueries
 from boostrank.queries.queries import Queries
@@ -132,9 +132,8 @@ class ClickLabels(RowsOfQueries, Labels):
             )
         if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
             prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
-            if not ((prior > 0.0) & (prior < 1.0)).all():
-                got = f"numbers from {prior.min():g} to {prior.max():g}"
-                refuse("shrink", prior, "predicted probabilities of relevance in (0, 1)", got=got)
+            fault = "not a predicted probability of relevance in (0, 1)"
+            refuse_first((prior <= 0.0) | (prior >= 1.0), lambda row: f"shrink[{row}] is {prior[row]:g}, {fault}")
             object.__setattr__(self, "shrink", prior)
         if self.normalize == "sessions" and (self.not_shown == "predict" or self._has_prior):
             raise ValueError("predictions of relevance need normalize='independent' or 'none'; got 'sessions'")
@@ -218,7 +217,7 @@ class ClickLabels(RowsOfQueries, Labels):
     def evidence(self) -> Floats:
         """How much the clicks on each row say, in impressions whose relevance is known, shape (n_documents,)."""
         mean = estimation.mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
-        return self._evidence(np.full(len(self), mean))
+        return estimation.evidence(self.log, self.model, self.clip, np.full(len(self), mean))
 
     def with_prediction(self, logs: ArrayLike) -> ClickLabels:
         """The same clicks, shrunk towards the relevance that is predicted by features and by positions.
@@ -312,7 +311,8 @@ class ClickLabels(RowsOfQueries, Labels):
         advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
         estimation.require_support(self.log, self.lacks_support, advice)
         if self._has_prior:
-            relevance = estimation.shrunk(self.relevance, self._evidence(self.shrink), self.shrink)
+            evidence = estimation.evidence(self.log, self.model, self.clip, self.shrink)
+            relevance = estimation.shrunk(self.relevance, evidence, self.shrink)
             relevance = relevance if self.not_shown == "predict" else self.estimates.shown * relevance
         elif self.not_shown == "predict":
             raise ValueError(
@@ -326,7 +326,3 @@ class ClickLabels(RowsOfQueries, Labels):
     @property
     def _has_prior(self) -> bool:
         return isinstance(self.shrink, np.ndarray)
-
-    def _evidence(self, prior: Floats) -> Floats:
-        """The evidence of each row for some prior."""
-        return estimation.evidence(self.log, self.model, self.clip, prior)

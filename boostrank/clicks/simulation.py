@@ -119,7 +119,7 @@ def simulate_clicks(
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
     sizes = queries.sizes if depth is None else np.minimum(queries.sizes, depth)
     sessions = Segments.from_sizes(sizes[query_of_session])
-    shown = _result_lists(queries.group(values), queries, query_of_session, sessions, *checked_policy, random)
+    shown = _result_lists(queries.group(values), queries, query_of_session, sessions, checked_policy, random)
     row = queries.group(np.arange(len(labels)))[shown]
     clicks = click_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
@@ -165,15 +165,10 @@ def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Ge
 
 
 def _result_lists(
-    scores: Floats,
-    queries: Queries,
-    query_of_session: Ints,
-    sessions: Segments,
-    kind: str,
-    strength: float,
-    random: Any,
+    scores: Floats, queries: Queries, query_of_session: Ints, sessions: Segments, policy: tuple[str, float], random: Any
 ) -> Ints:
     """Grouped document numbers of the entries of all sessions."""
+    kind, strength = policy
     if kind == "plackett-luce":
         lists = Segments.from_sizes(queries.sizes[query_of_session])
         document = lists.repeat(queries.starts[query_of_session]) + lists.positions

@@ -21,29 +21,11 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset
-from boostrank.inputs.arrays import Floats, check_lengths
+from boostrank.inputs.arrays import check_lengths
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries, find_qid, positions_by_id, require_qid
 from boostrank.queries.weights import document_weights, require_equal_weights
-
-
-class GroupedRows(NamedTuple):
-    """Rows in which those of each query follow each other.
-
-    Attributes
-    ----------
-    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
-    y : ndarray, shape (n_documents,)
-    queries : Queries
-        Their ids are 0, 1, ...
-    weights : ndarray, shape (n_documents,), or None
-    """
-
-    X: Any
-    y: Floats
-    queries: Queries
-    weights: Floats | None
 
 
 class Library(NamedTuple):
@@ -52,8 +34,8 @@ class Library(NamedTuple):
     Attributes
     ----------
     arguments : callable
-        Function of an estimator, training data and a list of validation data that returns the arguments of the
-        estimator's `fit` except X and y.
+        Function of an estimator, training data, their weights and a list of validation data that returns the arguments
+        of the estimator's `fit` except X and y. Rows of a query follow each other, and query ids are 0, 1, ....
     n_rounds : callable
         Function of a fitted estimator that returns the number of boosting rounds that its predictions use.
     early_stopping : tuple of str
@@ -62,7 +44,7 @@ class Library(NamedTuple):
         Whether weights may differ within a query.
     """
 
-    arguments: Callable[[Any, GroupedRows, list[GroupedRows]], dict[str, Any]]
+    arguments: Callable[[Any, Dataset, Any, list[Dataset]], dict[str, Any]]
     n_rounds: Callable[[Any], int]
     early_stopping: tuple[str, ...]
     takes_document_weights: bool = False
@@ -124,11 +106,11 @@ class NativeRanker(BaseEstimator):
             If there are no query ids, and for labels, query ids, weights or validation sets that are invalid.
         """
         library, name = _library(self.estimator), type(self.estimator).__name__
-        train = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
+        train, weights = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
         stops_early = any(self.estimator.get_params().get(parameter) for parameter in library.early_stopping)
-        validation = [_grouped(V, v, ids, None, name, False) for V, v, ids in eval_set or [] if stops_early]
+        validation = [_grouped(V, v, ids, None, name, False)[0] for V, v, ids in eval_set or [] if stops_early]
         fitted = clone(self).estimator
-        fitted.fit(train.X, train.y, **library.arguments(fitted, train, validation))
+        fitted.fit(train.X, train.y, **library.arguments(fitted, train, weights, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
         return self
 
@@ -218,8 +200,11 @@ def _with_last_step(estimator: Any, change: Callable[[Any], Any]) -> Any:
     return changed
 
 
-def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, takes_document_weights: bool) -> GroupedRows:
-    """Check the rows, and sort them by query if they are not grouped; `name` is the estimator's, for messages."""
+def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, may_differ: bool) -> tuple[Dataset, Any]:
+    """The rows, sorted by query if they are not grouped, with the query ids 0, 1, ..., and the weight of each row.
+
+    `name` is the estimator's, for messages, and `may_differ` says whether it takes weights that differ within a query.
+    """
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
     relevance = as_labels(y).require_relevance(name)
@@ -227,16 +212,14 @@ def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, takes_docu
     weights = None
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
-        if not takes_document_weights:
+        if not may_differ:
             require_equal_weights(weights, queries, f"{name} takes no weights of documents.")
         weights = queries.ungroup(weights)
     if queries.permutation is None:
-        return GroupedRows(X, relevance, Queries.from_sizes(queries.sizes), weights)
+        return Dataset(X, relevance, queries.repeat(np.arange(queries.n_queries))), weights
     number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
     rows = np.argsort(number, kind="stable")
-    weights = None if weights is None else weights[rows]
-    grouped = Queries.from_sizes(np.bincount(number))
-    return GroupedRows(_safe_indexing(X, rows), relevance[rows], grouped, weights)
+    return Dataset(_safe_indexing(X, rows), relevance[rows], number[rows]), None if weights is None else weights[rows]
 
 
 def _library(estimator: Any) -> Any:
@@ -245,16 +228,14 @@ def _library(estimator: Any) -> Any:
     return next((LIBRARIES[name] for name in names if name in LIBRARIES), None)
 
 
-def _lightgbm_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"group": train.queries.sizes, "sample_weight": train.weights}
-    if not validation:
-        return arguments
-    arguments["eval_group"] = [data.queries.sizes for data in validation]
+def _lightgbm_arguments(estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]) -> dict[str, Any]:
+    groups = [np.bincount(data.qid) for data in validation] or None
+    arguments: dict[str, Any] = {"group": np.bincount(train.qid), "sample_weight": weights, "eval_group": groups}
     # LightGBM 4.7 warns that `eval_set` is deprecated, and older versions have nothing else.
-    if "eval_X" in inspect.signature(estimator.fit).parameters:
-        features, labels = tuple(data.X for data in validation), tuple(data.y for data in validation)
+    if validation and "eval_X" in inspect.signature(estimator.fit).parameters:
+        features, labels, _ = zip(*validation, strict=True)
         return {**arguments, "eval_X": features, "eval_y": labels}
-    return {**arguments, "eval_set": [(data.X, data.y) for data in validation]}
+    return {**arguments, "eval_set": [data[:2] for data in validation] or None}
 
 
 def _lightgbm_rounds(estimator: Any) -> int:
@@ -262,12 +243,12 @@ def _lightgbm_rounds(estimator: Any) -> int:
     return int(estimator.best_iteration_ or estimator.n_iter_)
 
 
-def _xgboost_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
+def _xgboost_arguments(estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]) -> dict[str, Any]:
     return {
-        "qid": train.queries.qid,
-        "sample_weight": None if train.weights is None else train.weights[train.queries.starts],
-        "eval_set": [(data.X, data.y) for data in validation] or None,
-        "eval_qid": [data.queries.qid for data in validation] or None,
+        "qid": train.qid,
+        "sample_weight": None if weights is None else weights[np.diff(train.qid, prepend=-1) > 0],
+        "eval_set": [data[:2] for data in validation] or None,
+        "eval_qid": [data.qid for data in validation] or None,
     }
 
 
@@ -277,14 +258,14 @@ def _xgboost_rounds(estimator: Any) -> int:
     return int(estimator.get_booster().num_boosted_rounds() if last is None else last + 1)
 
 
-def _catboost_arguments(estimator: Any, train: GroupedRows, validation: list[GroupedRows]) -> dict[str, Any]:
+def _catboost_arguments(estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]) -> dict[str, Any]:
     columns = {name: estimator.get_params().get(name) for name in ("cat_features", "text_features")}
     # Only a Pool has query ids. The module is that of the estimator, which the caller has imported.
     pool = sys.modules["catboost"].Pool
     return {
-        "group_id": train.queries.qid,
-        "group_weight": train.weights,
-        "eval_set": [pool(data.X, data.y, group_id=data.queries.qid, **columns) for data in validation] or None,
+        "group_id": train.qid,
+        "group_weight": weights,
+        "eval_set": [pool(data.X, data.y, group_id=data.qid, **columns) for data in validation] or None,
     }
 
 

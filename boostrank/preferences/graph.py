@@ -209,10 +209,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         """The graph with other weights of its edges, shape (n_edges,)."""
         return self._with(self.qid, self.winner, self.loser, weight)
 
-    @classmethod
-    def _with(cls, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:
+    def _with(self, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:
         """Make a graph from edges that are known to be valid."""
-        graph = cls.__new__(cls)
+        graph = PreferenceGraph.__new__(PreferenceGraph)
         graph.queries, graph.winner, graph.loser, graph.weight = Queries.from_qid(qid), winner, loser, weight
         return graph
 
