@@ -28,7 +28,7 @@ import numpy as np
 
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import Bools, Floats, as_floats
-from boostrank.inputs.checks import check_choice, check_number, is_number, refuse, refuse_first
+from boostrank.inputs.checks import check_choice, check_number, check_settings, is_number, refuse, refuse_first, setting
 from boostrank.queries.segments import Segments
 
 
@@ -233,12 +233,11 @@ class Cascade(ClickModel):
     [1.0, 1.0, 0.4]
     """
 
-    satisfaction: float = 1.0
-    continuation: float = 1.0
+    satisfaction: float = setting(1.0, check_number, smallest=0, largest=1)
+    continuation: float = setting(1.0, check_number, above=0, largest=1)
 
     def __post_init__(self) -> None:
-        check_number("satisfaction", self.satisfaction, smallest=0, largest=1)
-        check_number("continuation", self.continuation, above=0, largest=1)
+        check_settings(self)
 
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks; see :meth:`ClickModel.draw`."""

@@ -9,7 +9,7 @@ likelihood, its assumptions, and the standard errors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -160,12 +160,8 @@ class Propensities:
             weight, x = relative**-2.0 if has_errors else np.ones(len(valued)), np.log(valued + 1.0)
             eta = -(weight * x * np.log(values[valued] / values[0])).sum() / (weight * x * x).sum()
             values[missing] = values[0] * (missing + 1.0) ** -eta
-        return replace(
-            self,
-            values=values,
-            standard_errors=np.append(self.standard_errors, np.full(added, np.nan)),
-            extrapolated=tuple(sorted({*self.extrapolated, *(missing + 1).tolist()})),
-        )
+        errors = np.append(self.standard_errors, np.full(added, np.nan))
+        return Propensities(values, errors, tuple(sorted({*self.extrapolated, *(missing + 1).tolist()})))
 
     def __repr__(self) -> str:
         valued = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_number, is_number, refuse
+from boostrank.inputs.checks import check_number, check_settings, is_number, refuse, setting
 from boostrank.queries.compiled import LossForm
 from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
@@ -25,6 +25,7 @@ class _QNorm(Surrogate):
     hessian = "majorant"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.q != "log" and not (is_number(self.q) and self.q >= 2):
             refuse("q", self.q, "'log' (log(m) + 2 for a query of m documents) or a number >= 2")
 
@@ -134,14 +135,10 @@ class NormalizedPNorm(_QNorm):
     (array([-1.,  0.]), array([4., 4.]))
     """
 
-    epsilon: float = 1.0
+    epsilon: float = setting(1.0, check_number, above=0)
 
     convex = False
     linear_in_targets: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("epsilon", self.epsilon, above=0)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         norm, _ = self._norm_and_slope(scores, queries)

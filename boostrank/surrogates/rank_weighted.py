@@ -32,7 +32,7 @@ import numpy as np
 import scipy
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import check_count, check_flag
+from boostrank.inputs.checks import check_count, check_flag, check_settings, setting
 from boostrank.queries import compiled
 from boostrank.queries.compiled import pair_derivatives
 from boostrank.queries.dcg import DCG
@@ -185,15 +185,14 @@ class ReweightedPairs(Surrogate):
     :class:`ConsistentLambdaRank` describes the parameters. A subclass defines `at` and `gradient_hessian`.
     """
 
-    truncation: int | None = 30
-    divide_by_distance: bool = True
+    truncation: int | None = setting(30, check_count, optional=True)
+    divide_by_distance: bool = setting(True, check_flag)
 
     shift_invariant: ClassVar[bool] = True
     reweighted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count("truncation", self.truncation, optional=True)
-        check_flag("divide_by_distance", self.divide_by_distance)
+        check_settings(self)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         return self.at(scores, queries).loss(scores, targets, queries)
@@ -377,11 +376,7 @@ class LambdaMART(ReweightedPairs):
     [0.199, -0.199]
     """
 
-    normalize: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_flag("normalize", self.normalize)
+    normalize: bool = setting(True, check_flag)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         return self.at(scores, queries).gradient_hessian(scores, targets, queries)

@@ -116,7 +116,7 @@ def test_documents_that_were_never_shown_are_predicted():
         ({"not_shown": "predict", "normalize": "sessions"}, "need normalize='independent' or 'none'"),
         ({"shrink": "yes"}, "shrink must be"),
         ({"shrink": [0.5] * 11}, "11 values"),
-        ({"shrink": [0.5] * 11 + [1.5]}, r"in \(0, 1\).*from 0.5 to 1.5"),
+        ({"shrink": [0.5] * 11 + [1.5]}, r"shrink\[11\] is 1.5, not .* in \(0, 1\)"),
         ({"shrink": [0.5] * 12, "normalize": "sessions"}, "need normalize='independent' or 'none'; got 'sess"),
     ],
 )
