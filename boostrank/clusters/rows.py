@@ -74,10 +74,9 @@ def plain_ids(qid: Any) -> NDArray[Any]:
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
     if ids.dtype.kind == "f":
         # NaN is not whole either.
-        message = "qid holds numbers that are not whole, such as {}; is it a feature?"
-        refuse_first(ids % 1 != 0, lambda row: message.format(ids[row]))
-        ids = ids.astype(np.int64)
-    return ids.astype(np.int64) if ids.dtype.kind in "biu" else ids
+        bad = ids % 1 != 0
+        refuse_first(bad, lambda row: f"qid holds numbers that are not whole, such as {ids[row]}; is it a feature?")
+    return ids.astype(np.int64) if ids.dtype.kind in "biuf" else ids
 
 
 def group_rows(rows: Rows, X: Any, expand: Expansion = None) -> GroupedData:
@@ -163,14 +162,13 @@ class ColocatedData(NamedTuple):
     n_queries: int
     n_documents: int
 
-    def select(self, is_selected: Bools | None = None) -> list[tuple[Any, Bools]]:
+    def select(self, is_selected: Bools | bool = True) -> list[tuple[Any, Bools]]:
         """The rows of each partition and a mask of its queries, from a mask of all queries, shape (n_queries,).
 
-        None selects all queries.
+        True selects all queries.
         """
-        if is_selected is None:
-            is_selected = np.ones(self.n_queries, dtype=bool)
-        return [(rows, is_selected[queries]) for rows, queries in zip(self.rows, self.queries, strict=True)]
+        mask = np.broadcast_to(is_selected, self.n_queries)
+        return [(rows, mask[queries]) for rows, queries in zip(self.rows, self.queries, strict=True)]
 
 
 def colocate(

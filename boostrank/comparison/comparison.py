@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 from string import ascii_letters
 from typing import Any
 
@@ -18,7 +17,7 @@ import pandas as pd
 
 from boostrank.comparison.differences import difference_table, group_table
 from boostrank.inputs.checks import check_choice
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import write_lines
 from boostrank.metrics.names import printed_name
 from boostrank.significance import holm
 from boostrank.significance.paired_tests import DOUBT, LEVEL, PairedTest, randomization_test, shown_p
@@ -310,8 +309,7 @@ class Comparison:
         ValueError
             If the comparison has no such measure.
         """
-        text = _extension("report")(self, self.find_measure(measure))
-        write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+        write_lines(path, [_extension("report")(self, self.find_measure(measure))])
 
     def _note_table(self, layout: str) -> tuple[list[list[Any]], int, str]:
         """The rows of a table, below the head, how many of the first columns are texts, and the note below it."""

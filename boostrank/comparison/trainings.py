@@ -24,7 +24,7 @@ from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import warn
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import write_lines
 from boostrank.metrics import check_scores
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import fit_with_validation, n_rounds
@@ -65,21 +65,14 @@ def run_trainings(
     A result is a file of JSON in the folder, which is written before the result is yielded. The name of the file is a
     hash of all that the training depends on.
     """
-    paths: list[Path | None] = [None] * len(jobs)
-    if folder is not None:
-        # A folder that cannot be made is an error before the first training, not after it.
-        folder.mkdir(exist_ok=True)
-        paths = _paths(folder, jobs)
-    waiting = []
-    for number, path in enumerate(paths):
-        if path is not None and path.exists():
-            yield number, read_result(path), True
-        else:
-            waiting.append(number)
-    for number, result in _train_all([(number, jobs[number]) for number in waiting], n_jobs):
-        path = paths[number]
-        if path is not None:
-            write_result(path, result)
+    paths = {} if folder is None else _paths(folder, jobs)
+    saved = [number for number, path in paths.items() if path.exists()]
+    for number in saved:
+        yield number, read_result(paths[number]), True
+    waiting = [(number, job) for number, job in enumerate(jobs) if number not in saved]
+    for number, result in _train_all(waiting, n_jobs):
+        if number in paths:
+            write_result(paths[number], result)
         yield number, result, False
 
 
@@ -91,8 +84,7 @@ def read_result(path: Path) -> TrainingResult:
 
 def write_result(path: Path, result: TrainingResult) -> None:
     """Write the result of a training, all at once."""
-    text = json.dumps(result._replace(scores=result.scores.tolist())._asdict())
-    write_atomically(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+    write_lines(path, [json.dumps(result._replace(scores=result.scores.tolist())._asdict())])
 
 
 def data_hash(fold: Fold) -> str:
@@ -122,16 +114,18 @@ def settings_hash(estimator: Any) -> str:
     return _hash([plain, _sources([plain, *plain.get_params().values()])])
 
 
-def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> list[Path | None]:
-    """The file of each job; None for a job that cannot be compared with those of earlier runs."""
-    paths: list[Path | None] = []
-    hashes: dict[int, str] = {}
-    for name, ranker, fold in jobs:
-        paths.append(None)
+def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> dict[int, Path]:
+    """The file of each job, by its number, in a folder; jobs that cannot be compared with those of earlier runs lack.
+
+    A folder that cannot be made is an error.
+    """
+    folder.mkdir(exist_ok=True)
+    paths, hashes = dict[int, Path](), dict[int, str]()
+    for number, (name, ranker, fold) in enumerate(jobs):
         with contextlib.suppress(pickle.PicklingError, TypeError):
             hashes[id(fold)] = hashes.get(id(fold)) or data_hash(fold)
             identity = FORMAT, name, fold.name, hashes[id(fold)], settings_hash(ranker), versions()
-            paths[-1] = folder / f"{_hash(identity)}.json"
+            paths[number] = folder / f"{_hash(identity)}.json"
     return paths
 
 

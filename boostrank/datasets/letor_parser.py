@@ -178,9 +178,7 @@ def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
     """Parse a whole file, block by block."""
     parsed, line = ParsedFile(as_path(path), options.dtype), 1
     if os.path.isdir(path):
-        raise IsADirectoryError(
-            f"{parsed.name} is a folder, not a LETOR file; for a folder of folds there is read_letor_folds"
-        )
+        raise IsADirectoryError(f"{parsed.name} is a folder, not a LETOR file; read_letor_folds reads folders of folds")
     for text, block in _parsed_blocks(_blocks(parsed.name), options):
         if block is None or (len(block.labels) and parsed.has_qid not in (None, block.has_qid)):
             block = parse_lines(text, options, parsed.name, line, parsed.has_qid)

@@ -231,9 +231,7 @@ def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
     folders = sorted((int(match[1]), folder) for folder, match in matches.items() if match)
     if not folders:
         content = ", ".join(sorted(f.name for f in directory.iterdir())[:8]) or "nothing"
-        raise FileNotFoundError(
-            f"{directory} contains no folders Fold1, Fold2, ... (or fold1, ...); it contains {content}"
-        )
+        raise FileNotFoundError(f"{directory} contains no folders Fold1, Fold2, ...; it contains {content}")
     folds: list[tuple[Path, list[Path | None]]] = []
     for _, folder in folders:
         files = []

@@ -72,9 +72,7 @@ def make_ranking(
     check_number("noise", noise, smallest=0, below=1)
     low, high = n_documents if isinstance(n_documents, (tuple, list)) and len(n_documents) == 2 else [n_documents] * 2
     if not (is_count(low) and is_count(high) and 1 <= low <= high):
-        refuse(
-            "n_documents", n_documents, "an integer of at least 1, or two integers (low, high) with 1 <= low <= high"
-        )
+        refuse("n_documents", n_documents, "an integer of at least 1, or integers (low, high) with 1 <= low <= high")
     check_flag("return_bayes", return_bayes)
     random = as_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))

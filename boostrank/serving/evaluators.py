@@ -20,7 +20,8 @@ from boostrank.inputs.checks import check_choice
 
 #: Formats of documents, and of templates of feature sets.
 FORMATS = ("elasticsearch", "opensearch", "solr", "vespa")
-_SOLR = "org.apache.solr.ltr"
+#: The package of the classes that documents of Solr name.
+SOLR = "org.apache.solr.ltr"
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
 # The name of a rank feature of Vespa: an identifier, and it may have arguments, quoted or not, and an output. Names of
 # functions of Vespa's expressions, if they have arguments, and its keywords are computed and not looked up.
@@ -179,7 +180,7 @@ def _xgboost(trees: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
 def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats:
     """Scores of Solr's MultipleAdditiveTreesModel."""
     _require_fields("the document", document, {"class", "name", "features", "params"}, {"store"})
-    _require(document["class"] == f"{_SOLR}.model.MultipleAdditiveTreesModel", f"the class is {document['class']!r}")
+    _require(document["class"] == f"{SOLR}.model.MultipleAdditiveTreesModel", f"the class is {document['class']!r}")
     _require_fields("params", document["params"], {"trees"}, {"isNullSameAsZero"})
     null_is_zero = document["params"].get("isNullSameAsZero", True)
     _require(isinstance(null_is_zero, bool), f"isNullSameAsZero must be true or false; got {null_is_zero!r}")
@@ -213,7 +214,7 @@ def _solr(document: Any, columns: Mapping[str, Floats], zeros: Floats) -> Floats
 
 def _normalize(norm: Any, values: Floats) -> Floats:
     _require_fields("norm", norm, {"class", "params"})
-    _require(norm["class"] == f"{_SOLR}.norm.StandardNormalizer", f"the class of norm is {norm['class']!r}")
+    _require(norm["class"] == f"{SOLR}.norm.StandardNormalizer", f"the class of norm is {norm['class']!r}")
     _require_fields("params of norm", norm["params"], {"avg", "std"})
     average, deviation = (_number(norm["params"][key], key, str) for key in ("avg", "std"))
     _require(deviation > 0, f"std must be above 0; got {deviation}")

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, refuse, warn
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import write_lines
 from boostrank.inputs.frames import is_pandas
-from boostrank.serving.evaluators import FORMATS, evaluate
+from boostrank.serving.evaluators import FORMATS, SOLR, evaluate
 from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, Split, Tree
 
 #: Types in files of skops with rankers and bags of rankers, as its argument `trusted` takes them.
@@ -39,7 +39,6 @@ SOLR_SLACK = np.float32(1e-6)
 SOLR_ZERO = 2.0**-43
 # The largest numbers on the left of thresholds that separate 0 from other numbers.
 _AROUND_ZERO = np.array([np.nextafter(np.float32(-ZERO), np.float32(-1)), -1e-45, 0, ZERO], dtype=np.float32)
-_SOLR = "org.apache.solr.ltr"
 # What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
 _NEEDED = {
     "elasticsearch": "a plugin of 2024 or newer",
@@ -152,7 +151,7 @@ def export(
 
     tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
     _check_scores(format, document, names, X, predict, tolerance)
-    write_atomically(path, lambda temporary: Path(temporary).write_text(document, encoding="utf-8"))
+    write_lines(path, [document])
 
 
 def _check_texts(engine: str, name: str | None, store: str | None) -> None:
@@ -231,7 +230,7 @@ def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | 
         thresholds = sorted({split.threshold for split in forest.splits if split.feature == i})
         power, numbers = _solr_numbers(np.array(thresholds), features[i])
         texts.update(zip([(i, threshold) for threshold in thresholds], numbers, strict=True))
-        norm = {"class": f"{_SOLR}.norm.StandardNormalizer", "params": {"avg": "0.0", "std": str(2.0**-power)}}
+        norm = {"class": f"{SOLR}.norm.StandardNormalizer", "params": {"avg": "0.0", "std": str(2.0**-power)}}
         inputs.append({"name": features[i]} | ({"norm": norm} if power else {}))
     has_directions = not forest.treats_missing_as_zero
 
@@ -244,7 +243,7 @@ def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | 
         return {**split, "left": nested(tree, node.left), "right": nested(tree, node.right)}
 
     trees = [{"weight": "1", "root": nested(tree, 0)} for tree in forest.trees]
-    document = {"class": f"{_SOLR}.model.MultipleAdditiveTreesModel", "name": name}
+    document = {"class": f"{SOLR}.model.MultipleAdditiveTreesModel", "name": name}
     document |= {} if store is None else {"store": store}
     params = {"isNullSameAsZero": False, "trees": trees} if has_directions else {"trees": trees}
     return json.dumps({**document, "features": inputs, "params": params})

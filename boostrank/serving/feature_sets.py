@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boostrank.inputs.checks import check_choice, did_you_mean, refuse
-from boostrank.serving.evaluators import FORMATS, is_vespa_name
+from boostrank.serving.evaluators import FORMATS, SOLR, is_vespa_name
 
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
@@ -135,7 +135,7 @@ def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict
     if not isinstance(query, Mapping):
         field = name.replace("\\", "\\\\").replace("'", "\\'")
         text = query or f"{{!field f='{field}'}}${{keywords}}"
-        query = {"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": text}}
+        query = {"class": f"{SOLR}.feature.SolrFeature", "params": {"q": text}}
     params = query.get("params", {}) | ({"defaultValue": "NaN"} if absent else {})
     return {"store": store, "name": name, **query, "params": params}
 

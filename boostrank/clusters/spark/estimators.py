@@ -65,10 +65,8 @@ class RankerParams(Params):
 
     def local_ranker(self) -> BoostedRanker:
         """The local ranker with these parameters, not fitted."""
-        values = self.extractParamMap().items()
-        return self._local_class(
-            **{param.name: value for param, value in values if param.name not in (*OF_SPARK, MODEL_TEXT)}
-        )
+        values = {param.name: value for param, value in self.extractParamMap().items()}
+        return self._local_class(**{name: values[name] for name in values if name not in (*OF_SPARK, MODEL_TEXT)})
 
 
 class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWritable, DefaultParamsReadable[Any]):
