@@ -4,43 +4,27 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from cases import for_each
 
 from boostrank.metrics.labels import check_scores
 
 
-@pytest.mark.parametrize(
-    "scores",
+@for_each(
+    ("scores", "expected"),
     [
-        np.array([0.5, 2.0, -7.0], dtype=np.float32),
-        np.array([0.5, 2, Fraction(-7)], dtype=object),
-        np.array([True, False]),
+        (np.array([0.5, 2.0, -7.0], dtype=np.float32), [0.5, 2.0, -7.0]),
+        (np.array([0.5, 2, Fraction(-7)], dtype=object), [0.5, 2.0, -7.0]),
+        (np.array([True, False]), [1.0, 0.0]),
+        (np.array(["10", "9"], dtype=object), [10.0, 9.0]),
+        # As float64, all of these were equal.
+        (np.array([2**60 + 1, 2**60, 2**60 + 1]), [1.0, 0.0, 1.0]),
+        (np.array([2**63 + 1, 2**63, 2**63 + 1], dtype=np.uint64), [1.0, 0.0, 1.0]),
+        (np.array([2**70 + 1, 2**70, 2**70 + 1], dtype=object), [1.0, 0.0, 1.0]),
+        (np.array([Fraction(1, 3) + Fraction(n, 10**30) for n in (1, 0, 1)]), [1.0, 0.0, 1.0]),
+        (np.array([Decimal("0.1"), Decimal("0.1") - Decimal("1e-25"), Decimal("0.1")]), [1.0, 0.0, 1.0]),
+        (np.array([2**60 + 1, 2**60, 2**60 + 1], dtype=np.longdouble), [1.0, 0.0, 1.0]),
     ],
-    ids=["float32", "object", "bool"],
 )
-def test_scores_that_are_exact_as_float64_stay_as_they_are(scores):
+def test_scores_stay_as_they_are_or_are_numbered_in_their_order(scores, expected):
     checked = check_scores(scores)
-    assert checked.tolist() == scores.tolist()
-    assert checked.dtype == np.float64
-
-
-@pytest.mark.parametrize(
-    "scores",
-    [
-        np.array([2**60 + 1, 2**60, 2**60 + 1]),
-        np.array([2**63 + 1, 2**63, 2**63 + 1], dtype=np.uint64),
-        np.array([2**70 + 1, 2**70, 2**70 + 1], dtype=object),
-        np.array([Fraction(1, 3) + Fraction(1, 10**30), Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)]),
-        np.array([Decimal("0.1"), Decimal("0.1") - Decimal("1e-25"), Decimal("0.1")]),
-        np.array([2**60 + 1, 2**60, 2**60 + 1], dtype=np.longdouble),
-    ],
-    ids=["int64", "uint64", "large integers", "fractions", "decimals", "long double"],
-)
-def test_scores_that_float64_would_merge_are_numbered_in_their_order(scores):
-    checked = check_scores(scores)
-    assert checked.tolist() == [1.0, 0.0, 1.0]
-    assert checked.dtype == np.float64
-
-
-def test_strings_of_numbers_are_numbers():
-    assert check_scores(np.array(["10", "9"], dtype=object)).tolist() == [10.0, 9.0]
+    assert (checked.tolist(), checked.dtype) == (expected, np.float64)

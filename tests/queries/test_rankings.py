@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 import boostrank as br
 from boostrank.metrics import get_measure
 from boostrank.queries import rankings
-from boostrank.queries.compiled import is_available
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Segments
 from boostrank.queries.threads import use_threads
 
-needs_library = pytest.mark.skipif(not is_available(), reason="boostrank was installed without a C compiler")
 NAMES = [
     *("ndcg@3", "ndcg@0.3", "dcg@2", "precision@4", "recall@2", "map@3", "mrr@2", "err@3", "rbp@5"),
     *("ndcg", "map", "mrr", "err", "kendall_tau", "auc", "success@3", "rprec", "bpref"),

@@ -46,32 +46,40 @@ def with_threshold(name, rel):
     return measure if name == "NumRet" or name.startswith("nDCG") else get_measure(measure, threshold=rel)
 
 
-@pytest.mark.parametrize("rel", [1, 2])
-def test_values_are_those_of_trec_eval(rel):
+@pytest.mark.parametrize(("rel", "unjudged"), [(1, "zero"), (2, "zero"), (2, "remove")])
+def test_values_are_those_of_trec_eval(rel, unjudged):
     measures = {name: with_threshold(name, rel) for name in OF_TREC_EVAL}
     qrels, run = many_random_tables(60)
-    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
+    settings = {"unjudged": unjudged, "per_query": True}
+    found = evaluate_run(qrels, run, measures, queries="common", **settings)
     assert len(found) > 150
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel).evaluate(run)
-    expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
-    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
-
-
-def test_values_without_unjudged_documents_are_those_of_trec_eval():
-    measures = {name: with_threshold(name, 2) for name in OF_TREC_EVAL}
-    n_tables = 20
-    qrels, run = many_random_tables(n_tables)
-    found = evaluate_run(qrels, run, measures, queries="common", per_query=True, unjudged="remove")
-    names = set(OF_TREC_EVAL.values())
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=2, judged_docs_only_flag=True)
+    judged_only = {"judged_docs_only_flag": unjudged == "remove"}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel, **judged_only)
     theirs = evaluator.evaluate(run)
     expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
     # trec_eval divides 0 by 0 where no retrieved document is judged.
     np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
     # The first query of the judgments of each table is not in the run.
-    every = evaluate_run(qrels, run, measures, queries="judged", per_query=True, unjudged="remove")
-    assert len(every) == len(found) + n_tables
+    every = evaluate_run(qrels, run, measures, queries="judged", **settings)
+    assert len(every) == len(found) + 60
     assert every.loc[found.index].equals(found)
+
+
+def test_values_that_are_published():
+    """Those of gdeval in ir_measures 0.4, and of RBP for the ranking $$---$----$-----$--- of Moffat and Zobel, 2008."""
+    qrels = {"0": {"D0": 0, "D1": 1, "D2": 1, "D3": 2, "D4": 0}, "1": {"D0": 1, "D3": 2, "D5": 2}}
+    run = {
+        "0": {"D0": 0.8, "D2": 0.7, "D1": 0.3, "D3": 0.4, "D4": 0.1},
+        "1": {"D1": 0.8, "D3": 0.7, "D4": 0.3, "D2": 0.4},
+    }
+    names = ["nDCG(dcg='exp-log2')@20", "nDCG(dcg='exp-log2')@2", "ERR@20", "ERR@2"]
+    published = [[0.6201, 0.17377, 0.10175, 0.03125], [0.35099, 0.38685, 0.09375, 0.09375]]
+    # These are truncated.
+    np.testing.assert_allclose(evaluate_run(qrels, run, names, per_query=True), published, rtol=0, atol=1e-5)
+    qrels = {"q": dict.fromkeys(["d1", "d2", "d6", "d11", "d17"], 1)}
+    names = ["RBP(p=0.5, rel=1)", "RBP(p=0.8, rel=1)", "RBP(p=0.95, rel=1)"]
+    values = evaluate_run(qrels, {"q": {f"d{rank}": -float(rank) for rank in range(1, 21)}}, names)
+    assert list(values.values()) == pytest.approx([0.7661, 0.4526, 0.1881], abs=5e-5)
 
 
 def test_values_are_those_of_ir_measures():
@@ -85,16 +93,11 @@ def test_values_are_those_of_ir_measures():
     found = evaluate_run(qrels, run, names, queries="common", per_query=True)
     assert len(found) > 100
     for name, measure in zip(names, measures, strict=True):
-        if name.startswith("RBP") and not measure_is_available(ir_measures, measure):
+        if name.startswith("RBP") and not ir_measures.DefaultPipeline.supports(measure):
             continue
         theirs = {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
         expected = [theirs[query] for query in found.index]
         np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-12, err_msg=name)
-
-
-def measure_is_available(ir_measures, measure):
-    """Whether the library is installed from which ir_measures takes the measure."""
-    return ir_measures.DefaultPipeline.supports(measure)
 
 
 @pytest.mark.parametrize("rel", [1, 3])

@@ -73,7 +73,6 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
 
 
 @needs_library
-@needs_library
 @pytest.mark.parametrize("cutoff", [0, -1, 3])
 def test_cutoffs_of_no_rank_are_errors(cutoff):
     with pytest.raises(ValueError, match=rf"cutoffs\[1\] must be an integer from 1 to 2; got {cutoff}"):
