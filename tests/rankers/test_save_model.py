@@ -158,7 +158,7 @@ def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class,
     ("ranker_class", "native", "message"),
     [
         (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
-        (br.XGBoostRanker, {"booster": "dart"}, "booster='gbtree'.*booster='dart'"),
+        (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}, "booster='gbtree'.*booster='dart'"),
         (br.XGBoostRanker, {"missing": -1}, "takes -1 as a missing value"),
     ],
 )

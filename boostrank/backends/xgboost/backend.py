@@ -256,8 +256,9 @@ def _average_trees(learners: list[Object]) -> Object:
     forests = [_forest(learner) for learner in learners]
     trees = []
     for learner, forest in zip(learners, forests, strict=True):
-        # The weights of the trees in the sum differ from 1 with DART only.
-        weights = learner["gradient_booster"].get("weight_drop", [1.0] * len(forest["trees"]))
+        # The weights of the trees in the sum differ from 1 with DART only; from XGBoost 3.4 on, the forest has them.
+        unweighted = [1.0] * len(forest["trees"])
+        weights = learner["gradient_booster"].get("weight_drop") or forest.pop("weight_drop", unweighted)
         trees += [_scale(tree, weight / len(learners)) for tree, weight in zip(forest["trees"], weights, strict=True)]
     for i, tree in enumerate(trees):
         tree["id"] = i

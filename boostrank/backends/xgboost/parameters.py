@@ -219,8 +219,8 @@ def _names() -> frozenset[str]:
     xgb = import_backend("xgboost")
     data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
     booster = xgb.Booster({"nthread": 1, "booster": "dart", "objective": "rank:ndcg"}, [data])
-    with defer_interrupts():
-        # XGBoost may write to its log here, and would drop an interrupt in it.
+    with defer_interrupts(), xgb.config_context(verbosity=0):
+        # XGBoost may write to its log here, such as that DART is deprecated, and would drop an interrupt in it.
         learner = json.loads(booster.save_config())["learner"]
     # These are parameters of the training function, and not of the configuration.
     of_training = {"num_boost_round", "early_stopping_rounds", "verbosity", "eval_metric", "eval_at", "callbacks"}

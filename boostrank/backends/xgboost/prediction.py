@@ -78,7 +78,8 @@ def categories(booster: Any) -> dict[int, list[Any] | None]:
 
 def booster_name(booster: Any) -> str:
     """The kind of the model, such as "gbtree" or "dart"."""
-    return str(_learner(booster)["gradient_booster"]["name"])
+    # XGBoost 3.4 calls models of DART "gbtree" too, but weights of trees are in the content of these models alone.
+    return "dart" if b"weight_drop[" in booster.save_raw("ubj") else str(_learner(booster)["gradient_booster"]["name"])
 
 
 def device_of(booster: Any) -> str:
