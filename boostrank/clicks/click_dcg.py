@@ -141,8 +141,7 @@ def evaluate(
     of_rankings = [queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries)) for values in rankings]
     discounts = of_rankings[0] if baseline is None else of_rankings[0] - of_rankings[1]
     without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
-    if labels.not_shown == "error":
-        require_support(labels.log, without, SUPPORT_ADVICE)
+    require_support(labels.log, without & labels.lacks_support, SUPPORT_ADVICE)
     of_row = labels.document_weights
     numerators, denominators = of_row * discounts * labels.relevance, of_row * labels.relevance
     divisor = float(denominators.sum())

@@ -153,10 +153,9 @@ class ClickLog(RowsOfQueries):
         numbered = (np.zeros_like(rows), None) if context is None else _numbered(context, "context", len(rows))
         columns.append(numbered[0])
         by_session = Queries.from_qid(numbers[shown > 0])
-        columns = [by_session.group(column[shown > 0]) for column in columns]
         sessions = Segments(by_session.indptr)
-        sorting = sessions.sort(-columns[1].astype(np.float64))
-        columns = [column[sorting] for column in columns]
+        sorting = sessions.sort(-by_session.group(columns[1][shown > 0]).astype(np.float64))
+        columns = [by_session.group(column[shown > 0])[sorting] for column in columns]
         contexts = None if numbered[1] is None else numbered[1][columns[4][sessions.starts]]
         self._set(queries, ids, columns[:4], sessions, names[by_session.ids], contexts)
         self._check_sessions(sessions, columns[4])
@@ -296,15 +295,13 @@ class ClickLog(RowsOfQueries):
            qid  row  position  clicks  impressions session
         0    1    1         1       1            1       y
         """
-        mask = np.zeros(self.n_sessions or 0, dtype=bool)
-        if self.sessions is not None:
-            mask[np.asarray(sessions) if isinstance(sessions, list) else sessions] = True
-        if self.sessions is None or not mask.any():
+        entries = np.empty(0) if self.sessions is None else self.sessions.rows_of(sessions)
+        if not len(entries):
             raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
-        return self.of_entries(self.sessions.repeat(mask))
+        return self.of_entries(entries)
 
     def of_entries(self, entries: Any) -> ClickLog:
-        """The log of some entries, a mask or a slice, for the same rows of `X`."""
+        """The log of some entries, a mask, a slice or increasing numbers, for the same rows of `X`."""
         return self._part(entries, self.queries, self.row, self.documents)
 
     def by_context(self) -> dict[Any, ClickLog]:
@@ -361,7 +358,8 @@ class ClickLog(RowsOfQueries):
         columns = [column[entries] for column in (row, *self.columns[1:])]
         if self.sessions is None or self.session_ids is None:
             return self._of(queries, documents, summed(queries.n_documents, *columns))
-        sizes = self.sessions.sum(entries.astype(np.int64))
+        session_of_entries = self.sessions.repeat(np.arange(self.sessions.n_segments))[entries]
+        sizes = np.bincount(session_of_entries, minlength=self.sessions.n_segments)
         kept = sizes > 0
         contexts = None if self.contexts is None else self.contexts[kept]
         return self._of(queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept], contexts)

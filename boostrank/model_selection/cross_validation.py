@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import _num_samples
 
 from boostrank.inputs.arrays import check_lengths, refuse_lazy
-from boostrank.inputs.checks import as_random_state, check_number
+from boostrank.inputs.checks import as_random_state, check_number, refuse
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
@@ -203,6 +203,8 @@ def learning_curve(
     [[0.5, 10.0, 0.0], [0.5, 10.0, 1.0], [1.0, 20.0, 0.0], [1.0, 20.0, 1.0]]
     """
     sizes = list(train_sizes)
+    if not sizes:
+        refuse("train_sizes", sizes, "at least one fraction in (0, 1]")
     for size in sizes:
         check_number("an element of train_sizes", size, above=0, largest=1)
     X, qid = find_qid(X, qid, y)

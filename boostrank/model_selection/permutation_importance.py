@@ -98,10 +98,9 @@ def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
     >>> permutation_within(queries, np.random.RandomState(0)).tolist()
     [0, 3, 2, 1]
     """
-    rows = np.arange(queries.n_documents)
-    grouped = queries.group(rows)
-    query = queries.repeat(np.arange(queries.n_queries))
-    return queries.ungroup(grouped[np.lexsort((random.random_sample(len(rows)), query))])
+    grouped = queries.group(np.arange(queries.n_documents))
+    keys = random.random_sample(len(grouped)), queries.repeat(np.arange(queries.n_queries))
+    return queries.ungroup(grouped[np.lexsort(keys)])
 
 
 def _decreases(fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: Any) -> Floats:

@@ -8,7 +8,6 @@ convex loss that can be computed in polynomial time is, unless P = NP: see the p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -175,4 +174,4 @@ class EdgeObjective(BoundLoss):
 
 
 #: Losses of edges by the name that rankers take.
-EDGE_LOSSES = MappingProxyType({name: EdgeLoss(margin) for name, margin in EDGE_LOSS_MARGINS.items()})
+EDGE_LOSSES = {name: EdgeLoss(margin) for name, margin in EDGE_LOSS_MARGINS.items()}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, finite_numbers, rescale_extreme
+from boostrank.inputs.arrays import Floats, as_array, check_lengths, finite_numbers, rescale_extreme
 from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.dcg import TIES, Ties, check_relevance
@@ -111,7 +111,13 @@ class PreferenceGraph(RowsOfQueries, Labels):
         """
         labels, queries = check_relevance(y), Queries.from_qid(qid)
         check_lengths(qid=queries.n_documents, y=len(labels))
-        return cls(qid, *_ordered_pairs(labels, queries))
+        by_level = queries.sort(queries.group(labels))
+        equal = queries.runs(queries.group(labels)[by_level])
+        # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
+        next_level = equal.repeat(equal.ends)
+        counts = queries.repeat(queries.ends) - next_level
+        rows = queries.group(np.arange(len(labels)))[by_level]
+        return cls(qid, np.repeat(rows, counts), rows[ranges(next_level, counts)])
 
     @property
     def n_edges(self) -> int:
@@ -286,15 +292,3 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
     )
     # With 32 bits, a pass over the edges reads half of the memory.
     return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)
-
-
-def _ordered_pairs(levels: Floats, queries: Queries) -> tuple[Ints, Ints]:
-    """All pairs of rows ``(i, j)`` of the same query with ``levels[i] > levels[j]``."""
-    by_level = queries.sort(queries.group(levels))
-    equal = queries.runs(queries.group(levels)[by_level])
-    # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
-    next_level = equal.repeat(equal.ends)
-    counts = queries.repeat(queries.ends) - next_level
-    winner, loser = np.repeat(np.arange(len(by_level)), counts), ranges(next_level, counts)
-    rows = by_level if queries.permutation is None else queries.permutation[by_level]
-    return rows[winner], rows[loser]

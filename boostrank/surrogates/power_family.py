@@ -102,8 +102,7 @@ class Power(Surrogate):
         # exprel(y) is (exp(y) - 1) / y, which is 1 for y = 0.
         values = log_x * scipy.special.exprel(exponents)
         distant = exponents > convex_functions.MAX_EXPONENT
-        if distant.any():
-            values[distant] = (convex_functions.continued_exp(exponents[distant]) - 1.0) / self.exponent
+        values[distant] = (convex_functions.continued_exp(exponents[distant]) - 1.0) / self.exponent
         return queries.sum(targets * values)
 
     def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:

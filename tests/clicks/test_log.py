@@ -195,11 +195,11 @@ def test_logs_of_the_same_documents_are_concatenated(session):
 
 def test_sessions_are_selected():
     log = ClickLog([1, 1, 2], [0, 1, 1, 2, 0], [1, 2, 1, 1, 1], clicks=[1, 0, 1, 0, 0], session=[7, 7, 3, 9, 5])
-    for sessions in (slice(1, 3), [1, 2], np.array([False, True, True, False])):
-        part = log.select(sessions)
+    parts = [log.select(sessions) for sessions in (slice(1, 3), [1, 2], np.array([False, True, True, False]))]
+    for part in (*parts, log.of_entries(slice(2, 4))):
         assert part.session_ids.tolist() == [3, 9]
         assert part.to_frame()[["row", "position", "clicks"]].to_numpy().tolist() == [[1, 1, 1], [2, 1, 0]]
         assert (len(part), part.sessions.sizes.tolist()) == (3, [1, 1])
-    for nothing in (log.aggregate(), log):
+    for nothing, sessions in ((log.aggregate(), slice(None)), (log, slice(9, None)), (log, [])):
         with pytest.raises(ValueError, match=r"no session of ClickLog.* is selected; a log of counts"):
-            nothing.select(slice(9, None))
+            nothing.select(sessions)

@@ -72,5 +72,7 @@ def test_bad_sizes_are_named(data):
     for size in (0.0, 1.5, 16, True):
         with pytest.raises(ValueError, match="an element of train_sizes must be"):
             learning_curve(RANKER, *data, train_sizes=[0.5, size], cv=2)
+    with pytest.raises(ValueError, match="train_sizes must be at least one fraction"):
+        learning_curve(RANKER, *data, train_sizes=[])
     with pytest.raises(ValueError, match="learning_curve got no qid"):
         learning_curve(RANKER, *data[:2])
