@@ -7,7 +7,7 @@ from cases import for_each
 
 from boostrank.clicks import ClickLog, from_table, simulate_clicks
 
-pl = pytest.importorskip("polars")
+pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
 
 QID = np.array(["q2", "q2", "q1", "q1", "q1"])
 DOCUMENTS = np.array(["a", "b", "a", "b", "c"])
@@ -65,6 +65,7 @@ def without(table, name):
         (without(GOOD, "position"), {"qid": QID}, "no column 'position'"),
         (without(GOOD, "row"), {"qid": QID}, "no column 'document'; its columns are 'qid', 'pos"),
         (GOOD | {"qid": ["q2", None]}, {}, "line 1 of the table has no qid"),
+        (GOOD | {"qid": pa.chunked_array([pa.array(["q2", None]).dictionary_encode()])}, {}, "line 1 .* has no qid"),
         (without(EVENTS, "session") | {"document": ["b", "a", "b", None, "b"]}, {}, "line 3 of the table has no docum"),
         (EVENTS, {"qid": QID}, "pass the ids of each row of X as qid= and documents="),
         (EVENTS, {"qid": QID, "documents": DOCUMENTS[:4]}, "document has 4 values for the 5 rows of query"),

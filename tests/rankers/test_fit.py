@@ -134,7 +134,7 @@ def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
     ranker = small(ranker_class).fit(frame, y, qid="query_id")
     assert ranker.feature_names_in_.tolist() == list(columns)
     np.testing.assert_array_equal(ranker.predict(frame), expected)
-    assert ranker.score(frame, y, "query_id") == ranker.score(kind(columns), y, qid)
+    assert ranker.score(frame, y) == ranker.score(frame, y, "query_id") == ranker.score(kind(columns), y, qid)
 
 
 def test_a_column_that_is_not_there_is_an_error(ranker_class, data, frame):
