@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 # Tests run in two processes. The OpenMP threads of LightGBM and XGBoost wait actively by default, and where they
 # outnumber the cores, training takes ten times as long. The libraries read this variable when they are first imported.
@@ -61,6 +62,26 @@ def shared_data():
 @pytest.fixture(scope="session")
 def mq2008_folds(shared_data):
     return br.read_letor_folds(shared_data / "MQ2008")
+
+
+@pytest.fixture(params=[br.LightGBMRanker, br.XGBoostRanker])
+def ranker_class(request):
+    return request.param
+
+
+@pytest.fixture
+def lambdamart(ranker_class):
+    """The name of LambdaMART among the objectives of the library of this class."""
+    return "lambdarank" if issubclass(ranker_class, br.LightGBMRanker) else "rank:ndcg"
+
+
+@pytest.fixture
+def default_interrupts():
+    """Interrupts are exceptions: a shell that starts pytest in the background makes it ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
 
 
 # With this scope the fixture ends with each test, and Hypothesis takes it.

@@ -22,7 +22,6 @@ KINDS = [
     (br.XGBoostRanker, {"tree_method": "exact", "gamma": 3.0}),
     (br.XGBoostRanker, {"missing": 1.0}),
 ]
-by_class = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 TOLERANCE = {br.LightGBMRanker: 1e-13, br.XGBoostRanker: 2e-6}
 
 
@@ -99,7 +98,6 @@ def test_scores_are_the_mean_and_other_properties_those_of_all_trees(ranker_clas
         np.testing.assert_allclose(ranker.predict(X, pred_contrib=True), contributions, **tolerance)
 
 
-@by_class
 def test_onnx_and_treelite_give_the_same_scores(ranker_class, data, frame, tmp_path):
     # Rounded features are between the thresholds of splits, so that float32 does not move a row to another leaf.
     X = frame.drop(columns="kind").to_numpy().astype(np.float32)
@@ -112,7 +110,6 @@ def test_onnx_and_treelite_give_the_same_scores(ranker_class, data, frame, tmp_p
     np.testing.assert_allclose(scores, ranker.predict(X), atol=1e-5)
 
 
-@by_class
 def test_averages_of_averages_of_continued_models_and_of_models_without_a_split(ranker_class, data, frame, tmp_path):
     qid = np.repeat(np.arange(len(data[2])), data[2])
     first = train(ranker_class, frame, data, rounds=(2, 3))

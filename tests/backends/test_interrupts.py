@@ -8,6 +8,8 @@ import pytest
 
 from boostrank.backends.interrupts import defer_interrupts, interruptible
 
+pytestmark = pytest.mark.usefixtures("default_interrupts")
+
 
 @contextmanager
 def handled_by(handler, number=signal.SIGINT):
@@ -18,13 +20,6 @@ def handled_by(handler, number=signal.SIGINT):
         assert signal.getsignal(number) is handler
     finally:
         signal.signal(number, before)
-
-
-@pytest.fixture(autouse=True)
-def _default_handler():
-    # A shell that starts pytest in the background makes it ignore this signal.
-    with handled_by(signal.default_int_handler):
-        yield
 
 
 def interrupt(seen=None):

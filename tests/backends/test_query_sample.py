@@ -17,8 +17,6 @@ QUERIES = Queries.from_qid(QID)
 SMALL = {"n_estimators": 8, "learning_rate": 0.3, "random_state": 5, "n_jobs": 1, "colsample_bynode": 1.0}
 #: The least number of rounds at the default rate.
 MIN_ROUNDS = 100
-NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
-by_ranker = pytest.mark.parametrize("ranker_class", NATIVE)
 
 
 def scores(ranker_class, objective="softmax", y=Y, **parameters):
@@ -29,7 +27,6 @@ def squares(y, scores, weight):
     return weight * (scores - y), weight
 
 
-@by_ranker
 @pytest.mark.parametrize("objective", ["softmax", "edge-logistic", squares], ids=["softmax", "edges", "function"])
 def test_the_rounds_are_those_of_gradients_that_are_zero_outside_of_the_sample(ranker_class, objective):
     weights, random = np.random.default_rng(1).uniform(1, 2, 60), np.random.default_rng(SMALL["random_state"])
@@ -53,12 +50,11 @@ def test_the_rounds_are_those_of_gradients_that_are_zero_outside_of_the_sample(r
     assert np.ptp(scores(ranker_class, objective if bound else "softmax", subsample_queries=0.001)) > 0
 
 
-@by_ranker
-def test_native_objectives_take_no_samples_of_queries(ranker_class):
-    native = NATIVE[ranker_class]
-    with pytest.raises(ValueError, match=f"subsample_queries=0.5 is not for '{native}'.*set subsample"):
-        scores(ranker_class, native, subsample_queries=0.5)
-    np.testing.assert_array_equal(scores(ranker_class, native, subsample_queries=1), scores(ranker_class, native))
+def test_native_objectives_take_no_samples_of_queries(ranker_class, lambdamart):
+    with pytest.raises(ValueError, match=f"subsample_queries=0.5 is not for '{lambdamart}'.*set subsample"):
+        scores(ranker_class, lambdamart, subsample_queries=0.5)
+    found = scores(ranker_class, lambdamart, subsample_queries=1)
+    np.testing.assert_array_equal(found, scores(ranker_class, lambdamart))
 
 
 @pytest.mark.parametrize("objective", ["softmax", squares])
@@ -81,7 +77,6 @@ def test_an_objective_for_lightgbm_refuses_bagging_by_query():
         assert np.ptp(scores_with(**sampling)) > 0
 
 
-@by_ranker
 def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monkeypatch):
     samples, model = [], None
 
@@ -109,7 +104,6 @@ def left_out(n_rounds, share=0.5, seed=SMALL["random_state"]):
     return [QUERIES.repeat(~np.isin(np.arange(60), random.permutation(60)[:n_drawn])) for _ in range(n_rounds)]
 
 
-@by_ranker
 def test_the_improvement_is_the_decrease_of_the_loss_of_left_out_queries(ranker_class):
     weights = np.random.default_rng(1).uniform(0, 2, 60)
     settings = {**SMALL, "n_estimators": 20, "subsample_queries": 0.5}
@@ -123,7 +117,6 @@ def test_the_improvement_is_the_decrease_of_the_loss_of_left_out_queries(ranker_
     assert max(decreases) > 10 * 1e-6
 
 
-@by_ranker
 def test_the_improvement_of_models_in_turns_is_that_of_the_mean_of_their_losses(ranker_class):
     losses = br.LossEnsemble(("squared", br.surrogates.Profiled(br.surrogates.Squared())))
     ranker = ranker_class(losses, **{**SMALL, "n_estimators": 12}).fit(X, Y, QID)
@@ -147,7 +140,6 @@ def test_the_best_round_is_that_of_the_smoothed_sum():
     assert best_round([1.0] * 50 + [-1.0] * 30 + [35.0, -35.0] + [-1.0] * 18) == 50
 
 
-@by_ranker
 @pytest.mark.parametrize("objective", ["ensemble", "softmax"])
 def test_training_ends_at_twice_the_round_of_the_largest_sum(ranker_class, objective):
     ranker = ranker_class(objective, random_state=0, n_jobs=1).fit(X, Y, QID)
@@ -160,7 +152,6 @@ def test_training_ends_at_twice_the_round_of_the_largest_sum(ranker_class, objec
     assert sums[best_round(ranker.oob_improvement_) - 1] > 0.95 * sums.max() > 0
 
 
-@by_ranker
 def test_noise_ends_early_and_features_that_decide_end_late(ranker_class):
     random, ranker = np.random.default_rng(0), ranker_class(random_state=0, n_jobs=1)
     noise = random.permutation(Y)
@@ -169,7 +160,6 @@ def test_noise_ends_early_and_features_that_decide_end_late(ranker_class):
     assert ranker.fit(X, np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [0, 1, 2]), QID).best_iteration_ > 2 * FIXED_ROUNDS
 
 
-@by_ranker
 def test_where_no_query_is_left_out_the_number_of_rounds_is_fixed(ranker_class):
     one = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {"min_child_weight": 0.1}
     dart = {"boosting": "dart"} if ranker_class is br.LightGBMRanker else {"booster": "dart"}
@@ -179,7 +169,6 @@ def test_where_no_query_is_left_out_the_number_of_rounds_is_fixed(ranker_class):
         assert (ranker._best_round, len(ranker.oob_improvement_)) == (FIXED_ROUNDS, 0)
 
 
-@by_ranker
 def test_other_labels_and_models_choose_rounds_too(ranker_class):
     ranker = ranker_class(random_state=0, n_jobs=1)
     graph = br.PreferenceGraph.from_grades(Y, QID)
@@ -196,7 +185,6 @@ def test_other_labels_and_models_choose_rounds_too(ranker_class):
         assert fitted.best_iteration_ == fitted._best_round + (5 if name == "model" else 0)
 
 
-@by_ranker
 def test_stopping_by_validation_sets_comes_before_left_out_queries(ranker_class):
     stopping = (
         lightgbm.early_stopping(400, verbose=False)
@@ -219,7 +207,6 @@ def test_stopping_by_validation_sets_comes_before_left_out_queries(ranker_class)
     np.testing.assert_array_equal(recorded.predict(X), plain.predict(X))
 
 
-@by_ranker
 def test_verbose_says_how_many_rounds_were_chosen_and_why(ranker_class, capsys):
     ranker = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, verbose=True)
     best = best_round(ranker.oob_improvement_)

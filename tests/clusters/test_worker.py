@@ -109,7 +109,6 @@ def halves():
     return [[column[rows] for column in data] for rows in (data[2] < 30, data[2] >= 30)], data
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 def test_workers_train_the_model_of_one_process(ranker_class, halves):
     parts, data = halves
     settings = {"early_stopping_rounds": 3, "k": 5, "n_estimators": 6}
@@ -124,7 +123,6 @@ def test_workers_train_the_model_of_one_process(ranker_class, halves):
     assert_close(alone.predict(data[0]), small(ranker_class).fit(*data).predict(data[0]))
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 def test_left_out_queries_of_all_workers_choose_the_rounds(ranker_class, halves):
     parts, (X, y, qid) = halves
     ranker = train_in_threads(ranker_class("squared", random_state=0, n_jobs=1), parts)
@@ -160,7 +158,6 @@ def errors_of(ranker, parts):
     return caught.value.exceptions
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 def test_an_error_of_one_worker_ends_all_and_is_named(ranker_class, halves):
     first, second = halves[0]
     consequence, cause = errors_of(small(ranker_class, Failing(), n_jobs=2), halves[0])

@@ -1,4 +1,4 @@
-"""Both rankers, data for them, and fitted rankers that several tests use."""
+"""Data for rankers, and fitted rankers that several tests use."""
 
 import functools
 
@@ -7,11 +7,6 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-
-
-@pytest.fixture(params=[br.LightGBMRanker, br.XGBoostRanker])
-def ranker_class(request):
-    return request.param
 
 
 @pytest.fixture(scope="session")

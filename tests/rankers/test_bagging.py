@@ -71,7 +71,6 @@ def out_of_bag_values(mean, qid, measure):
     return np.array([np.nan if np.isnan(mean[rows[0]]) else measure(rows) for rows in rows_of])
 
 
-NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
 BY_VALIDATION = {"early_stopping_rounds": 3, "n_estimators": 30, "validation_fraction": 0.3}
 #: Parameters of the ranker, of bagging, and the number of queries that each member draws.
 CASES = [
@@ -86,11 +85,12 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("settings", "bagging", "n_drawn"), CASES)
-def test_members_are_those_of_a_loop_over_the_drawn_queries(ranker_class, settings, bagging, n_drawn, shuffled):
+def test_members_are_those_of_a_loop_over_the_drawn_queries(
+    ranker_class, lambdamart, settings, bagging, n_drawn, shuffled
+):
     X, y, qid = shuffled
-    settings = dict(settings)
     if settings.get("objective") == "native":
-        settings["objective"] = NATIVE[ranker_class]
+        settings = {**settings, "objective": lambdamart}
     model = bagged(ranker_class, bagging=bagging, **settings).fit(X, y, qid=qid)
     for part in model.estimators_samples_:
         assert len(part) == len(set(part.tolist())) == n_drawn

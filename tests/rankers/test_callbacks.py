@@ -16,13 +16,6 @@ import boostrank as br
 VALIDATION = br.make_ranking(n_queries=30, random_state=4)
 
 
-def test_lightgbm_records_the_values_of_evals_result(data):
-    recorded, sets = {}, {"train": (data[0], data[1]), "test": VALIDATION}
-    recording = {"eval_metric": ["ndcg@5", "map"], "callbacks": [lightgbm.record_evaluation(recorded)]}
-    ranker = small(br.LightGBMRanker).fit(*data, eval_set=sets, **recording)
-    assert {name: dict(values) for name, values in recorded.items()} == ranker.evals_result_
-
-
 def test_callbacks_may_change_the_learning_rate_and_be_parameters(ranker_class, data):
     (X, y, qid), rates = data, [0.3, 0.2, 0.1, 0.05]
     if ranker_class is br.LightGBMRanker:

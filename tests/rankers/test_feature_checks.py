@@ -19,7 +19,6 @@ pa = pytest.importorskip("pyarrow")
 X, Y, QID = br.make_ranking(n_queries=30, n_documents=12, n_features=6, random_state=0)
 FRAME = pd.DataFrame(X, columns=list("abcdef"))
 KIND = pd.Categorical(np.where(Y > 1, "high", "low"))
-both = pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 
 
 @functools.cache
@@ -35,7 +34,6 @@ def with_value(value):
     return changed
 
 
-@both
 @for_each(
     ("wrong", "message"),
     [
@@ -74,7 +72,6 @@ def test_infinity_is_larger_than_all_numbers_for_lightgbm(convert):
     np.testing.assert_array_equal(models[0].predict(infinite), models[1].predict(finite))
 
 
-@both
 def test_types_of_columns_that_are_numbers(ranker_class):
     holes, rounded = FRAME.where(FRAME < 1), FRAME.round().assign(b=FRAME["b"] > 0)
     missing = ("Float64", "float64[pyarrow]", pd.SparseDtype(float, np.nan))
@@ -121,11 +118,11 @@ def test_qid_of_a_frame_is_no_feature(ranker_class):
 
 
 @pytest.mark.parametrize("objective", ["softmax", "native"])
-def test_elements_that_a_sparse_matrix_does_not_store_are_zero(ranker_class, objective, monkeypatch):
+def test_elements_that_a_sparse_matrix_does_not_store_are_zero(ranker_class, lambdamart, objective, monkeypatch):
     sparse = np.where(X > 1.5, np.nan, np.where(np.abs(X) < 0.5, 0, X))
     rows, options = np.random.default_rng(0).permutation(len(Y)), {}
     if objective == "native":
-        objective = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+        objective = lambdamart
         options["sample_weight"] = 1.0 + QID[rows] % 3
     monkeypatch.setattr(xgboost_features, "BLOCK_ELEMENTS", 70)
     results = []
@@ -136,7 +133,6 @@ def test_elements_that_a_sparse_matrix_does_not_store_are_zero(ranker_class, obj
     assert results[0] == results[1]
 
 
-@both
 def test_a_query_is_predicted_without_the_slow_checks_of_scikit_learn(ranker_class, monkeypatch):
     expected = scores_of(ranker_class, "abcdef")[:12]
     rankers = [(small(ranker_class).fit(features, Y, QID), features[:12]) for features in (X, FRAME)]
@@ -145,7 +141,6 @@ def test_a_query_is_predicted_without_the_slow_checks_of_scikit_learn(ranker_cla
         np.testing.assert_array_equal(ranker.predict(query), expected)
 
 
-@both
 @pytest.mark.parametrize("names", [range(6), list(pd.date_range("2020-01-01", periods=6))])
 def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, names, tmp_path):
     frame = FRAME.set_axis(names, axis=1)
@@ -160,7 +155,6 @@ def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, na
                 small(ranker_class).fit(frame, Y, QID, eval_set=[(wrong, Y, QID)])
 
 
-@both
 def test_numbered_columns_are_features_without_names(ranker_class):
     numbered = pd.DataFrame(X)
     for features, others in ((numbered, X), (X, numbered)):
@@ -171,7 +165,6 @@ def test_numbered_columns_are_features_without_names(ranker_class):
             ranker.predict(numbered[[1, 0, 2, 3, 4, 5]])
 
 
-@both
 def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_path):
     names = ["a,b", "price [EUR]", 'x"y: {z}<', "tab\there\0", "", "a%20b = 100%"]
     frame = FRAME.set_axis(names, axis=1).assign(**{"kind, [größe]": KIND})
@@ -186,7 +179,6 @@ def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_p
     np.testing.assert_array_equal(loaded.predict(frame), expected)
 
 
-@both
 def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
     frame = FRAME[["a", "b", "c"]].rename(columns={"a": "column_names", "b": "columns", "c": "index"}).assign(qid=QID)
     for table in (frame, pl.from_pandas(frame), pl.from_pandas(frame).to_arrow()):

@@ -20,7 +20,6 @@ FRAME.insert(0, "qid", QID)
 CODES = ((Y * 3 + 1) % 5).astype(int)
 SMALL = {"n_estimators": 5, "learning_rate": 0.1, "n_jobs": 1, "random_state": 0}
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
-both = pytest.mark.parametrize("ranker_class", RANKERS)
 
 
 def train(ranker_class, features=FRAME, **parameters):
@@ -66,7 +65,6 @@ def test_scores_follow_monotone_constraints(ranker_class, parameters):
     assert {0, 1} <= used(constrained)
 
 
-@both
 def test_all_forms_of_values_per_feature_mean_the_same(ranker_class):
     expected = scores(ranker_class, monotone_constraints={"price [EUR]": 1, "clicks": -1})
     directions = [1, -1] + [0] * (N_FEATURES - 2)
@@ -75,7 +73,6 @@ def test_all_forms_of_values_per_feature_mean_the_same(ranker_class):
             np.testing.assert_array_equal(scores(ranker_class, features, monotone_constraints=value), expected)
 
 
-@both
 def test_groups_of_features_by_name_and_index(ranker_class):
     groups = [[0, 2], [1, 3], list(range(4, N_FEATURES))]
     by_name = [[NAMES[i] for i in group] for group in groups]

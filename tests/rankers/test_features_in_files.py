@@ -148,7 +148,6 @@ def test_what_would_keep_the_features_in_memory_is_refused(on_files, rows, tmp_p
         ranker.fit(cached, y, qid)
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 def test_names_of_parquet_columns_are_names_of_features(ranker_class, rows, tmp_path):
     X, y, qid = rows
     names = [f"price [{i}]" for i in range(X.shape[1])]

@@ -65,17 +65,6 @@ def test_a_score_needs_query_ids(ranker_class, fitted, data):
         fitted(ranker_class).score(*data[:2])
 
 
-def test_validation_fraction_holds_out_whole_queries(ranker_class, data):
-    X, y, qid = data
-    ranker = small(ranker_class, n_estimators=100, early_stopping_rounds=5, validation_fraction=0.3).fit(X, y, qid)
-    assert 1 <= ranker.best_iteration_ < 100
-    keep, hold_out = br.split_queries(qid, 0.3, random_state=np.random.RandomState(0))
-    assert not set(qid[keep]) & set(qid[hold_out])
-    assert ranker.score(X[hold_out], y[hold_out], qid[hold_out]) == pytest.approx(
-        max(ranker.evals_result_["valid_0"]["ndcg"]), abs=1e-9
-    )
-
-
 def test_gains_of_native_objectives(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="rank:ndcg"):
@@ -84,14 +73,6 @@ def test_gains_of_native_objectives(data):
 
 
 # Queries
-
-
-def test_group_sizes_are_query_ids(ranker_class, data):
-    X, y, qid = data
-    expected = small(ranker_class).fit(X, y, qid).predict(X)
-    sizes = np.bincount(qid)
-    for group in (sizes.tolist(), pd.Series(sizes), sizes.astype(float)):
-        np.testing.assert_array_equal(small(ranker_class).fit(X, y, group=group).predict(X), expected)
 
 
 @for_each(
@@ -202,10 +183,10 @@ def test_queries_of_weight_0_are_left_out(ranker_class, objective, data):
     assert not np.array_equal(clone(ranker).fit(X, y, qid).predict(X), expected)
 
 
-def test_only_the_ratios_of_weights_count(ranker_class, data):
+def test_only_the_ratios_of_weights_count(ranker_class, lambdamart, data):
     X, y, qid = data
     weights = np.random.default_rng(0).uniform(0.5, 2, 30)
-    for objective in ("squared", "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"):
+    for objective in ("squared", lambdamart):
         scores = [
             small(ranker_class, objective, reg_lambda=5.0).fit(X, y, qid, sample_weight=factor * weights).predict(X)
             for factor in (1.0, 1024.0)
@@ -213,13 +194,13 @@ def test_only_the_ratios_of_weights_count(ranker_class, data):
         np.testing.assert_array_equal(*scores)
 
 
-def test_row_weights_need_a_term_for_each_document(ranker_class, data):
+def test_row_weights_need_a_term_for_each_document(ranker_class, lambdamart, data):
     X, y, qid = data
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
     for objective in ("squared", "poisson", "logistic", "softmax", "pairwise-exponential", "cosine"):
         plain = small(ranker_class, objective).fit(X, y, qid).predict(X)
         assert not np.allclose(small(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X), plain)
-    for objective in ("pnorm", "centered-squared", "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"):
+    for objective in ("pnorm", "centered-squared", lambdamart):
         with pytest.raises(ValueError, match="differs within query"):
             small(ranker_class, objective).fit(X, y, qid, sample_weight=weights)
 
@@ -247,14 +228,13 @@ def test_score_weighs_queries(ranker_class, data):
 
 
 @pytest.mark.parametrize(("objective", "validation_fraction"), [("squared", None), ("native", 0.3)])
-def test_weights_follow_the_first_appearance_of_the_ids(ranker_class, objective, validation_fraction, data):
+def test_weights_follow_the_first_appearance_of_the_ids(ranker_class, lambdamart, objective, validation_fraction, data):
     order = np.random.default_rng(0).permutation(len(data[1]))
     X, y, qid = (values[order] for values in data)
     # Ids in descending sequence where the queries first appear.
     appearance = pd.factorize(qid)[0]
     weights = np.geomspace(0.1, 100.0, 30)
-    if objective == "native":
-        objective = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+    objective = lambdamart if objective == "native" else objective
     ranker = small(ranker_class, objective, validation_fraction=validation_fraction)
     per_query, per_row, other = (
         ranker.fit(X, y, 30 - appearance, sample_weight=given).predict(X)

@@ -15,16 +15,9 @@ y, qid = np.tile([0, 1, 2, 1, 0], 12), np.repeat(np.arange(12), 5)
 X = np.random.default_rng(0).normal(size=(60, 4)) + y[:, None]
 # XGBoost reads the blocks of the features in this number of passes, or in one less with a cache.
 N_PASSES, N_BLOCKS = 4, 3
-RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 
 
-@pytest.fixture(autouse=True)
-def _default_handler():
-    # A shell that starts pytest in the background makes it ignore this signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("default_interrupts")
 
 
 def interrupt(*ignored):
@@ -87,7 +80,6 @@ def test_a_signal_in_the_functions_that_xgboost_calls_back_waits(given, call, mo
     assert len(calls) >= (call if isinstance(given, csr_array) else 2 * N_PASSES)
 
 
-@pytest.mark.parametrize("ranker_class", RANKERS)
 @pytest.mark.parametrize("options", [{}, {"objective": None}])
 def test_a_signal_ends_the_training_after_the_round(ranker_class, options):
     rounds = []
@@ -105,7 +97,6 @@ def test_a_signal_ends_the_training_after_the_round(ranker_class, options):
     assert len(rounds) == 1
 
 
-@pytest.mark.parametrize("ranker_class", RANKERS)
 @pytest.mark.parametrize("role", ["objective", "eval_metric"])
 def test_a_function_of_the_user_is_interrupted_at_once(ranker_class, role):
     def interrupted(labels, scores):

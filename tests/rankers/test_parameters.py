@@ -15,8 +15,6 @@ from sklearn.base import clone
 import boostrank as br
 from boostrank.backends.lightgbm.parameters import canonical_names, known_parameters, refused_parameters
 
-RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
-both = pytest.mark.parametrize("ranker_class", RANKERS)
 X, Y, QID = br.make_ranking(n_queries=20, random_state=3)
 SMALL = {"n_estimators": 4, "random_state": 0, "n_jobs": 1}
 HELD_OUT = {"validation_fraction": 0.3, "random_state": 0, "n_estimators": 30}
@@ -89,7 +87,6 @@ def test_unknown_names_and_two_names_of_one_parameter_are_errors(ranker_class, p
         ranker_class(**parameters).fit(X, Y, QID)
 
 
-@both
 def test_parameters_survive_clone_and_reach_the_backend(ranker_class):
     native = {"extra_trees": True} if ranker_class is br.LightGBMRanker else {"max_delta_step": 0.1}
     # With the default penalty, LightGBM may find no split.
@@ -112,7 +109,6 @@ def test_all_parameters_of_lightgbm_are_known_and_reasons_to_refuse_belong_to_th
     assert not set(known.refused) & set(known.explicit)
 
 
-@both
 def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_class):
     class Own(ranker_class):
         def __init__(self, other=3, n_estimators=50, **kwargs):
@@ -128,7 +124,6 @@ def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_c
     assert Own(num_boost_round=2).fit(X, Y, QID).best_iteration_ == 2
 
 
-@both
 def test_subclasses_may_take_few_parameters(ranker_class):
     native = {"extra_trees": True} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
 
@@ -145,7 +140,6 @@ def test_subclasses_may_take_few_parameters(ranker_class):
     np.testing.assert_array_equal(found, scores(ranker_class, **settings, **changed))
 
 
-@both
 def test_fits_in_four_threads_leave_the_process_as_it_was(ranker_class):
     native = {"min_data_in_bin": 1} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
     expected, filters, stream = scores(ranker_class, **SMALL, **native), list(warnings.filters), io.StringIO()
@@ -171,7 +165,6 @@ def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earli
     assert ranker.score(*held_out) == pytest.approx(max(history), abs=1e-9)
 
 
-@both
 @pytest.mark.parametrize("dart", [False, True])
 def test_the_first_of_equally_good_rounds_is_kept(ranker_class, dart):
     settings = {**SMALL, **(DART[ranker_class] if dart else {})}

@@ -1,10 +1,8 @@
 """Predictions by all rounds and by some: scores, leaves, contributions of features, and scores after each round."""
 
 import functools
-import inspect
 from itertools import product
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -169,15 +167,6 @@ def test_arguments_that_are_refused(kind, keywords, message, trained, data):
 def test_linear_models_in_leaves_have_no_contributions(trained, data):
     with pytest.raises(ValueError, match=r"no contributions \(pred_contrib\): .*linear trees"):
         trained("linear-trees").predict(data[0], pred_contrib=True)
-
-
-def test_keywords_are_those_of_both_libraries():
-    ours = set(inspect.signature(br.LightGBMRanker.predict).parameters)
-    of_lightgbm = set(inspect.signature(lgb.LGBMRanker.predict).parameters)
-    of_xgboost = set(inspect.signature(xgb.XGBRanker.predict).parameters)
-    # Scores are never transformed, and base_margin is another name of init_score.
-    assert of_lightgbm - ours == {"raw_score", "kwargs"}
-    assert of_xgboost - ours == {"output_margin", "base_margin"}
 
 
 def test_keywords_that_change_nothing(ranker_class, fitted, frame):

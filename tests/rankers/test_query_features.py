@@ -12,7 +12,6 @@ from sklearn.base import clone
 import boostrank as br
 from boostrank.inputs import streams
 from boostrank.rankers.explanations import explain
-from boostrank.training.query_features import WithQueryFeatures
 
 KINDS = ["standardize", "rank"]
 STOPPING = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.3}
@@ -54,10 +53,11 @@ def of_equal_trees(ranker_class, **settings):
 
 @pytest.mark.parametrize("block_rows", [2**22, 7])
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_model_is_that_of_expanded_features(ranker_class, shuffled, expanded, name, block_rows, monkeypatch):
+def test_the_model_is_that_of_expanded_features(
+    ranker_class, lambdamart, shuffled, expanded, name, block_rows, monkeypatch
+):
     X, y, qid = shuffled
-    native = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
-    settings, sets = {"objective": native if name == "native" else "softmax", **SETTINGS[name]}, [None, None]
+    settings, sets = {"objective": lambdamart if name == "native" else "softmax", **SETTINGS[name]}, [None, None]
     if name == "eval_set":
         X_new, *new = br.make_ranking(n_queries=20, random_state=7)
         added = br.QueryFeatures().fit(X, qid=qid).transform(X_new, new[1])
@@ -147,14 +147,6 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path, mon
         with pytest.raises(ValueError, match="the model file has query features that do not fit its model"):
             loaded.load_model(path)
     require_equal(loaded, frame, other, added, qid)
-
-
-def test_lists_are_read_once_for_all_stages(ranker, shuffled, monkeypatch):
-    X, _, qid = shuffled
-    reads, read = [], WithQueryFeatures.read
-    monkeypatch.setattr(WithQueryFeatures, "read", lambda *rows: reads.append(rows) or read(*rows))
-    assert len(list(ranker.staged_predict(X, qid=qid))) == 6
-    assert len(reads) == 1
 
 
 @pytest.mark.filterwarnings("error", "ignore:no tree has a split")

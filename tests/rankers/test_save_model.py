@@ -137,9 +137,8 @@ def test_a_failed_save_keeps_the_file_that_was_there(ranker_class, fitted, tmp_p
 @pytest.mark.parametrize(
     ("objective", "named"), [("softmax", False), ("softmax", True), ("logistic", False), (None, False)]
 )
-def test_scores_are_those_of_the_ranker(ranker_class, objective, named, fitted, data, frame):
-    objective = objective or ("lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg")
-    ranker, X = fitted(ranker_class, objective, named), frame if named else data[0]
+def test_scores_are_those_of_the_ranker(ranker_class, lambdamart, objective, named, fitted, data, frame):
+    ranker, X = fitted(ranker_class, objective or lambdamart, named), frame if named else data[0]
     before = ranker.predict(X)
     session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
     (scores,) = session.run(None, {"X": data[0].astype(np.float32)})

@@ -18,12 +18,10 @@ class CountedArray:
         return np.array(self.values, dtype=dtype)
 
 
-@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
 @pytest.mark.parametrize("objective", ["ensemble", "native"])
-def test_weights_are_converted_once_in_a_fit(ranker_class, objective):
+def test_weights_are_converted_once_in_a_fit(ranker_class, objective, lambdamart):
     X, y, qid = br.make_ranking(n_queries=20, random_state=0)
-    if objective == "native":
-        objective = "lambdarank" if ranker_class is br.LightGBMRanker else "rank:ndcg"
+    objective = lambdamart if objective == "native" else objective
     weights, positive = CountedArray(np.random.default_rng(0).uniform(1, 2, 20)), CountedArray(np.ones(len(y)))
     ranker = ranker_class(objective, n_estimators=2, n_jobs=1, random_state=0)
     expected = ranker.fit(X, y, qid, sample_weight=weights.values).predict(X)

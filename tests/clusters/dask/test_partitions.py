@@ -2,11 +2,10 @@
 
 from types import SimpleNamespace
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_samples import aligned_sizes, even_sizes, small
+from cluster_samples import aligned_sizes, small
 from distributed import get_worker
 
 import boostrank as br
@@ -47,13 +46,6 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
         assert by_first_appearance[numbers].tolist() == pd.unique(part[2]).tolist()
 
 
-def test_a_partition_with_ids_of_another_type_is_an_error(client, place, data):
-    X, y, qid = place(data, even_sizes(len(data[1]), 2))
-    last = qid.blocks[1].map_blocks(lambda ids: ids.astype(str), dtype=np.int64)
-    with pytest.raises(ValueError, match="integer in partition 0 and string in partition 1"):
-        colocate_queries(client, X, y, da.concatenate([qid.blocks[0], last]))
-
-
 def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
     X, y, qid = place(data, aligned_sizes(data[2], 4))
     before = client.who_has(X)
@@ -64,18 +56,6 @@ def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
     # Dask may remove a copy of a partition, but there is no copy on another worker.
     assert all(set(workers) <= set(before[key]) for key, workers in client.who_has(X).items())
     assert all(worker in before[key] for (worker, _), key in zip(partitions.rows, keys, strict=True))
-
-
-def test_only_rows_of_queries_that_are_cut_move(client, place):
-    qid = np.repeat([0, 1, 2, 3], [10, 10, 10, 10])
-    X, y, weights = np.arange(40.0)[:, None], np.zeros(40), np.arange(40.0)
-    X, y, qid, weights = place((X, y, qid, weights), [17, 6, 17])
-    partitions = colocate_queries(client, X, y, qid, weights)
-    # The seven rows of query 1 on the left and those of query 2 on the right go to the middle.
-    expected = [list(range(10)), list(range(10, 30)), list(range(30, 40))]
-    assert [part[3].tolist() for part in contents(client, partitions)] == expected
-    moved = client.gather([rows for _, rows in partitions.rows])
-    assert [part.weights.tolist() for part in moved] == expected
 
 
 def test_blocks_that_dask_computes_again_are_waited_for():

@@ -145,17 +145,16 @@ def test_weights(ranker_class, kind, place, interleaved):
     assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 
-def test_native_objectives_take_weights(ranker_class, place, data):
-    native = "lambdarank" if ranker_class is br.dask.LightGBMRanker else "rank:ndcg"
+def test_native_objectives_take_weights(ranker_class, lambdamart, place, data):
     # XGBoost divides weights by their mean on each worker: that is the same here.
     X, y, qid = data
     half = np.arange(75) % 5 + 0.5
     weights = np.concatenate([half, half[::-1]])[qid]
     *rows, placed = place((*data, weights * 1e300), aligned_sizes(qid, 4))
-    scores = small(ranker_class, native).fit(*rows, sample_weight=placed).to_local().predict(X)
-    local = small_local(ranker_class, native).fit(X, y, qid, sample_weight=weights).predict(X)
+    scores = small(ranker_class, lambdamart).fit(*rows, sample_weight=placed).to_local().predict(X)
+    local = small_local(ranker_class, lambdamart).fit(X, y, qid, sample_weight=weights).predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
-    assert not np.allclose(small_local(ranker_class, native).fit(X, y, qid).predict(X), local, atol=1e-2)
+    assert not np.allclose(small_local(ranker_class, lambdamart).fit(X, y, qid).predict(X), local, atol=1e-2)
 
 
 # Validation

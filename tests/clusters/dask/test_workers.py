@@ -62,14 +62,6 @@ def _classes_sent_by_value():
     cloudpickle.unregister_pickle_by_value(module)
 
 
-@pytest.fixture
-def _interrupts_are_exceptions():
-    # A shell that starts a process in the background makes it ignore interrupts.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @contextmanager
 def during_the_training(client, action):
     """Call `action` in a thread as soon as all workers boost; the training must stop within the limit."""
@@ -101,7 +93,7 @@ def test_the_error_of_one_worker_is_the_error_of_the_fit(client, place, data, ra
     assert small(ranker_class, n_estimators=2).fit(*rows).score(*rows) > 0.7
 
 
-@pytest.mark.usefixtures("_interrupts_are_exceptions")
+@pytest.mark.usefixtures("default_interrupts")
 @pytest.mark.slow
 def test_an_interrupt_frees_the_workers(client, place, data):
     rows = place(data, aligned_sizes(data[2], 2))
