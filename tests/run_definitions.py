@@ -32,6 +32,21 @@ def many_random_tables(n_tables, **settings):
     return qrels, run
 
 
+def noisy_runs(signals):
+    """Judgments of the queries "301" to "340", and runs by name: scores are noise and the relevance times a signal."""
+    random = np.random.default_rng(0)
+    queries, documents = [str(i) for i in range(301, 341)], [f"d{i}" for i in range(20)]
+    qrels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
+    runs = {
+        run: {
+            query: {name: qrels[query][name] * signal + random.normal() for name in random.permutation(documents)[:14]}
+            for query in queries
+        }
+        for run, signal in signals.items()
+    }
+    return qrels, runs
+
+
 def ranked(run):
     """Documents by decreasing score as float32, and those of equal score by decreasing id, as trec_eval ranks them."""
     return sorted(run, key=lambda document: (np.float32(run[document]), document), reverse=True)

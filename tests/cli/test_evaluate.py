@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from run_definitions import noisy_runs
 
 import boostrank as br
 from boostrank.cli.options import parse_measures
@@ -17,17 +18,12 @@ MEASURES = "nDCG@10,P(rel=2)@5,AP"
 @pytest.fixture(scope="module")
 def trec(tmp_path_factory):
     """A folder with judgments of 40 queries, and three runs, of which two have the same tag."""
-    path, random = tmp_path_factory.mktemp("trec"), np.random.default_rng(0)
-    queries, documents = [str(i) for i in range(301, 341)], [f"d{i}" for i in range(20)]
-    labels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
-    lines = [f"{query} 0 {name} {label}" for query in queries for name, label in labels[query].items()]
+    path = tmp_path_factory.mktemp("trec")
+    qrels, runs = noisy_runs({"bm25.run": 0.2, "dense.run.gz": 1.0, "few": 1.0})
+    lines = [f"{query} 0 {name} {label}" for query, labels in qrels.items() for name, label in labels.items()]
     (path / "qrels.txt").write_text("\n".join(lines) + "\n")
-    runs = [("bm25.run", "BM25", 0.2, 40), ("dense.run.gz", "Dense", 1.0, 40), ("few", "BM25", 1, 15)]
-    for name, tag, signal, n in runs:
-        run = {
-            query: {each: labels[query][each] * signal + random.normal() for each in random.permutation(documents)[:14]}
-            for query in queries[:n]
-        }
+    runs["few"] = dict(list(runs["few"].items())[:15])
+    for (name, run), tag in zip(runs.items(), ("BM25", "Dense", "BM25"), strict=True):
         br.write_run(path / name, run, tag=tag)
     return path
 

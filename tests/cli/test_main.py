@@ -1,7 +1,9 @@
-"""All commands: help, errors, and `python -m boostrank`."""
+"""All commands: help, errors, interrupts, and `python -m boostrank`."""
 
+import importlib
 import io
 import re
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -91,3 +93,21 @@ def test_a_warning_is_printed_above_a_progress_bar(capsys):
     assert "warning: [b]a short message[/b]" in [line.strip() for line in lines]
     _show_warning(UserWarning("a short message"), UserWarning, "a.py", 3)
     assert capsys.readouterr().err == "warning: a short message\n"
+
+
+def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_path, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("boostrank.cli.models"), "read_documents", stop)
+    assert run("fit", folder / "all.txt", tmp_path / "m", code=130) == "stopped: before the command ended\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_control_c_while_libraries_are_imported_is_no_traceback(run, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "boostrank.cli.app")
+    monkeypatch.setattr("importlib._bootstrap_external.SourceFileLoader.exec_module", stopped)
+    assert run("--help", code=130) == "stopped: before the command ended\n"

@@ -20,7 +20,6 @@ from oracles import orders_by
 
 from boostrank.metrics import get_measure
 from boostrank.queries.queries import Queries
-from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
 
 SKIPPING = ["auc", "kendall_tau", "agreement"]
 BINARY = [name for name in RANKED if name != "err"]
@@ -141,19 +140,3 @@ def test_bound_measures_equal_the_functions(ragged, name):
                 mean = FUNCTIONS[name](y, scores, qid, empty=empty, sample_weight=weights)
                 values = FUNCTIONS[name](y, scores, qid, empty=empty, per_query=True)
                 np.testing.assert_array_equal(seen, [mean, *values])
-
-
-@for_each("name", FUNCTIONS)
-def test_queries_of_several_blocks_equal_one_query_at_a_time(name):
-    """More than a block of documents, in short, long and tied queries, equal those queries one by one."""
-    random = np.random.default_rng(6)
-    sizes = np.concatenate([random.integers(1, 200, 400), [20_000], random.integers(1, 200, 200)])
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    y, scores = random.choice(5, len(qid), p=[0.6, 0.2, 0.1, 0.06, 0.04]), random.integers(0, 30, len(qid))
-    assert len(qid) > COMPILED_BLOCK_ROWS
-    values = FUNCTIONS[name](y, scores, qid, empty="zero", per_query=True)
-    scale = {"max_grade": 4} if name == "err" else {}
-    for query in (0, 1, 399, 400, 401, len(sizes) - 1):
-        mine = qid == query
-        expected = FUNCTIONS[name](y[mine], scores[mine], qid[mine], empty="zero", **scale)
-        assert values[query] == pytest.approx(expected, abs=1e-12)

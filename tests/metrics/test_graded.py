@@ -23,13 +23,6 @@ def test_a_long_tie_of_several_grades():
         assert values == pytest.approx(expected, abs=1e-13)
 
 
-def test_rare_relevance_in_a_long_tie():
-    y = np.zeros(5000)
-    y[17] = 3.0
-    expected = 7 / 8 * sum(1 / r for r in range(1, 5001)) / 5000
-    assert FUNCTIONS["err"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-10)
-
-
 def test_much_relevance_in_a_long_tie_does_not_overflow():
     # All documents satisfy with probability 1/256 but one: it is among the first t with probability t / n.
     y, others, that = np.ones(3000), 255 / 256, 253 / 256

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from cases import for_each
+from hostile import brute_force
+from hostile.outcomes import check_value
 from oracles import normalized_gains
 
 import boostrank as br
 from boostrank.metrics import expected_ndcg
-from hostile import brute_force
-from hostile.outcomes import check_value
 
 TIES = ("average", "stable", "best", "worst")
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from run_definitions import noisy_runs
 
 import boostrank as br
 from boostrank.metrics.query_groups import ALL_QUERIES
@@ -17,18 +18,7 @@ MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 
 @pytest.fixture(scope="module")
 def tables():
-    """Judgments of 40 queries, and three runs by name, of which the second is the best."""
-    random = np.random.default_rng(0)
-    queries, documents = [str(i) for i in range(301, 341)], [f"d{i}" for i in range(20)]
-    qrels = {query: {name: int(random.integers(0, 3)) for name in documents} for query in queries}
-    runs = {
-        run: {
-            query: {name: qrels[query][name] * signal + random.normal() for name in random.permutation(documents)[:14]}
-            for query in queries
-        }
-        for run, signal in (("bm25_base", 0.3), ("dense", 1.0), ("other 5%", 0.3))
-    }
-    return qrels, runs
+    return noisy_runs({"bm25_base": 0.3, "dense": 1.0, "other 5%": 0.3})
 
 
 @pytest.fixture(scope="module")

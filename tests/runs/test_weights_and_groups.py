@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from run_definitions import noisy_runs
 
 from boostrank import evaluate_run
 from boostrank.metrics.query_groups import ALL_QUERIES
@@ -12,13 +13,9 @@ MEASURES = ["nDCG@10", "AP", "P(rel=2)@5"]
 
 @pytest.fixture(scope="module")
 def tables():
-    """Judgments of 30 queries, the last ones without relevant documents, and a run."""
-    random = np.random.default_rng(0)
-    queries = [str(i) for i in range(301, 331)]
-    documents = [f"d{i}" for i in range(20)]
-    qrels = {query: {name: int(random.integers(0, 3) * (query < "329")) for name in documents} for query in queries}
-    run = {query: {name: float(random.normal()) for name in random.permutation(documents)[:12]} for query in queries}
-    return qrels, run
+    """Judgments of 40 queries, the last ones without relevant documents, and a run."""
+    qrels, runs = noisy_runs({"run": 0.1})
+    return qrels | {query: dict.fromkeys(qrels[query], 0) for query in ("339", "340")}, runs["run"]
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +81,6 @@ def test_counts_are_added_in_groups_too(tables, by):
         table = evaluate_run(*tables, ["NumRet", "AP"], by=by, **settings).set_index(["metric", "group"])
         total = evaluate_run(*tables, "NumRet", **settings)["NumRet"]
         n = {group: sum(weights[q] if settings else 1 for q in by if by[q] == group) for group in by.values()}
-        assert table.loc["NumRet", "mean"].to_dict() == {ALL_QUERIES: total, **{name: 12 * n[name] for name in n}}
+        assert table.loc["NumRet", "mean"].to_dict() == {ALL_QUERIES: total, **{name: 14 * n[name] for name in n}}
         assert table.loc["NumRet", ["low", "high"]].isna().all(axis=None)
         assert table.loc["AP", ["low", "high"]].notna().all(axis=None)
