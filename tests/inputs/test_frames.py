@@ -73,3 +73,8 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
         assert find_qid(None, None, y, group=np.array([0, 1, 1]))[1].tolist() == [7, 8, 8]
         with pytest.raises(ValueError, match="y and group contradict each other: row 1 is in query 8 of row 1"):
             find_qid(None, None, y, group=np.array([0, 0, 1]))
+
+
+def test_labels_of_a_data_set_keep_their_nulls():
+    y = pa.chunked_array([pa.array([2, None, 1]).dictionary_encode()])
+    np.testing.assert_array_equal(br.Dataset(np.ones((3, 1)), y, [1, 1, 2]).take([0, 1]).y, [2.0, np.nan])

@@ -7,7 +7,6 @@ from cases import for_each
 from loss_defaults import PLAIN_TREES
 from rankers.small_rankers import small
 from sklearn.base import clone
-from xgboost import XGBRanker
 
 import boostrank as br
 from boostrank.preferences import EDGE_LOSSES
@@ -116,33 +115,6 @@ def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
     assert ranker.feature_names_in_.tolist() == list(columns)
     np.testing.assert_array_equal(ranker.predict(frame), expected)
     assert ranker.score(frame, y) == ranker.score(frame, y, "query_id") == ranker.score(kind(columns), y, qid)
-
-
-def test_a_column_that_is_not_there_is_an_error(ranker_class, data, frame):
-    with pytest.raises(ValueError, match=r"qid must be the name of a column of X, of \['x0'.*got 'query'"):
-        small(ranker_class).fit(frame, data[1], "query")
-
-
-def test_sizes_may_take_the_place_of_ids_as_the_third_argument_of_xgbranker(ranker_class, data):
-    X, y, qid = data
-    sizes = np.bincount(qid)
-    ranker = small(ranker_class).fit(X, y, sizes, eval_set=[(X, y, sizes)])
-    expected = small(ranker_class).fit(X, y, group=sizes, eval_set=[(X, y)], eval_group=[sizes])
-    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
-    assert ranker.evals_result_ == expected.evals_result_
-
-
-def test_only_the_sequence_of_labels_counts_for_rank_pairwise(data):
-    X, y, qid = data
-    ranker = small(br.XGBoostRanker, "rank:pairwise")
-    expected = clone(ranker).fit(X, y, qid, eval_set=[(X, y)])
-    shifted = clone(ranker).fit(X, labels := y - 3, qid, eval_set=[(X, labels)])
-    np.testing.assert_array_equal(shifted.predict(X), expected.predict(X))
-    assert shifted.evals_result_ == expected.evals_result_
-    theirs = XGBRanker(objective="rank:pairwise", n_estimators=6, learning_rate=0.1, base_score=0.0)
-    np.testing.assert_allclose(theirs.fit(X, y - 3, qid=qid).predict(X), shifted.predict(X), atol=1e-6)
-    with pytest.raises(ValueError, match="is negative"):
-        small(br.XGBoostRanker, "rank:ndcg").fit(X, y - 3, qid)
 
 
 # Weights
