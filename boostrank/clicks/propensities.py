@@ -321,11 +321,9 @@ def _maximize(clicks: Floats) -> Floats:
             return theta
         # Far from the maximum a full step may be too long. Rounding errors must not stop the last steps.
         lowest = value - 1e-12 * abs(value)
-        value, score, curvature = _likelihood(clicks, theta + step)
-        while value < lowest:
+        while (derivatives := _likelihood(clicks, theta + step))[0] < lowest:
             step *= 0.5
-            value, score, curvature = _likelihood(clicks, theta + step)
-        theta = theta + step
+        theta, (value, score, curvature) = theta + step, derivatives
     return theta
 
 

@@ -50,13 +50,7 @@ def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: fl
     >>> means_of_sessions(log, PositionBased([1.0, 0.5]), DCG(), clip=0.0, not_shown="error").round(4).tolist()
     [0.2263, 1.2263]
     """
-    sums, queries = log.total(_session_targets(log, click_model, dcg, clip, not_shown)), log.queries
-    return sums / np.maximum(1, queries.ungroup(queries.repeat(_sessions_of_queries(log))))
-
-
-def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
-    """The unbiased estimate of each entry, shape (n_entries,)."""
-    sessions = log.sessions
+    sessions, queries = log.sessions, log.queries
     if sessions is None:
         raise ValueError(
             "normalize='sessions' needs a log of sessions: counts do not say which documents were clicked together"
@@ -68,26 +62,27 @@ def _session_targets(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: flo
         )
     query = log.query[sessions.starts]
     if not_shown == "error":
-        sizes = log.queries.sizes[query]
+        sizes = queries.sizes[query]
         refuse_first(
             sessions.sizes < sizes,
             lambda session: (
                 f"{log.name_of_session(session)} shows {sessions.sizes[session]} of the {sizes[session]} documents of "
-                f"query {str(log.queries.ids[query[session]])!r}: the others have no support, and the ideal DCG "
+                f"query {str(queries.ids[query[session]])!r}: the others have no support, and the ideal DCG "
                 "depends on them. Pass not_shown='irrelevant' to assume that they are not relevant, or use "
                 "normalize='none' or 'independent'"
             ),
         )
     a, b = click_model.corrections(log)
-    cutoffs = dcg.cutoffs(log.queries)[query]
+    cutoffs = dcg.cutoffs(queries)[query]
     if isinstance(click_model, Cascade):
-        return _cascade_targets(log, sessions, np.maximum(a, clip), _inverse_ideals(dcg, sessions), cutoffs)
-    values = (log.clicks - b) / np.maximum(a, clip)
-    # An overflow is found afterwards.
-    with np.errstate(over="ignore", invalid="ignore"):
-        targets = _times_expectation(values, dcg, cutoffs, sessions)
-        _require_digits(log, sessions, values, targets)
-    return targets
+        targets = _cascade_targets(log, sessions, np.maximum(a, clip), _inverse_ideals(dcg, sessions), cutoffs)
+    else:
+        values = (log.clicks - b) / np.maximum(a, clip)
+        # An overflow is found afterwards.
+        with np.errstate(over="ignore", invalid="ignore"):
+            targets = _times_expectation(values, dcg, cutoffs, sessions)
+            _require_digits(log, sessions, values, targets)
+    return log.total(targets) / np.maximum(1, queries.ungroup(queries.repeat(_sessions_of_queries(log))))
 
 
 def _inverse_ideals(dcg: DCG, lists: Segments) -> Floats:

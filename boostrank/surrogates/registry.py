@@ -8,25 +8,25 @@ from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 
-# A line for each loss: its name, and what makes it from this package, which imports the module of a class on use.
-_MAKERS: dict[str, Callable[[Any], Surrogate]] = {
-    "squared": lambda losses: losses.Squared(),
-    "centered-squared": lambda losses: losses.Profiled(losses.Squared()),
-    "poisson": lambda losses: losses.Poisson(),
-    "logistic": lambda losses: losses.Logistic(),
-    "centered-logistic": lambda losses: losses.Profiled(losses.Logistic()),
+# A line for each loss: its name, the module of its class in this package, and what makes it from this module.
+_MAKERS: dict[str, tuple[str, Callable[[Any], Surrogate]]] = {
+    "squared": ("separable", lambda module: module.Squared()),
+    "centered-squared": ("separable", lambda module: module.Profiled(module.Squared())),
+    "poisson": ("separable", lambda module: module.Poisson()),
+    "logistic": ("separable", lambda module: module.Logistic()),
+    "centered-logistic": ("separable", lambda module: module.Profiled(module.Logistic())),
     # Without the limit of the steps, which are long for relevant documents with a low rank, this loss is
     # Profiled(Poisson()), and has less NDCG on held-out queries (benchmarks/defaults.py).
-    "softmax": lambda losses: losses.Power(0, max_step=1.0),
-    "power": lambda losses: losses.Power(0.25, max_step=1.0),
-    "pnorm": lambda losses: losses.PNorm(),
-    "cosine": lambda losses: losses.Cosine(),
-    "normalized-pnorm": lambda losses: losses.NormalizedPNorm(),
-    "pairwise-logistic": lambda losses: losses.PairwiseLogistic(),
-    "pairwise-exponential": lambda losses: losses.Power(1),
-    "pairwise-squared": lambda losses: losses.PairwiseSquared(),
-    "pairwise-squared-hinge": lambda losses: losses.PairwiseSquaredHinge(),
-    "consistent-lambdarank": lambda losses: losses.ConsistentLambdaRank(),
+    "softmax": ("power_family", lambda module: module.Power(0, max_step=1.0)),
+    "power": ("power_family", lambda module: module.Power(0.25, max_step=1.0)),
+    "pnorm": ("norms", lambda module: module.PNorm()),
+    "cosine": ("norms", lambda module: module.Cosine()),
+    "normalized-pnorm": ("norms", lambda module: module.NormalizedPNorm()),
+    "pairwise-logistic": ("pairs", lambda module: module.PairwiseLogistic()),
+    "pairwise-exponential": ("power_family", lambda module: module.Power(1)),
+    "pairwise-squared": ("pairs", lambda module: module.PairwiseSquared()),
+    "pairwise-squared-hinge": ("pairs", lambda module: module.PairwiseSquaredHinge()),
+    "consistent-lambdarank": ("rank_weighted", lambda module: module.ConsistentLambdaRank()),
 }
 
 
@@ -34,7 +34,8 @@ class _Surrogates(Mapping[str, Surrogate]):
     """Surrogates by name; the module of a surrogate is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Surrogate:
-        return _MAKERS[name](import_module("boostrank.surrogates"))
+        module, make = _MAKERS[name]
+        return make(import_module(f"boostrank.surrogates.{module}"))
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MAKERS)
