@@ -60,11 +60,10 @@ def checked_settings(
     """
     settings = ranker._settings()
     settings.check_validation(eval_set, early_stopping_metric, name)
-    problem = ""
     if is_function(settings.values["objective"]):
-        problem = "a function as objective is not possible on a cluster, where each worker knows only its own queries"
+        raise ValueError("a function as objective is not possible on a cluster: workers know only their own queries")
     if getattr(settings.values["query_features"], "cut_copies", 0):
-        problem = "cut_copies of query_features is not possible on a cluster: use the ranker of one machine"
+        raise ValueError("cut_copies of query_features is not possible on a cluster: use the ranker of one machine")
     # XGBoost has interaction_constraints too, and its workers take them.
     native = settings.native if settings.backend.LIBRARY == "LightGBM" else {}
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
@@ -72,9 +71,7 @@ def checked_settings(
         value = native.get(parameter)
         # These values change nothing.
         if value is not None and not (np.isscalar(value) and value in (0, "", "basic")):
-            problem = f"{parameter}={value!r} cannot be used on a cluster: {reason}. Use boostrank.LightGBMRanker"
-    if problem:
-        raise ValueError(problem)
+            raise ValueError(f"{parameter}={value!r} cannot be used on a cluster: {reason}. Use br.LightGBMRanker")
     return settings
 
 
@@ -145,8 +142,7 @@ def fit_ranker(
     query_features = settings.values["query_features"]
     if query_features is not None:
         features.query_features = query_features.learn(None, None, features)
-    shape = n_documents, features.of_booster.number
-    specification = settings.specification(features, shape, random_state, **options)
+    specification = settings.specification(features, (n_documents, features.of_booster.number), random_state, **options)
     _check_metrics(specification.metrics)
     expand = None if query_features is None else query_features.expand
     trained = train(partial(train_worker, settings.backend, specification, expand=expand))

@@ -111,11 +111,10 @@ class Comparison:
     groups: pd.DataFrame | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        columns: dict[str, Any] = {"kind": self.kind, "baseline": self.baseline}
-        columns |= {"n_permutations": self.n_permutations, "random_state": self.random_state}
-        self.table = difference_table(self.per_query, self.measures, **columns)
+        settings: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state}
+        self.table = difference_table(self.per_query, self.measures, self.kind, self.baseline, **settings)
         if "group" in self.per_query:
-            self.groups = group_table(self.per_query, self.table, **columns)
+            self.groups = group_table(self.per_query, self.table, self.kind, baseline=self.baseline, **settings)
 
     @property
     def names(self) -> list[str]:

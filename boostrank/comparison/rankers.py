@@ -145,8 +145,7 @@ def compare(
     check_flag("progress", progress)
     folds = _folds(X, y, qid, cv, folds)
     if measures is None:
-        labels = as_labels(folds[0].test.y)
-        measures = {str(measure): measure for measure in (default_measure(labels, DCG(k=k)) for k in CUTOFFS)}
+        measures = [default_measure(as_labels(folds[0].test.y), DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
     _check_test_labels(measures, folds)
     folds = [with_validation(fold, random_state=random_state) for fold in folds]
@@ -155,12 +154,12 @@ def compare(
     label = ""
     bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
     with bar, contextlib.closing(run_trainings(jobs, n_jobs, None if results is None else Path(results))) as finished:
-        for number, result, is_saved in finished:
+        for number, (scores, rounds), is_saved in finished:
             name, _, fold = jobs[number]
-            values: Any = evaluate(fold.test.y, result.scores, fold.test.qid, measures, per_query=True)
+            values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
             # reset_index() of pandas fails for texts that Arrow does not have.
             ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
-            columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": result.rounds, **_relevant(fold.test)}
+            columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": rounds, **_relevant(fold.test)}
             tables[number] = pd.DataFrame(columns | dict(values.reset_index(drop=True)))
             if is_saved:
                 bar.leave_out()

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import joblib
 import numpy as np
@@ -40,21 +40,9 @@ WITHOUT_INFLUENCE = frozenset(
 
 #: The name of a ranker, the ranker, and a fold to train it on, with validation data.
 TrainingJob = tuple[str, Any, Fold]
-
-
-class TrainingResult(NamedTuple):
-    """The scores of a training of a ranker on a fold.
-
-    Attributes
-    ----------
-    scores : ndarray, shape (n_documents,)
-        Scores of the rows of the fold to test on.
-    rounds : float
-        Number of boosting rounds that predictions use, NaN for an estimator that has none.
-    """
-
-    scores: Floats
-    rounds: float
+#: The scores of the rows of the fold to test on, and the number of boosting rounds that predictions use, which is NaN
+#: for an estimator that has none.
+TrainingResult = tuple[Floats, float]
 
 
 def run_trainings(
@@ -79,12 +67,12 @@ def run_trainings(
 def read_result(path: Path) -> TrainingResult:
     """Read a file of :func:`write_result`."""
     values = json.loads(path.read_text("utf-8"))
-    return TrainingResult(np.array(values["scores"]), values["rounds"])
+    return np.array(values["scores"]), values["rounds"]
 
 
 def write_result(path: Path, result: TrainingResult) -> None:
     """Write the result of a training, all at once."""
-    write_lines(path, [json.dumps(result._replace(scores=result.scores.tolist())._asdict())])
+    write_lines(path, [json.dumps({"scores": result[0].tolist(), "rounds": result[1]})])
 
 
 def data_hash(fold: Fold) -> str:
@@ -194,4 +182,4 @@ def _trained(job: TrainingJob) -> TrainingResult:
     except Exception as error:
         error.add_note(f"while {name} was trained on {fold.name}")
         raise
-    return TrainingResult(scores, n_rounds(fitted))
+    return scores, n_rounds(fitted)

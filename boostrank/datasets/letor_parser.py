@@ -243,8 +243,7 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     # the number starts and ends.
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
     results = labels, sizes, columns, values, runs.ravel(), slow.ravel(), counts
-    limits = options.first_index, options.max_index
-    if call("letor_lines", block, len(block), *limits, powers_of_five(), *results) != 0:
+    if call("letor_lines", block, len(block), options.first_index, options.max_index, powers_of_five(), *results) != 0:
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
     labels, sizes, columns, values = labels[:n_rows], sizes[:n_rows], columns[:n_values], values[:n_values]

@@ -161,13 +161,13 @@ def read_letor_folds(
     return folds
 
 
-def apply_sizes(parsed: ParsedFile) -> None:
+def apply_sizes(parsed: ParsedFile) -> ParsedFile:
     """Number the queries by the sizes in the file beside the data, if there is one; without qids it is needed."""
     stems = dict.fromkeys([parsed.name, parsed.name.removesuffix(".gz")])
     name = next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
     if name is None:
         if parsed.has_qid:
-            return
+            return parsed
         raise ValueError(
             f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group: write the number "
             "of documents of each query to such a file, one in a line"
@@ -182,6 +182,7 @@ def apply_sizes(parsed: ParsedFile) -> None:
         )
     if not parsed.has_qid:
         parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
+    return parsed
 
 
 def _read_sizes(name: str) -> list[int]:
@@ -194,9 +195,7 @@ def _read_sizes(name: str) -> list[int]:
 
 def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset]:
     """Read a data set from each file, all with the same columns, the same type of X and the same type of qid."""
-    files = [parse_file(path, options) for path in paths]
-    for parsed in files:
-        apply_sizes(parsed)
+    files = [apply_sizes(parse_file(path, options)) for path in paths]
     width = options.n_features or max(parsed.width for parsed in files)
     n_cells = sum(parsed.n_rows for parsed in files) * width
     n_stored = sum(parsed.data.size for parsed in files)

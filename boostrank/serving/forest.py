@@ -152,8 +152,7 @@ def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
     sequence, tree = [(nodes[0], 0)], Tree()
     for node, level in sequence:
         if level > MAX_DEPTH:
-            fault = f"engines do not read trees of more than {MAX_DEPTH} levels"
-            raise ValueError(f"{fault}: train with a smaller max_depth")
+            raise ValueError(f"engines read no trees of more than {MAX_DEPTH} levels: train with a smaller max_depth")
         if "leaf_value" in node:
             tree.append(float(node["leaf_value"]))
             continue

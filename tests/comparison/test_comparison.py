@@ -55,7 +55,7 @@ def test_missing_validation_is_taken_from_training_queries(comparison, ended):
     result = br.compare(stopping, bare, measures=["ndcg@5"])
     assert (result.per_query["rounds"] < 50).all()
     rounds = result.per_query.groupby("fold")["rounds"].first()
-    assert [(name, fold, result.rounds, is_saved) for name, fold, result, is_saved in ended] == [
+    assert [(name, fold, rounds, is_saved) for name, fold, (_, rounds), is_saved in ended] == [
         ("a", fold.name, rounds[fold.name], False) for fold in folds
     ]
     with pytest.raises(ValueError, match="baseline"):
