@@ -383,17 +383,12 @@ class ClickLog(RowsOfQueries):
     def _check_sessions(self, sessions: Segments, contexts: Ints) -> None:
         first, number = sessions.repeat(sessions.starts), sessions.repeat(np.arange(sessions.n_segments))
         entries = pd.DataFrame({"session": number, "position": self.position, "row": self.row})
+        same_position, same_row = (entries.duplicated(["session", column]) for column in ("position", "row"))
         for bad, fault in (
             (self.query != self.query[first], lambda _: "has documents of several queries"),
             (contexts != contexts[first], lambda _: "has several contexts"),
-            (
-                entries.duplicated(["session", "position"]),
-                lambda entry: f"has the position {self.position[entry]} twice",
-            ),
-            (
-                entries.duplicated(["session", "row"]),
-                lambda entry: f"shows {self.name_of_row(int(self.row[entry]))} twice",
-            ),
+            (same_position, lambda entry: f"has the position {self.position[entry]} twice"),
+            (same_row, lambda entry: f"shows {self.name_of_row(int(self.row[entry]))} twice"),
         ):
             if bad.any():
                 entry = int(np.argmax(bad))
@@ -437,12 +432,9 @@ def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impression
     """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
     shape = n_documents, int(position.max(initial=0)) + 1
     # The conversion adds up the entries of a cell, in several passes over them.
-    clicks_table, shown_table = (
-        sparse.coo_array((counts, (row, position)), shape).tocsr() for counts in (clicks, impressions)
-    )
-    rows, positions = (numbers.astype(np.int64) for numbers in shown_table.nonzero())
-    shown = shown_table.data > 0
-    return rows, positions, clicks_table.data[shown], shown_table.data[shown]
+    tables = [sparse.coo_array((counts, (row, position)), shape).tocsr() for counts in (clicks, impressions)]
+    shown = tables[1].data > 0
+    return *(cells.astype(np.int64) for cells in tables[1].nonzero()), *(table.data[shown] for table in tables)
 
 
 def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> None:
