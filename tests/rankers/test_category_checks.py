@@ -6,7 +6,6 @@ import pytest
 import xgboost as xgb
 from cases import for_each
 from rankers.small_rankers import small
-from sklearn.base import clone
 
 import boostrank as br
 
@@ -100,23 +99,6 @@ def numbers_and_codes():
     random = np.random.default_rng(0)
     codes = random.integers(0, 4, size=160)
     return np.c_[random.normal(size=160), codes], np.array([0, 3, 1, 2])[codes], np.repeat(np.arange(20), 8)
-
-
-@pytest.mark.parametrize("names", [["москва", "киев", "минск", "рига"], ["%C3%A9", "é", "日本", "utf-8''50%"]])
-def test_names_of_categories_may_have_any_characters(ranker_class, names, tmp_path):
-    X, y, qid = numbers_and_codes()
-
-    def frame(categories):
-        return pd.DataFrame({"number": X[:, 0], "kind": pd.Categorical.from_codes(X[:, 1].astype(int), categories)})
-
-    # "min_child_weight" lets small leaves be split by the categories.
-    ranker = small(ranker_class, min_child_weight=1)
-    expected = clone(ranker).fit(frame(list("abcd")), y, qid).predict(frame(list("abcd")))
-    ranker.fit(frame(names), y, qid).save_model(tmp_path / "model.json")
-    reordered = frame(names).assign(kind=frame(names)["kind"].cat.reorder_categories(names[::-1]))
-    for fitted in (ranker, ranker_class().load_model(tmp_path / "model.json")):
-        for features in (frame(names), reordered):
-            np.testing.assert_array_equal(fitted.predict(features), expected)
 
 
 def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path):

@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 import boostrank as br
 from boostrank.preferences import EDGE_LOSSES
-from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power
 
 polars = pytest.importorskip("polars")
@@ -35,16 +34,6 @@ def test_every_objective_learns(ranker_class, objective, data):
     assert learned > chance + 0.15
 
 
-def test_permuting_the_rows_and_the_kind_of_qid_do_not_matter(ranker_class, data):
-    X, y, qid = data
-    expected = small(ranker_class).fit(X, y, qid).predict(X)
-    # Interleave the queries without changing the order of their first appearance or the order within a query.
-    positions = Queries.from_qid(qid).positions
-    order = np.lexsort((qid, positions))
-    ranker = small(ranker_class).fit(X[order], y[order], np.array([f"q{i}" for i in qid])[order])
-    np.testing.assert_array_equal(ranker.predict(X), expected)
-
-
 def test_random_numbers_are_those_of_random_state(ranker_class, data):
     X, y, qid = data
 
@@ -57,11 +46,6 @@ def test_random_numbers_are_those_of_random_state(ranker_class, data):
     (first, second), (again, _) = ([scores(state) for _ in "ab"] for state in map(np.random.RandomState, (0, 0)))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
-
-
-def test_a_score_needs_query_ids(ranker_class, fitted, data):
-    with pytest.raises(ValueError, match="got no qid"):
-        fitted(ranker_class).score(*data[:2])
 
 
 def test_gains_of_native_objectives(data):
@@ -164,17 +148,6 @@ def test_only_the_ratios_of_weights_count(ranker_class, lambdamart, data):
             for factor in (1.0, 1024.0)
         ]
         np.testing.assert_array_equal(*scores)
-
-
-def test_row_weights_need_a_term_for_each_document(ranker_class, lambdamart, data):
-    X, y, qid = data
-    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    for objective in ("squared", "poisson", "logistic", "softmax", "pairwise-exponential", "cosine"):
-        plain = small(ranker_class, objective).fit(X, y, qid).predict(X)
-        assert not np.allclose(small(ranker_class, objective).fit(X, y, qid, sample_weight=weights).predict(X), plain)
-    for objective in ("pnorm", "centered-squared", lambdamart):
-        with pytest.raises(ValueError, match="differs within query"):
-            small(ranker_class, objective).fit(X, y, qid, sample_weight=weights)
 
 
 def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):

@@ -20,7 +20,6 @@ ROUNDS = 6
 BAGGING = {"subsample": 0.7, "subsample_freq": 1}
 #: GOSS samples from the round 1 / learning_rate on.
 LEARNING_RATE = 0.3
-of_two = pytest.mark.parametrize("objective", ["softmax", "cosine", "edge-logistic"])
 
 
 def by_hand(objective):
@@ -29,9 +28,11 @@ def by_hand(objective):
     return lambda scores, _: tuple(array.copy() for array in bound.gradient_hessian(scores))
 
 
-def lightgbm_scores(objective, **parameters):
-    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **parameters}
-    return br.LightGBMRanker(objective, **settings).fit(X, Y, QID).predict(X)
+def scores(ranker_class, objective="softmax", **parameters):
+    # The exact tree method does not draw the features of a node.
+    by_node = {"colsample_bynode": None} if parameters.get("tree_method") == "exact" else {}
+    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **by_node}
+    return ranker_class(objective, **{**settings, **parameters}).fit(X, Y, QID).predict(X)
 
 
 def scores_of_lightgbm_itself(objective, **parameters):
@@ -40,55 +41,6 @@ def scores_of_lightgbm_itself(objective, **parameters):
     dataset = lightgbm.Dataset(X, Y, group=SIZES, params=dict(native))
     native["objective"] = objective
     return lightgbm.train(native, dataset, ROUNDS).predict(X, raw_score=True)
-
-
-@of_two
-def test_lightgbm_gets_the_gradients_of_the_loss(objective):
-    expected, function = scores_of_lightgbm_itself(by_hand(objective)), br.lightgbm_objective(objective, k=10)
-    np.testing.assert_array_equal(lightgbm_scores(objective, k=10), expected)
-    np.testing.assert_array_equal(scores_of_lightgbm_itself(function), expected)
-    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **LIGHTGBM_DEFAULTS}
-    estimator = lightgbm.LGBMRanker(objective=function, metric="None", verbosity=-1, **settings)
-    np.testing.assert_allclose(estimator.fit(X, Y, group=SIZES).predict(X), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "native",
-    [
-        {"data_sample_strategy": "goss", "top_rate": 0.3},
-        {"linear_tree": True, "linear_lambda": 1.0},
-        {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
-    ],
-    ids=str,
-)
-def test_trees_are_those_of_lightgbm(native):
-    given = lightgbm_scores("softmax", **native)
-    np.testing.assert_array_equal(given, scores_of_lightgbm_itself(br.lightgbm_objective("softmax"), **native))
-    assert not np.array_equal(given, lightgbm_scores("softmax"))
-
-
-def test_a_random_forest_is_an_error():
-    for objective, native in (("softmax", {"boosting": "rf"}), ("lambdarank", {"boosting_type": "random_forest"})):
-        with pytest.raises(ValueError, match="take no custom objective"):
-            lightgbm_scores(objective, **native, **BAGGING)
-
-
-@pytest.mark.parametrize("native", [{"drop_rate": 0.5}, BAGGING], ids=str)
-def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
-    models = []
-    for i in range(4):
-        # The memory that LightGBM gets next has other contents every time.
-        _ = [np.random.default_rng(i).bytes(400 + 100 * i) for _ in range(50)]
-        models.append(lightgbm_scores("softmax", boosting="dart", **native))
-    assert all(np.array_equal(model, models[0]) for model in models)
-    assert not np.array_equal(models[0], lightgbm_scores("softmax", **native))
-
-
-def xgboost_ranker(objective="softmax", **parameters):
-    # The exact tree method does not draw the features of a node.
-    by_node = {"colsample_bynode": None} if parameters.get("tree_method") == "exact" else {}
-    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **by_node}
-    return br.XGBoostRanker(objective, **{**settings, **parameters}).fit(X, Y, QID)
 
 
 def scores_of_xgboost_itself(objective, **parameters):
@@ -100,30 +52,63 @@ def scores_of_xgboost_itself(objective, **parameters):
     return xgboost.train(native, data, ROUNDS, obj=objective).predict(data, output_margin=True)
 
 
-@of_two
-def test_xgboost_gets_the_gradients_of_the_loss(objective):
-    scores = xgboost_ranker(objective, k=10).predict(X)
-    for function in (by_hand(objective), br.xgboost_objective(objective, k=10)):
-        np.testing.assert_array_equal(scores, scores_of_xgboost_itself(function))
+#: The training and the objective of each library.
+LIBRARIES = {
+    br.LightGBMRanker: (scores_of_lightgbm_itself, br.lightgbm_objective),
+    br.XGBoostRanker: (scores_of_xgboost_itself, br.xgboost_objective),
+}
+
+
+@pytest.mark.parametrize("objective", ["softmax", "cosine", "edge-logistic"])
+def test_the_library_gets_the_gradients_of_the_loss(ranker_class, objective):
+    scores_of_library, make_objective = LIBRARIES[ranker_class]
+    expected, function = scores_of_library(by_hand(objective)), make_objective(objective, k=10)
+    np.testing.assert_array_equal(scores(ranker_class, objective, k=10), expected)
+    np.testing.assert_array_equal(scores_of_library(function), expected)
+    if ranker_class is br.LightGBMRanker:
+        settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **LIGHTGBM_DEFAULTS}
+        estimator = lightgbm.LGBMRanker(objective=function, metric="None", verbosity=-1, **settings)
+        np.testing.assert_allclose(estimator.fit(X, Y, group=SIZES).predict(X), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "native",
+    ("ranker_class", "native"),
     [
-        {"tree_method": "exact"},
-        {"grow_policy": "lossguide", "max_leaves": 5, "max_depth": 0, "tree_method": "approx"},
-        {"booster": "dart", "rate_drop": 0.5},
-        {"colsample_bynode": 0.5, "colsample_bylevel": 0.5, "max_delta_step": 0.1},
+        (br.LightGBMRanker, {"data_sample_strategy": "goss", "top_rate": 0.3}),
+        (br.LightGBMRanker, {"linear_tree": True, "linear_lambda": 1.0}),
+        (br.LightGBMRanker, {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True}),
+        (br.XGBoostRanker, {"tree_method": "exact"}),
+        (br.XGBoostRanker, {"grow_policy": "lossguide", "max_leaves": 5, "max_depth": 0, "tree_method": "approx"}),
+        (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}),
+        (br.XGBoostRanker, {"colsample_bynode": 0.5, "colsample_bylevel": 0.5, "max_delta_step": 0.1}),
     ],
     ids=str,
 )
-def test_trees_are_those_of_xgboost(native):
-    given = xgboost_ranker(**native).predict(X)
-    np.testing.assert_array_equal(given, scores_of_xgboost_itself(br.xgboost_objective("softmax"), **native))
-    assert not np.array_equal(given, xgboost_ranker().predict(X))
+def test_trees_are_those_of_the_library(ranker_class, native):
+    scores_of_library, make_objective = LIBRARIES[ranker_class]
+    given = scores(ranker_class, **native)
+    np.testing.assert_array_equal(given, scores_of_library(make_objective("softmax"), **native))
+    assert not np.array_equal(given, scores(ranker_class))
+
+
+def test_a_random_forest_is_an_error():
+    for objective, native in (("softmax", {"boosting": "rf"}), ("lambdarank", {"boosting_type": "random_forest"})):
+        with pytest.raises(ValueError, match="take no custom objective"):
+            scores(br.LightGBMRanker, objective, **native, **BAGGING)
+
+
+@pytest.mark.parametrize("native", [{"drop_rate": 0.5}, BAGGING], ids=str)
+def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
+    models = []
+    for i in range(4):
+        # The memory that LightGBM gets next has other contents every time.
+        _ = [np.random.default_rng(i).bytes(400 + 100 * i) for _ in range(50)]
+        models.append(scores(br.LightGBMRanker, boosting="dart", **native))
+    assert all(np.array_equal(model, models[0]) for model in models)
+    assert not np.array_equal(models[0], scores(br.LightGBMRanker, **native))
 
 
 @pytest.mark.parametrize("parameters", [{"max_leaves": 5}, {"grow_policy": "lossguide"}, {"max_bin": 16}], ids=str)
 def test_parameters_that_the_exact_tree_method_ignores_are_errors(parameters):
     with pytest.raises(ValueError, match=f"{next(iter(parameters))}=.* no effect.*tree_method='exact'"):
-        xgboost_ranker(tree_method="exact", **parameters)
+        scores(br.XGBoostRanker, tree_method="exact", **parameters)

@@ -1,6 +1,7 @@
 """`save_model`, `load_model`, pickles and `to_onnx`: each keeps the whole model."""
 
 import io
+import itertools
 import pickle
 import sys
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from rankers.small_rankers import small
+from sklearn.base import clone
 
 import boostrank as br
 from boostrank.surrogates import Power
@@ -71,18 +73,24 @@ def test_saved_models_open_without_boostrank(ranker_class, suffix, fitted, data,
 @by_file
 def test_files_keep_the_categories_of_several_columns(ranker_class, suffix, data, frame, tmp_path):
     _, y, qid = data
-    grades, path = np.clip(y.astype(int), 0, 2), tmp_path / f"model{suffix}"
+    grades, path = np.clip(y.astype(int), 0, 3), tmp_path / f"model{suffix}"
+    names = ["utf-8''50%", "unused", "日本", "é", "%C3%A9"]
     # XGBoost stores the sequence of the categories of each column, which is not that of their names.
     frame = frame.assign(
-        kind=pd.Categorical(np.array(["c", "a", "b"])[grades], categories=["b", "unused", "c", "a"]),
+        kind=pd.Categorical.from_codes(np.array([3, 0, 4, 2])[grades], names),
         number=pd.Categorical(np.array([7, 3, 5])[(grades + np.arange(len(y)) % 2) % 3], categories=[5, 7, 3]),
     )
-    ranker = loaded = ranker_class("softmax", n_estimators=5, n_jobs=1).fit(frame, y, qid)
+    ranker = ranker_class("softmax", n_estimators=5, n_jobs=1, min_child_weight=1)
+    plain = frame.assign(kind=frame["kind"].cat.rename_categories(list("abcde")))
+    expected = clone(ranker).fit(plain, y, qid).predict(plain)
+    loaded = ranker.fit(frame, y, qid)
+    reordered = frame.assign(kind=frame["kind"].cat.reorder_categories(names[::-1]))
     for _ in range(2):
         loaded.save_model(path)
         loaded = ranker_class().load_model(path)
         assert list(loaded.feature_names_in_) == list(frame.columns)
-        np.testing.assert_array_equal(loaded.predict(frame), ranker.predict(frame))
+        for model, features in itertools.product((ranker, loaded), (frame, reordered)):
+            np.testing.assert_array_equal(model.predict(features), expected)
 
 
 @by_file

@@ -13,6 +13,19 @@ from boostrank.clusters.dask.partitions import _holders, colocate_queries
 from boostrank.clusters.rows import as_rows
 
 
+def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
+    # Tests below share these arrays, and may leave copies on both workers.
+    X, y, qid = place(data, aligned_sizes(data[2], 4))
+    before = client.who_has(X)
+    partitions = colocate_queries(client, X, y, qid)
+    keys = [key for (key,) in X.__dask_keys__()]
+    assert [rows[0].key for _, rows in partitions.rows] == keys
+    small(br.dask.XGBoostRanker, n_estimators=1).fit(X, y, qid)
+    # Dask may remove a copy of a partition, but there is no copy on another worker.
+    assert all(set(workers) <= set(before[key]) for key, workers in client.who_has(X).items())
+    assert all(worker in before[key] for (worker, _), key in zip(partitions.rows, keys, strict=True))
+
+
 def contents(client, partitions):
     """The worker, labels, query ids and first feature of each partition, from the worker that it is said to be on."""
 
@@ -44,18 +57,6 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
     held = [numbers for numbers in partitions.queries if len(numbers)]
     for numbers, part in zip(held, found, strict=True):
         assert by_first_appearance[numbers].tolist() == pd.unique(part[2]).tolist()
-
-
-def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
-    X, y, qid = place(data, aligned_sizes(data[2], 4))
-    before = client.who_has(X)
-    partitions = colocate_queries(client, X, y, qid)
-    keys = [key for (key,) in X.__dask_keys__()]
-    assert [rows[0].key for _, rows in partitions.rows] == keys
-    small(br.dask.XGBoostRanker, n_estimators=1).fit(X, y, qid)
-    # Dask may remove a copy of a partition, but there is no copy on another worker.
-    assert all(set(workers) <= set(before[key]) for key, workers in client.who_has(X).items())
-    assert all(worker in before[key] for (worker, _), key in zip(partitions.rows, keys, strict=True))
 
 
 def test_blocks_that_dask_computes_again_are_waited_for():
