@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
@@ -241,8 +240,9 @@ class QuerySample:
         self._boost = objective.boosting_function(has_one_model)
         self._draws, self._min_rounds = specification.query_share < 1, specification.min_rounds
         # Queries with the same id are copies, which are drawn together.
-        self._numbers, different = pd.factorize(self._queries.ids)
-        self._n_different = len(different)
+        copies = Queries.from_qid(self._queries.ids)
+        self._n_different, self._numbers = copies.n_queries, np.empty(copies.n_documents, dtype=np.int64)
+        self._numbers[copies.group(np.arange(copies.n_documents))] = copies.repeat(np.arange(copies.n_queries))
         self._n_drawn = max(1, round(specification.query_share * self._n_different))
         self._random = np.random.default_rng(specification.seed)
         self._is_measured, self._n_rounds = not has_one_model, 0

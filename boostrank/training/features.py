@@ -216,6 +216,9 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
             f"X must have columns that are features; got a {type(X).__name__} of shape {X.shape}. For one feature pass "
             "the DataFrame X.to_frame()"
         )
+    if not X.columns.is_unique:
+        repeated = X.columns[X.columns.duplicated()][0]
+        refuse("X", X, "a DataFrame whose columns have different names", got=f"{repeated!r} twice")
     X = _with_text_names(estimator, X, reset)
     types: dict[Any, Any] = {}
     categories, converted, numbers = {}, {}, []
