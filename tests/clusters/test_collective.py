@@ -10,12 +10,10 @@ from bound_losses import bind_loss, make_objective
 import boostrank as br
 from boostrank.clusters.collective import (
     GlobalMeasure,
-    StoppedError,
     Tracker,
     allreduce,
     allreduce_max,
     communicator,
-    compute_on_all_workers,
     global_unit_mean,
     lightgbm_network,
     use_global_start,
@@ -48,20 +46,6 @@ def test_sums_and_maxima_are_over_all_workers():
     # One worker alone, and a process that is no worker, have their own values.
     assert run_together(allreduce_max, [3.0]) == [3.0]
     assert (allreduce([1.0, 2.0]).tolist(), allreduce_max(3.0)) == ([1.0, 2.0], 3.0)
-
-
-def test_an_error_of_one_worker_stops_all():
-    def outcome(number):
-        try:
-            return compute_on_all_workers(lambda: 1 / number)
-        except Exception as raised:
-            return raised
-
-    cause, consequence = run_together(outcome, [0, 2])
-    assert isinstance(cause, ZeroDivisionError)
-    assert isinstance(consequence, StoppedError)
-    assert str(consequence) == "worker 0 stopped with ZeroDivisionError: division by zero"
-    assert run_together(outcome, [1, 2]) == [1.0, 0.5]
 
 
 @pytest.mark.parametrize("objective", [*SURROGATES, Power(0), "edge-logistic"])

@@ -139,17 +139,6 @@ def test_queries_of_weight_0_are_left_out(ranker_class, objective, data):
     assert not np.array_equal(clone(ranker).fit(X, y, qid).predict(X), expected)
 
 
-def test_only_the_ratios_of_weights_count(ranker_class, lambdamart, data):
-    X, y, qid = data
-    weights = np.random.default_rng(0).uniform(0.5, 2, 30)
-    for objective in ("squared", lambdamart):
-        scores = [
-            small(ranker_class, objective, reg_lambda=5.0).fit(X, y, qid, sample_weight=factor * weights).predict(X)
-            for factor in (1.0, 1024.0)
-        ]
-        np.testing.assert_array_equal(*scores)
-
-
 def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
     X, y, qid = data
     names = np.array([f"query {i}" for i in qid])

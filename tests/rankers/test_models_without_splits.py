@@ -15,7 +15,6 @@ import boostrank as br
 # A random half of the documents decides whether a split gains enough.
 SETTINGS = {"min_split_gain": 5, "subsample": 0.5, "subsample_freq": 1, "random_state": 0, "n_jobs": 1}
 SETTINGS |= {"num_leaves": 31, "reg_lambda": 50.0, **PLAIN}
-# With half of the queries, a split gains less.
 
 
 @pytest.fixture(scope="module")
