@@ -72,7 +72,9 @@ def test_rows_are_compared_on_the_folds_of_cross_validate(comparison):
     expected = br.compare(rankers, folds=iter(folds), measures="ndcg@10").per_query
     for rows, cv in (((X, y, qid), 3), ((frame, y), br.QueryKFold(3)), ((frame.set_index("qid"), y), 3)):
         pd.testing.assert_frame_equal(br.compare(rankers, *rows, cv=cv, measures="ndcg@10").per_query, expected)
-    renamed = br.compare(rankers, X, y, [chr(0xD800 + i) for i in qid], cv=3, measures="ndcg@10").per_query
+    # pandas 2 takes half characters for equal, and so draws these queries together.
+    first = 0xD800 if pd.__version__ >= "3" else 0x100
+    renamed = br.compare(rankers, X, y, [chr(first + i) for i in qid], cv=3, measures="ndcg@10").per_query
     pd.testing.assert_frame_equal(renamed.assign(query=expected["query"]), expected)
     assert len(set(br.compare(rankers, X, y, qid, measures="ndcg@10").per_query["fold"])) == 5
 

@@ -174,7 +174,7 @@ ESTIMATORS = {br.LightGBMRanker: lightgbm.LGBMRanker, br.XGBoostRanker: xgboost.
 def test_every_argument_of_the_library_is_taken_or_has_advice(ranker_class, data):
     own = inspect.signature(ranker_class.fit).parameters
     others = [name for name in inspect.signature(ESTIMATORS[ranker_class].fit).parameters if name not in own]
-    assert others
+    assert others or lightgbm.__version__ < "4.7"
     small(ranker_class).fit(*data, **dict.fromkeys(others))
     for name in others:
         with pytest.raises(
