@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 
 # Tests run in two processes. The OpenMP threads of LightGBM and XGBoost wait actively by default, and where they
@@ -38,6 +39,9 @@ LONGEST = (
 )
 #: Folders all of whose tests need a package of an extra.
 NEEDED = {"clusters/dask": "distributed", "clusters/spark": "pyspark", "displays": "matplotlib"}
+STUBS = Path(br.__file__).parent.rglob("*.pyi")
+#: Names that users import.
+PUBLIC_NAMES = set(re.findall(r"import (\w+) as", "".join(path.read_text(encoding="utf-8") for path in STUBS)))
 collect_ignore = [folder for folder, package in NEEDED.items() if find_spec(package) is None]
 
 
@@ -47,6 +51,17 @@ def pytest_report_header():
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.name not in LONGEST)
+    for test in (item.dtest for item in items if isinstance(item, pytest.DoctestItem)):
+        # The class and the method, the function, or nothing for the docstring of a module.
+        names = test.name.removeprefix(test.globs["__name__"]).split(".")[1:]
+        if len(names) != 1 or names[0] in PUBLIC_NAMES:
+            # Readers paste these examples into a new session, which has none of the names of the module.
+            test.globs = {"__name__": "__main__"}
+
+
+@pytest.fixture
+def public_names():
+    return PUBLIC_NAMES
 
 
 @pytest.fixture(scope="session")

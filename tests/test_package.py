@@ -258,6 +258,14 @@ def test_docstrings_say_what_a_thing_is_or_does():
                 assert not (ast.get_docstring(node) or "").startswith("What "), path
 
 
+def test_examples_import_public_names_from_the_package(public_names):
+    # That they import all that they use is tested by running them: see `pytest_collection_modifyitems`.
+    for path, source in SOURCES.items():
+        for node in (node for node in nodes(source)[0].body if getattr(node, "name", "") in public_names):
+            imports = re.findall(r"(?:>>>|\.\.\.) +((?:from|import) boostrank.*)", ast.unparse(node))
+            assert set(imports) <= {"import boostrank as br"}, path
+
+
 def test_public_names_exist_and_are_documented():
     assert len(set(br.__all__)) == len(br.__all__)
     for name in [*br.__all__, "dask", "ray", "spark"]:

@@ -49,8 +49,9 @@ class CounterfactualEstimate(NamedTuple):
 
     Examples
     --------
-    >>> log = ClickLog([1, 1, 2, 2], row=[0, 1, 2, 3], position=[1, 2, 1, 2], clicks=[1, 1, 0, 1])
-    >>> estimate = evaluate(log, [1, 0, 1, 0], [1.0, 0.5])
+    >>> import boostrank as br
+    >>> log = br.ClickLog([1, 1, 2, 2], row=[0, 1, 2, 3], position=[1, 2, 1, 2], clicks=[1, 1, 0, 1])
+    >>> estimate = br.clicks.evaluate(log, [1, 0, 1, 0], [1.0, 0.5])
     >>> round(estimate.value, 3), estimate.n_queries, estimate.low < estimate.value < estimate.high
     (0.705, 2, True)
     """
@@ -121,13 +122,13 @@ def evaluate(
 
     Examples
     --------
-    >>> from boostrank.clicks import simulate_clicks
+    >>> import boostrank as br
     >>> y, qid = [1, 0, 0, 0, 1, 0], [1, 1, 1, 2, 2, 2]
     >>> shown = [0, 2, 1, 2, 0, 1]
-    >>> log = simulate_clicks(y, shown, qid, n_sessions=1000, random_state=0).log
-    >>> [round(evaluate(log, scores, "position-based").value, 4) for scores in (y, shown)]
+    >>> log = br.simulate_clicks(y, shown, qid, n_sessions=1000, random_state=0).log
+    >>> [round(br.clicks.evaluate(log, scores, "position-based").value, 4) for scores in (y, shown)]
     [1.0, 0.5]
-    >>> round(evaluate(log, y, "position-based", baseline=shown).value, 4)
+    >>> round(br.clicks.evaluate(log, y, "position-based", baseline=shown).value, 4)
     0.5
     """
     dcg = DCG(k, discount=discount)
@@ -210,7 +211,7 @@ class ClickDCG(Measure):
     >>> import boostrank as br
     >>> y, qid = [1, 0, 0, 0, 1, 0], [1, 1, 1, 2, 2, 2]
     >>> log = br.simulate_clicks(y, [0, 2, 1, 2, 0, 1], qid, n_sessions=1000, random_state=0).log
-    >>> measure = ClickDCG(k=10)
+    >>> measure = br.clicks.ClickDCG(k=10)
     >>> str(measure), round(measure(br.ClickLabels(log, ("power", 1.0)), y), 4)
     ('click-dcg@10', 1.0)
     """

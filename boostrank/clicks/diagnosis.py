@@ -66,7 +66,7 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
     >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
     >>> policy = ("plackett-luce", 1.0)
     >>> log = br.simulate_clicks(y, X[:, 0], qid, n_sessions=5000, policy=policy, noise=0.1, random_state=0).log
-    >>> diagnosis = diagnose(log)
+    >>> diagnosis = br.clicks.diagnose(log)
     >>> diagnosis.estimator
     'harvest_propensities(log)'
     >>> diagnosis.table["verdict"].tolist()

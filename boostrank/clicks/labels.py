@@ -231,8 +231,9 @@ class ClickLabels(RowsOfQueries, Labels):
 
         Examples
         --------
-        >>> log = ClickLog([1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9])
-        >>> labels = ClickLabels(log, ("power", 1.0), normalize="none")
+        >>> import boostrank as br
+        >>> log = br.ClickLog([1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9])
+        >>> labels = br.ClickLabels(log, ("power", 1.0), normalize="none")
         >>> labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(), labels.targets().round(2).tolist()
         ([0.57, 0.24, 0.25], [0.56, 0.22, 0.33])
         """

@@ -86,7 +86,8 @@ class ClickLog(RowsOfQueries):
 
     Examples
     --------
-    >>> log = ClickLog(
+    >>> import boostrank as br
+    >>> log = br.ClickLog(
     ...     qid=["a", "a", "b"], row=[0, 1, 1, 0, 2], position=[1, 2, 1, 2, 1], clicks=[1, 0, 1, 0, 0],
     ...     session=[7, 7, 8, 8, 9],
     ... )
@@ -178,8 +179,9 @@ class ClickLog(RowsOfQueries):
 
         Examples
         --------
-        >>> log = ClickLog(qid=[5, 5], row=[0], position=[1], clicks=[1])
-        >>> ClickLog.concatenate([log, log]).to_frame()
+        >>> import boostrank as br
+        >>> log = br.ClickLog(qid=[5, 5], row=[0], position=[1], clicks=[1])
+        >>> br.ClickLog.concatenate([log, log]).to_frame()
            qid  row  position  clicks  impressions
         0    5    0         1       2            2
         """
@@ -290,7 +292,8 @@ class ClickLog(RowsOfQueries):
 
         Examples
         --------
-        >>> log = ClickLog([1, 1], row=[0, 1, 1], position=[1, 2, 1], clicks=[1, 0, 1], session=["x", "x", "y"])
+        >>> import boostrank as br
+        >>> log = br.ClickLog([1, 1], row=[0, 1, 1], position=[1, 2, 1], clicks=[1, 0, 1], session=["x", "x", "y"])
         >>> log.select(log.session_ids == "y").to_frame()
            qid  row  position  clicks  impressions session
         0    1    1         1       1            1       y
@@ -311,7 +314,8 @@ class ClickLog(RowsOfQueries):
 
         Examples
         --------
-        >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8], context=["tv", "web"])
+        >>> import boostrank as br
+        >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8], context=["tv", "web"])
         >>> {context: log.n_clicks for context, log in log.by_context().items()}
         {'tv': 1, 'web': 0}
         """
@@ -502,14 +506,15 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
 
     Examples
     --------
+    >>> import boostrank as br
     >>> table = {"qid": [1, 1, 1, 1], "document": ["b", "a", "a", "b"], "position": [1, 2, 1, 2], "click": [1, 0, 0, 1]}
-    >>> from_table(table).to_frame()
+    >>> br.clicks.from_table(table).to_frame()
        qid  row document  position  clicks  impressions
     0    1    0        b         1       1            1
     1    1    0        b         2       1            1
     2    1    1        a         1       0            1
     3    1    1        a         2       0            1
-    >>> from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
+    >>> br.clicks.from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
     [True, True, False]
     """
     frame = as_frame(table, "the table", "position")

@@ -39,10 +39,12 @@ class ClickModel:
 
     Examples
     --------
-    >>> class Halved(ClickModel):
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> class Halved(br.clicks.ClickModel):
     ...     def affine(self, n_positions):
     ...         return 0.5 ** np.arange(n_positions), np.zeros(n_positions)
-    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[4, 3], impressions=[10, 10])
+    >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[4, 3], impressions=[10, 10])
     >>> Halved().corrections(log)[0].tolist()
     [1.0, 0.5]
     """
@@ -130,9 +132,10 @@ class PositionBased(ClickModel):
 
     Examples
     --------
-    >>> PositionBased().affine(4)[0].round(4).tolist()
+    >>> import boostrank as br
+    >>> br.clicks.PositionBased().affine(4)[0].round(4).tolist()
     [1.0, 0.5, 0.3333, 0.25]
-    >>> PositionBased([0.9, 0.3])
+    >>> br.clicks.PositionBased([0.9, 0.3])
     PositionBased(propensities=(0.9, 0.3))
     """
 
@@ -174,7 +177,8 @@ class TrustBias(ClickModel):
 
     Examples
     --------
-    >>> a, b = TrustBias(("power", 1.0), click_relevant=[0.9, 0.8], click_irrelevant=[0.5, 0.2]).affine(2)
+    >>> import boostrank as br
+    >>> a, b = br.clicks.TrustBias(("power", 1.0), click_relevant=[0.9, 0.8], click_irrelevant=[0.5, 0.2]).affine(2)
     >>> a.round(4).tolist(), b.round(4).tolist()
     ([0.4, 0.3], [0.5, 0.1])
     """
@@ -228,8 +232,9 @@ class Cascade(ClickModel):
 
     Examples
     --------
-    >>> log = ClickLog(qid=[1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[0, 1, 0], session=[7, 7, 7])
-    >>> Cascade(satisfaction=0.6).corrections(log)[0].tolist()
+    >>> import boostrank as br
+    >>> log = br.ClickLog(qid=[1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[0, 1, 0], session=[7, 7, 7])
+    >>> br.clicks.Cascade(satisfaction=0.6).corrections(log)[0].tolist()
     [1.0, 1.0, 0.4]
     """
 
@@ -312,9 +317,10 @@ class ByContext(ClickModel):
 
     Examples
     --------
-    >>> model = ByContext({"phone": [1.0, 0.3], "desktop": [1.0, 0.6]})
+    >>> import boostrank as br
+    >>> model = br.clicks.ByContext({"phone": [1.0, 0.3], "desktop": [1.0, 0.6]})
     >>> shown = {"row": [0, 1, 0, 1], "position": [1, 2, 1, 2], "clicks": [1, 0, 0, 1], "session": [1, 1, 2, 2]}
-    >>> log = ClickLog([5, 5], **shown, context=["phone", "phone", "desktop", "desktop"])
+    >>> log = br.ClickLog([5, 5], **shown, context=["phone", "phone", "desktop", "desktop"])
     >>> model.corrections(log)[0].tolist()
     [1.0, 0.3, 1.0, 0.6]
     """
@@ -362,9 +368,10 @@ def get_click_model(model: Any) -> ClickModel:
 
     Examples
     --------
-    >>> get_click_model("cascade")
+    >>> import boostrank as br
+    >>> br.clicks.get_click_model("cascade")
     Cascade(satisfaction=1.0, continuation=1.0)
-    >>> get_click_model([1.0, 0.6])
+    >>> br.clicks.get_click_model([1.0, 0.6])
     PositionBased(propensities=(1.0, 0.6))
     """
     if isinstance(model, ClickModel):

@@ -143,8 +143,9 @@ class Propensities:
 
         Examples
         --------
-        >>> log = ClickLog([1], row=[0, 0], position=[1, 2], clicks=[8, 4], impressions=[10, 10])
-        >>> harvest_propensities(log).extended(4)
+        >>> import boostrank as br
+        >>> log = br.ClickLog([1], row=[0, 0], position=[1, 2], clicks=[8, 4], impressions=[10, 10])
+        >>> br.clicks.harvest_propensities(log).extended(4)
         Propensities(1: 1, 2: 0.5, 3: 0.333, 4: 0.25, extrapolated=[3, 4])
         """
         check_count("n_positions", n_positions, self.n_positions)
@@ -217,11 +218,12 @@ def harvest_propensities(log: ClickLog) -> Propensities:
 
     Examples
     --------
-    >>> log = ClickLog(
+    >>> import boostrank as br
+    >>> log = br.ClickLog(
     ...     qid=[1, 1, 2, 2], row=[0, 1, 1, 0, 2, 3, 3, 2], position=[1, 2, 1, 2, 1, 2, 1, 2],
     ...     clicks=[8, 2, 4, 5, 6, 1, 2, 2], impressions=[10, 10, 10, 10, 20, 20, 20, 20],
     ... )
-    >>> harvest_propensities(log)
+    >>> br.clicks.harvest_propensities(log)
     Propensities(1: 1, 2: 0.5)
     """
     check_log(log)

@@ -55,8 +55,9 @@ class RelevanceEstimates(NamedTuple):
 
     Examples
     --------
-    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[3, 1], impressions=[10, 10])
-    >>> estimates = estimate_relevance(log, [1.0, 0.5])
+    >>> import boostrank as br
+    >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[3, 1], impressions=[10, 10])
+    >>> estimates = br.clicks.estimate_relevance(log, [1.0, 0.5])
     >>> estimates.relevance.round(2).tolist(), estimates.impressions.tolist()
     ([0.3, 0.2], [10, 10])
     """
@@ -91,8 +92,9 @@ def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> Relev
 
     Examples
     --------
-    >>> log = ClickLog([1, 1], row=[0, 0, 1], position=[1, 2, 2], clicks=[3, 1, 2], impressions=[10, 10, 10])
-    >>> estimate_relevance(log, [1.0, 0.5]).relevance.round(4).tolist()
+    >>> import boostrank as br
+    >>> log = br.ClickLog([1, 1], row=[0, 0, 1], position=[1, 2, 2], clicks=[3, 1, 2], impressions=[10, 10, 10])
+    >>> br.clicks.estimate_relevance(log, [1.0, 0.5]).relevance.round(4).tolist()
     [0.2667, 0.4]
     """
     check_log(log)

@@ -257,10 +257,10 @@ class Comparison:
 
         Examples
         --------
-        >>> from boostrank import compare_runs
+        >>> import boostrank as br
         >>> qrels = {str(i): {"a": 1, "b": 0} for i in range(8)}
         >>> good, bad = ({query: {"a": score, "b": 0.5} for query in qrels} for score in (1.0, 0.0))
-        >>> comparison = compare_runs(qrels, {"good": good, "same": good, "bad": bad}, "RR")
+        >>> comparison = br.compare_runs(qrels, {"good": good, "same": good, "bad": bad}, "RR")
         >>> comparison.pairwise()[["run", "other_run", "difference", "p_holm"]].round(3)
             run other_run  difference  p_holm
         0  good      same         0.0   1.000

@@ -27,7 +27,8 @@ class Dataset(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> data = Dataset(np.eye(3), np.array([1.0, 0.0, 2.0]), np.array([7, 7, 8]))
+    >>> import boostrank as br
+    >>> data = br.Dataset(np.eye(3), np.array([1.0, 0.0, 2.0]), np.array([7, 7, 8]))
     >>> data.take([0, 2]).qid.tolist()
     [7, 8]
     """

@@ -72,17 +72,18 @@ class FeatureFiles(FeatureStream):
     Examples
     --------
     >>> import os, tempfile
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
     >>> folder = tempfile.TemporaryDirectory()
     >>> paths = [os.path.join(folder.name, name) for name in ("part0.npy", "part1.npy")]
     >>> for path, rows in zip(paths, np.array_split(X, 2)):
     ...     np.save(path, rows)
-    >>> features = FeatureFiles(paths)
+    >>> features = br.FeatureFiles(paths)
     >>> features.shape == X.shape, features[-3:].shape
     (True, (3, 10))
-    >>> scores = LightGBMRanker(n_estimators=5).fit(features, y, qid).predict(features)
-    >>> bool((scores == LightGBMRanker(n_estimators=5).fit(X, y, qid).predict(X)).all())
+    >>> scores = br.LightGBMRanker(n_estimators=5).fit(features, y, qid).predict(features)
+    >>> bool((scores == br.LightGBMRanker(n_estimators=5).fit(X, y, qid).predict(X)).all())
     True
     >>> folder.cleanup()
     """

@@ -97,9 +97,10 @@ class NDCGCurveDisplay(PredictionDisplay):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> import boostrank as br
     >>> labels, qid = [0, 1, 2, 1, 0], ["a", "a", "a", "b", "b"]
     >>> scores = {"up": [1, 2, 3, 1, 2], "down": [3, 2, 1, 2, 1]}
-    >>> display = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3], ax=Figure().subplots())
+    >>> display = br.displays.NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3], ax=Figure().subplots())
     >>> display.table[["ranker", "k", "mean"]].round(4)
       ranker  k    mean
     0     up  1  0.5000
@@ -193,8 +194,9 @@ class PrecisionRecallDisplay(PredictionDisplay):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> import boostrank as br
     >>> labels, scores = [1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]
-    >>> display = PrecisionRecallDisplay.from_predictions(labels, scores, [7] * 4, ax=Figure().subplots())
+    >>> display = br.displays.PrecisionRecallDisplay.from_predictions(labels, scores, [7] * 4, ax=Figure().subplots())
     >>> display.precision["scores"].round(2).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.67, 0.67]
     """
@@ -285,9 +287,10 @@ class QueryGroupDisplay(PredictionDisplay):
     Examples
     --------
     >>> from matplotlib.figure import Figure
+    >>> import boostrank as br
     >>> labels, scores = [0, 1, 1, 0, 0, 2, 1], [2, 3, 1, 2, 3, 2, 1]
     >>> qid = ["a", "a", "b", "b", "c", "c", "c"]
-    >>> display = QueryGroupDisplay.from_predictions(labels, scores, qid, by="size", ax=Figure().subplots())
+    >>> display = br.displays.QueryGroupDisplay.from_predictions(labels, scores, qid, by="size", ax=Figure().subplots())
     >>> display.table[["group", "queries", "mean"]].round(4)
              group  queries    mean
     0            2        2  0.8155

@@ -40,11 +40,11 @@ class TrainingCurveDisplay(Display):
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> data = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = LightGBMRanker(n_estimators=20, n_jobs=1).fit(*data, eval_set=[data])
     >>> from matplotlib.figure import Figure
-    >>> display = TrainingCurveDisplay.from_estimator(ranker, ax=Figure().subplots())
+    >>> import boostrank as br
+    >>> data = br.make_ranking(n_queries=50, random_state=0)
+    >>> ranker = br.LightGBMRanker(n_estimators=20, n_jobs=1).fit(*data, eval_set=[data])
+    >>> display = br.displays.TrainingCurveDisplay.from_estimator(ranker, ax=Figure().subplots())
     >>> curve = display.curves["LightGBMRanker", "training"]
     >>> len(curve), bool(curve[-1] > curve[0])
     (20, True)
@@ -138,10 +138,10 @@ class LeftOutQueriesDisplay(Display):
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, make_ranking
     >>> from matplotlib.figure import Figure
-    >>> ranker = LightGBMRanker(random_state=0, n_jobs=1).fit(*make_ranking(n_queries=50, random_state=0))
-    >>> display = LeftOutQueriesDisplay.from_estimator(ranker, ax=Figure().subplots())
+    >>> import boostrank as br
+    >>> ranker = br.LightGBMRanker(random_state=0, n_jobs=1).fit(*br.make_ranking(n_queries=50, random_state=0))
+    >>> display = br.displays.LeftOutQueriesDisplay.from_estimator(ranker, ax=Figure().subplots())
     >>> display.n_rounds == ranker.best_iteration_
     True
     """
@@ -197,11 +197,11 @@ class ContributionDisplay(Display):
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, explain, make_ranking
     >>> from matplotlib.figure import Figure
-    >>> X, y, qid = make_ranking(n_queries=40, random_state=0)
-    >>> ranker = LightGBMRanker(n_estimators=5, n_jobs=1).fit(X, y, qid)
-    >>> display = ContributionDisplay(explain(ranker, X, qid, query=3)).plot(Figure().subplots())
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
+    >>> ranker = br.LightGBMRanker(n_estimators=5, n_jobs=1).fit(X, y, qid)
+    >>> display = br.displays.ContributionDisplay(br.explain(ranker, X, qid, query=3)).plot(Figure().subplots())
     >>> display.ax_.get_title()
     'query 3: why rank 1 is above rank 2'
     """

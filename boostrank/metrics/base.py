@@ -191,6 +191,7 @@ class BoundMeasure(ABC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import boostrank as br
     >>> bound = br.get_measure("ndcg@10").bind([0, 1, 1, 0], br.Queries.from_sizes([2, 2]))
     >>> for scores in ([0.2, 0.1, 0.9, 0.3], [0.1, 0.2, 0.9, 0.3]):

@@ -57,7 +57,8 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 
     Examples
     --------
-    >>> check_scores([2**53, 2**53 + 1]).tolist()
+    >>> import boostrank as br
+    >>> br.metrics.check_scores([2**53, 2**53 + 1]).tolist()
     [0.0, 1.0]
     """
     array = as_array(scores, name)

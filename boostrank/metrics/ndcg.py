@@ -142,9 +142,10 @@ def ndcg_score(
 
     Examples
     --------
-    >>> round(ndcg_score([0, 1, 2, 0], [0.1, 0.2, 0.3, 0.9], qid=["a", "a", "a", "b"], empty="skip"), 4)
+    >>> import boostrank as br
+    >>> round(br.ndcg_score([0, 1, 2, 0], [0.1, 0.2, 0.3, 0.9], qid=["a", "a", "a", "b"], empty="skip"), 4)
     1.0
-    >>> round(ndcg_score([0, 1], [0.5, 0.5], qid=[7, 7], k=1), 4)
+    >>> round(br.ndcg_score([0, 1], [0.5, 0.5], qid=[7, 7], k=1), 4)
     0.5
     """
     measure = NDCG(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
@@ -182,9 +183,9 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
 
     Examples
     --------
-    >>> from boostrank.datasets import make_ranking
-    >>> X, y, qid, bayes = make_ranking(n_queries=3, random_state=0, return_bayes=True)
-    >>> bool((expected_ndcg(bayes, bayes, qid) >= expected_ndcg(bayes, X[:, 0], qid)).all())
+    >>> import boostrank as br
+    >>> X, y, qid, bayes = br.make_ranking(n_queries=3, random_state=0, return_bayes=True)
+    >>> bool((br.expected_ndcg(bayes, bayes, qid) >= br.expected_ndcg(bayes, X[:, 0], qid)).all())
     True
     """
     queries = Queries.from_qid(require_ids(qid, "expected_ndcg"))

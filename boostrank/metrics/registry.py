@@ -67,14 +67,15 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
 
     Examples
     --------
-    >>> get_measure("ndcg", k=5, empty="skip")
+    >>> import boostrank as br
+    >>> br.get_measure("ndcg", k=5, empty="skip")
     get_measure('ndcg@5', empty='skip')
-    >>> str(get_measure("ndcg@5", gain="linear"))
+    >>> str(br.get_measure("ndcg@5", gain="linear"))
     'ndcg(gain=linear)@5'
-    >>> measure = get_measure("map", threshold=2)
+    >>> measure = br.get_measure("map", threshold=2)
     >>> round(measure([2, 0, 1, 2], [0.4, 0.3, 0.2, 0.1], qid=[7, 7, 7, 7]), 4)
     0.75
-    >>> get_measure(measure, k=1)
+    >>> br.get_measure(measure, k=1)
     get_measure('map@1', threshold=2)
     """
     if isinstance(measure, Measure):
@@ -89,9 +90,10 @@ def default_measure(labels: Labels, dcg: DCG) -> Measure:
 
     Examples
     --------
-    >>> from boostrank.queries.labels import as_labels
-    >>> default_measure(as_labels([2, 0, 1]), DCG(k=10, gain="linear"))
-    get_measure('ndcg@10', gain='linear')
+    >>> import boostrank as br
+    >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0])
+    >>> br.metrics.default_measure(br.ClickLabels(log, ("power", 1.0)), br.DCG(k=10))
+    get_measure('click-dcg@10')
     """
     kind = MEASURES[labels.default_measure]
     names = {setting.name for setting in fields(kind)}
@@ -186,7 +188,8 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
 
     Examples
     --------
-    >>> named_measures(["map", "ndcg@5"])
+    >>> import boostrank as br
+    >>> br.metrics.named_measures(["map", "ndcg@5"])
     {'map': get_measure('map'), 'ndcg@5': get_measure('ndcg@5')}
     """
     named = by_name(measures, get_measure)
@@ -265,15 +268,16 @@ def evaluate(
 
     Examples
     --------
+    >>> import boostrank as br
     >>> labels, scores, qid = [0, 1, 2, 1, 0], [0.3, 0.2, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"]
-    >>> evaluate(labels, scores, qid, ["precision@1", "mrr"])
+    >>> br.evaluate(labels, scores, qid, ["precision@1", "mrr"])
     {'precision@1': 0.5, 'mrr': 0.75}
-    >>> evaluate(labels, scores, qid, ["precision@1", "mrr"], per_query=True)
+    >>> br.evaluate(labels, scores, qid, ["precision@1", "mrr"], per_query=True)
          precision@1  mrr
     qid
     a            0.0  0.5
     b            1.0  1.0
-    >>> evaluate(labels, scores, qid, "mrr", by={"a": "long", "b": "short"})[["group", "metric", "queries", "mean"]]
+    >>> br.evaluate(labels, scores, qid, "mrr", by={"a": "long", "b": "short"})[["group", "metric", "queries", "mean"]]
              group metric  queries  mean
     0         long    mrr        1  0.50
     1        short    mrr        1  1.00

@@ -33,7 +33,7 @@ class RankingScorer:
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
     >>> ranker = br.LightGBMRanker(n_estimators=20).fit(X, y, qid)
-    >>> scorer = make_scorer("ndcg@5")
+    >>> scorer = br.make_scorer("ndcg@5")
     >>> scorer(ranker, X, y, qid) == br.ndcg_score(y, ranker.predict(X), qid, k=5)
     True
     """
@@ -77,7 +77,8 @@ class RankingScorer:
 
         Examples
         --------
-        >>> make_scorer("ndcg@10").set_score_request(sample_weight="query_weight")
+        >>> import boostrank as br
+        >>> br.make_scorer("ndcg@10").set_score_request(sample_weight="query_weight")
         make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
         """
         if qid is not True and not isinstance(qid, str):
@@ -130,9 +131,10 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
 
     Examples
     --------
-    >>> make_scorer("ndcg", k=5, empty="skip")
+    >>> import boostrank as br
+    >>> br.make_scorer("ndcg", k=5, empty="skip")
     make_scorer('ndcg@5', empty='skip')
-    >>> {name: make_scorer(name) for name in ("ndcg@1", "map")}
+    >>> {name: br.make_scorer(name) for name in ("ndcg@1", "map")}
     {'ndcg@1': make_scorer('ndcg@1'), 'map': make_scorer('map')}
     """
     ranking_measure = get_measure(measure, **settings)

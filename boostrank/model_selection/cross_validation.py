@@ -38,7 +38,7 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=30, random_state=0)
     >>> ranker = br.LightGBMRanker("softmax", n_estimators=10, learning_rate=0.1)
-    >>> search = grid_search(ranker, {"num_leaves": [4, 8]}, X, y, qid, cv=3, scoring=["ndcg@10", "map"])
+    >>> search = br.grid_search(ranker, {"num_leaves": [4, 8]}, X, y, qid, cv=3, scoring=["ndcg@10", "map"])
     >>> search.best_params_ == search.cv_results_["params"][search.best_index_]
     True
     >>> search.score(X, y, qid=qid) == br.ndcg_score(y, search.predict(X), qid, k=10)
@@ -144,7 +144,7 @@ def cross_validate(
     --------
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
-    >>> cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
+    >>> br.cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
     (3,)
     """
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
@@ -198,7 +198,8 @@ def learning_curve(
     --------
     >>> import boostrank as br
     >>> data = br.make_ranking(n_queries=40, random_state=0)
-    >>> table = learning_curve(br.LightGBMRanker(n_estimators=5, n_jobs=1), *data, train_sizes=[0.5, 1.0], cv=2)
+    >>> ranker = br.LightGBMRanker(n_estimators=5, n_jobs=1)
+    >>> table = br.model_selection.learning_curve(ranker, *data, train_sizes=[0.5, 1.0], cv=2)
     >>> table[["train_size", "n_queries", "fold"]].to_numpy().tolist()
     [[0.5, 10.0, 0.0], [0.5, 10.0, 1.0], [1.0, 20.0, 0.0], [1.0, 20.0, 1.0]]
     """
@@ -265,7 +266,7 @@ def grid_search(
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
     >>> grid = {"objective": ["softmax", "lambdarank"]}
-    >>> search = grid_search(br.LightGBMRanker(n_estimators=5), grid, X, y, qid, cv=3)
+    >>> search = br.grid_search(br.LightGBMRanker(n_estimators=5), grid, X, y, qid, cv=3)
     >>> len(search.cv_results_["mean_test_score"])
     2
     >>> search.score(X, y, qid=qid) == br.make_scorer("ndcg@10")(search.best_estimator_, X, y, qid)

@@ -70,7 +70,7 @@ def feature_importance(
     --------
     >>> import boostrank as br
     >>> data = br.make_ranking(n_queries=40, n_features=5, random_state=0)
-    >>> feature_importance(br.LightGBMRanker(n_estimators=5, n_jobs=1), *data, cv=3).shape
+    >>> br.feature_importance(br.LightGBMRanker(n_estimators=5, n_jobs=1), *data, cv=3).shape
     (3, 5)
     """
     check_count("n_repeats", n_repeats)

@@ -45,8 +45,10 @@ class QueryKFold(GroupKFold):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import boostrank as br
     >>> qid = ["a", "a", "b", "b", "c", "c"]
-    >>> [test.tolist() for _, test in QueryKFold(n_splits=3).split(np.zeros((6, 1)), groups=qid)]
+    >>> [test.tolist() for _, test in br.QueryKFold(n_splits=3).split(np.zeros((6, 1)), groups=qid)]
     [[4, 5], [2, 3], [0, 1]]
     """
 
@@ -96,7 +98,8 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
 
     Examples
     --------
-    >>> keep, hold_out = split_queries([1, 1, 2, 2, 3, 3, 4, 4], 0.25, random_state=0)
+    >>> import boostrank as br
+    >>> keep, hold_out = br.split_queries([1, 1, 2, 2, 3, 3, 4, 4], 0.25, random_state=0)
     >>> keep.tolist(), hold_out.tolist()
     ([0, 1, 2, 3, 6, 7], [4, 5])
     """
@@ -165,8 +168,8 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
 
     Examples
     --------
-    >>> from boostrank.datasets import Dataset, make_ranking
-    >>> folds = query_folds(Dataset(*make_ranking(n_queries=10, random_state=0)), n_splits=5)
+    >>> import boostrank as br
+    >>> folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=10, random_state=0)), n_splits=5)
     >>> len(folds), folds[0].name, len(set(folds[0].test.qid))
     (5, 'Fold1', 2)
     """
@@ -203,9 +206,9 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0)
 
     Examples
     --------
-    >>> from boostrank.datasets import Dataset, Fold, make_ranking
-    >>> data = Dataset(*make_ranking(n_queries=10, random_state=0))
-    >>> fold = with_validation(Fold("Fold1", train=data, validation=None, test=data))
+    >>> import boostrank as br
+    >>> data = br.Dataset(*br.make_ranking(n_queries=10, random_state=0))
+    >>> fold = br.model_selection.with_validation(br.datasets.Fold("Fold1", train=data, validation=None, test=data))
     >>> len(set(fold.train.qid)), len(set(fold.validation.qid))
     (8, 2)
     """

@@ -43,12 +43,11 @@ class Agreement(QueryMeasure):
 
     Examples
     --------
-    >>> from boostrank import PreferenceGraph
-    >>> from boostrank.metrics import get_measure
-    >>> graph = PreferenceGraph(qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1])
-    >>> get_measure("agreement")(graph, [0.9, 0.5, 0.1])
+    >>> import boostrank as br
+    >>> graph = br.PreferenceGraph(qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1])
+    >>> br.get_measure("agreement")(graph, [0.9, 0.5, 0.1])
     0.8
-    >>> get_measure("agreement")([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
+    >>> br.get_measure("agreement")([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])
     0.75
     """
 

@@ -56,7 +56,8 @@ class EdgeLoss(BindableLoss):
 
     Examples
     --------
-    >>> EdgeLoss("squared")
+    >>> import boostrank as br
+    >>> br.preferences.EdgeLoss("squared")
     EdgeLoss(margin='squared')
     """
 

@@ -53,7 +53,8 @@ class PreferenceGraph(RowsOfQueries, Labels):
 
     Examples
     --------
-    >>> graph = PreferenceGraph(qid=[1, 1, 1, 2, 2], winner=[0, 1, 3], loser=[1, 2, 4], weight=[1, 1, 5])
+    >>> import boostrank as br
+    >>> graph = br.PreferenceGraph(qid=[1, 1, 1, 2, 2], winner=[0, 1, 3], loser=[1, 2, 4], weight=[1, 1, 5])
     >>> graph
     PreferenceGraph(n_documents=5, n_queries=2, n_edges=3)
     >>> graph[[0, 1, 3]]
@@ -105,7 +106,8 @@ class PreferenceGraph(RowsOfQueries, Labels):
 
         Examples
         --------
-        >>> graph = PreferenceGraph.from_grades([0, 2, 1], qid=[7, 7, 7])
+        >>> import boostrank as br
+        >>> graph = br.PreferenceGraph.from_grades([0, 2, 1], qid=[7, 7, 7])
         >>> list(zip(graph.winner.tolist(), graph.loser.tolist()))
         [(1, 2), (1, 0), (2, 0)]
         """
@@ -257,14 +259,16 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
 
     Examples
     --------
+    >>> import boostrank as br
     >>> pairs = {"winner": ["b", "a"], "loser": ["a", "c"], "weight": [1.0, 0.5]}
-    >>> graph = from_pairs(pairs, qid=[1, 1, 1], documents=["a", "b", "c"])
+    >>> graph = br.preferences.from_pairs(pairs, qid=[1, 1, 1], documents=["a", "b", "c"])
     >>> graph.winner.tolist(), graph.loser.tolist()
     ([1, 0], [0, 2])
 
     A judgment that two documents are equal is two pairs, one in each direction, of half of the weight:
 
-    >>> from_pairs({"winner": [0, 1], "loser": [1, 0], "weight": [0.5, 0.5]}, qid=[1, 1]).disagreement([2.0, 1.0])
+    >>> equal = {"winner": [0, 1], "loser": [1, 0], "weight": [0.5, 0.5]}
+    >>> br.preferences.from_pairs(equal, qid=[1, 1]).disagreement([2.0, 1.0])
     array([0.5])
     """
     frame = as_frame(pairs, "pairs", "winner", "loser")

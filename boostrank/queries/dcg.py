@@ -85,7 +85,8 @@ class DCG:
     Examples
     --------
     >>> import numpy as np
-    >>> dcg, queries = DCG(k=2), Segments.from_sizes([3])
+    >>> import boostrank as br
+    >>> dcg, queries = br.DCG(k=2), br.Queries.from_sizes([3])
     >>> gains = dcg.gains(np.array([0.0, 2.0, 1.0]))
     >>> gains.tolist()
     [0.0, 3.0, 1.0]
@@ -460,9 +461,10 @@ def make_targets(
 
     Examples
     --------
-    >>> make_targets([1, 0, 2], Segments.from_sizes([3]), DCG(k=1)).round(4).tolist()
+    >>> import boostrank as br
+    >>> br.make_targets([1, 0, 2], br.Queries.from_sizes([3]), br.DCG(k=1)).round(4).tolist()
     [0.3333, 0.0, 1.0]
-    >>> make_targets([1, 0, 2], Segments.from_sizes([3]), normalize="softmax").round(4).tolist()
+    >>> br.make_targets([1, 0, 2], br.Queries.from_sizes([3]), normalize="softmax").round(4).tolist()
     [0.2447, 0.09, 0.6652]
     """
     return targets_of(check_relevance(relevance), queries, DCG() if dcg is None else dcg, normalize)

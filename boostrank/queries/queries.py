@@ -50,7 +50,8 @@ class Queries(Segments):
     Examples
     --------
     >>> import numpy as np
-    >>> queries = Queries.from_qid(["b", "a", "b"])
+    >>> import boostrank as br
+    >>> queries = br.Queries.from_qid(["b", "a", "b"])
     >>> queries.ids.tolist(), queries.sizes.tolist()
     (['b', 'a'], [2, 1])
     >>> grouped = queries.group(np.array([1.0, 5.0, 2.0]))

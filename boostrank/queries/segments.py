@@ -141,7 +141,8 @@ class Segments:
 
         Examples
         --------
-        >>> [size_class.rows.tolist() for size_class in Segments.from_sizes([2, 3, 2]).size_classes]
+        >>> import boostrank as br
+        >>> [size_class.rows.tolist() for size_class in br.Queries.from_sizes([2, 3, 2]).size_classes]
         [[[0, 1], [5, 6]], [[2, 3, 4]]]
         """
         # The number of columns is the size, rounded up to a multiple of a quarter of the largest power of two up to it.

@@ -36,9 +36,10 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
 
     Examples
     --------
-    >>> with use_threads(1):
-    ...     n_threads()
-    1
+    >>> import boostrank as br
+    >>> with br.use_threads(1):
+    ...     br.ndcg_score([2, 0, 1], [0.9, 0.1, 0.5], qid=[7, 7, 7])
+    1.0
     """
     token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else _n_threads.get())
     try:

@@ -97,10 +97,10 @@ class BaggedRanker(TrainedModel):
 
     Examples
     --------
-    >>> from boostrank import BaggedRanker, LightGBMRanker, make_ranking
-    >>> from boostrank.significance import confidence_interval
-    >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
-    >>> bagged = BaggedRanker(LightGBMRanker(k=10), n_estimators=5, random_state=0).fit(X, y, qid=qid)
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=60, random_state=0)
+    >>> bagged = br.BaggedRanker(br.LightGBMRanker(k=10), n_estimators=5, random_state=0).fit(X, y, qid=qid)
     >>> bool(np.allclose(bagged.predict(X), np.mean([member.predict(X) for member in bagged.estimators_], axis=0)))
     True
 
@@ -108,7 +108,7 @@ class BaggedRanker(TrainedModel):
     those that were not trained on the query:
 
     >>> scores = bagged.oob_scores_[~np.isnan(bagged.oob_scores_)]
-    >>> low, high = confidence_interval(scores, np.zeros_like(scores))
+    >>> low, high = br.significance.confidence_interval(scores, np.zeros_like(scores))
     >>> 0.7 < low < bagged.oob_score_ < high < 1
     True
     """

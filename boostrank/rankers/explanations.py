@@ -47,6 +47,7 @@ class Explanation:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
     >>> ranker = br.LightGBMRanker().fit(X, y, qid)
@@ -179,10 +180,11 @@ def explain(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
     >>> ranker = br.LightGBMRanker(n_jobs=1).fit(X, y, qid)
-    >>> explanation = explain(ranker, X, qid, query=7, ranks=(1, 3))
+    >>> explanation = br.explain(ranker, X, qid, query=7, ranks=(1, 3))
     >>> first, third = ranker.predict(X)[list(explanation.rows)]
     >>> bool(np.isclose(explanation.table["difference"].sum(), first - third))
     True

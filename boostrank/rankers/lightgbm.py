@@ -115,16 +115,16 @@ class LightGBMRanker(NamesOfLGBMRanker):
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = LightGBMRanker("softmax", k=10, random_state=0).fit(X, y, qid)
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> ranker = br.LightGBMRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.7
     True
 
     Two metrics on a validation set, of which the first decides on early stopping:
 
-    >>> ranker = LightGBMRanker(learning_rate=0.1, early_stopping_rounds=50)
-    >>> test = make_ranking(n_queries=20, random_state=1)
+    >>> ranker = br.LightGBMRanker(learning_rate=0.1, early_stopping_rounds=50)
+    >>> test = br.make_ranking(n_queries=20, random_state=1)
     >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
     >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 1000
     (['ndcg@10', 'map'], True)

@@ -173,9 +173,10 @@ class TrainedModel(BaseEstimator):
 
         Examples
         --------
-        >>> from boostrank import LightGBMRanker, make_ranking
-        >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
-        >>> ranker = LightGBMRanker().fit(X, y, qid)
+        >>> import numpy as np
+        >>> import boostrank as br
+        >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+        >>> ranker = br.LightGBMRanker().fit(X, y, qid)
         >>> first, others = ranker.predict(X, num_iteration=5), ranker.predict(X, start_iteration=5)
         >>> bool(np.allclose(first + others, ranker.predict(X)))
         True
@@ -226,10 +227,10 @@ class TrainedModel(BaseEstimator):
 
         Examples
         --------
-        >>> from boostrank import XGBoostRanker, make_ranking, ndcg_score
-        >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-        >>> ranker = XGBoostRanker(n_estimators=10, learning_rate=0.1).fit(X, y, qid)
-        >>> values = [ndcg_score(y, scores, qid, k=10) for scores in ranker.staged_predict(X)]
+        >>> import boostrank as br
+        >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+        >>> ranker = br.XGBoostRanker(n_estimators=10, learning_rate=0.1).fit(X, y, qid)
+        >>> values = [br.ndcg_score(y, scores, qid, k=10) for scores in ranker.staged_predict(X)]
         >>> len(values), values[-1] > values[0]
         (10, True)
         """
@@ -426,9 +427,9 @@ class TrainedModel(BaseEstimator):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> from boostrank import LightGBMRanker, make_ranking
-        >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
-        >>> ranker = LightGBMRanker(n_estimators=5).fit(X[:, :2], y, qid)
+        >>> import boostrank as br
+        >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+        >>> ranker = br.LightGBMRanker(n_estimators=5).fit(X[:, :2], y, qid)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "shop.json")
         ...     ranker.export(path, "elasticsearch", features=["price", "bm25"])

@@ -158,16 +158,16 @@ class XGBoostRanker(NamesOfXGBRanker):
 
     Examples
     --------
-    >>> from boostrank import XGBoostRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = XGBoostRanker("softmax", k=10, random_state=0).fit(X, y, qid)
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> ranker = br.XGBoostRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.7
     True
 
     Two metrics on a validation set, of which the first decides on early stopping:
 
-    >>> ranker = XGBoostRanker(learning_rate=0.1, early_stopping_rounds=50)
-    >>> test = make_ranking(n_queries=20, random_state=1)
+    >>> ranker = br.XGBoostRanker(learning_rate=0.1, early_stopping_rounds=50)
+    >>> test = br.make_ranking(n_queries=20, random_state=1)
     >>> ranker = ranker.fit(X, y, qid, eval_set={"test": test}, eval_metric=["ndcg@10", "map"])
     >>> list(ranker.best_score_["test"]), ranker.best_iteration_ < 1000
     (['ndcg@10', 'map'], True)

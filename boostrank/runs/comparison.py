@@ -82,10 +82,11 @@ def compare_runs(
 
     Examples
     --------
+    >>> import boostrank as br
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 1}, "3": {"a": 1, "b": 2}}
     >>> bm25 = {query: {"a": 2.0, "b": 1.0} for query in "123"}
     >>> dense = {query: {"a": 1.0, "b": 2.0} for query in "123"}
-    >>> comparison = compare_runs(qrels, {"bm25": bm25, "dense": dense}, ["RR", "nDCG@1"])
+    >>> comparison = br.compare_runs(qrels, {"bm25": bm25, "dense": dense}, ["RR", "nDCG@1"])
     >>> print(comparison)
     RR, compared with bm25
     run      mean     diff  p (Holm)  w/t/l

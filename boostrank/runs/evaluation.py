@@ -126,12 +126,13 @@ def evaluate_run(
 
     Examples
     --------
+    >>> import boostrank as br
     >>> qrels = {"301": {"a": 2, "b": 1, "c": 0, "d": 1}}
     >>> run = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}}
-    >>> values = evaluate_run(qrels, run, ["nDCG@10", "AP", "R@2"])
+    >>> values = br.evaluate_run(qrels, run, ["nDCG@10", "AP", "R@2"])
     >>> {name: round(value, 4) for name, value in values.items()}
     {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
-    >>> evaluate_run(qrels, run, "AP", by={"301": "short"})[["group", "metric", "queries", "mean"]].round(4)
+    >>> br.evaluate_run(qrels, run, "AP", by={"301": "short"})[["group", "metric", "queries", "mean"]].round(4)
              group metric  queries    mean
     0        short     AP        1  0.1667
     1  all queries     AP        1  0.1667

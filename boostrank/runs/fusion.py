@@ -95,12 +95,13 @@ def fuse(
 
     Examples
     --------
+    >>> import boostrank as br
     >>> lexical, dense = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}, {"q": {"b": 0.9, "d": 0.7}}
-    >>> fuse([lexical, dense]).round(4)["doc_id"].tolist()
+    >>> br.fuse([lexical, dense]).round(4)["doc_id"].tolist()
     ['b', 'a', 'd', 'c']
-    >>> fuse([lexical, dense], "combsum", weights=[3, 1])["score"].tolist()
+    >>> br.fuse([lexical, dense], "combsum", weights=[3, 1])["score"].tolist()
     [3.0, 2.5, 0.0, 0.0]
-    >>> fuse([[1.0, 3.0, 2.0], [0.1, 0.2, 0.3]], qid=["q", "q", "q"]).round(4).tolist()
+    >>> br.fuse([[1.0, 3.0, 2.0], [0.1, 0.2, 0.3]], qid=["q", "q", "q"]).round(4).tolist()
     [0.0317, 0.0325, 0.0325]
     """
     check_choice("method", method, METHODS)
@@ -160,10 +161,11 @@ def fusion_weights(
 
     Examples
     --------
-    >>> from boostrank import make_ranking
-    >>> X, y, qid = make_ranking(n_queries=100, random_state=0)
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=100, random_state=0)
     >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> weights = fusion_weights(y, {"good": y + noise, "noise": noise[::-1]}, qid=qid)
+    >>> weights = br.fusion_weights(y, {"good": y + noise, "noise": noise[::-1]}, qid=qid)
     >>> weights["good"] > 0.9
     True
     """

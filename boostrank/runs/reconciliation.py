@@ -68,7 +68,8 @@ class Reconciliation:
 
     Examples
     --------
-    >>> result = reconcile([1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], qid=[7, 7, 8, 8], measure="ndcg@10")
+    >>> import boostrank as br
+    >>> result = br.reconcile([1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], qid=[7, 7, 8, 8], measure="ndcg@10")
     >>> result.head
     'NDCG@10 = 0.3155 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document'
     >>> [row[:4] for row in result.rows if row[0] == "LightGBM"]
@@ -169,7 +170,8 @@ def reconcile(
 
     Examples
     --------
-    >>> reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
+    >>> import boostrank as br
+    >>> br.reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
     NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 0 of them empty, 0 of one document
     library       metric                   value     diff  because
     ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -184,7 +186,7 @@ def reconcile(
     ranx          ndcg_burges@3           0.9820  +0.0762  ties by row +0.0762
     ir_measures   nDCG@3                  0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
     ir_measures   nDCG(dcg='exp-log2')@3  0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
-    >>> reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
+    >>> br.reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
     MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
     library      metric       value     diff  because
     ──────────────────────────────────────────────────────────────────
@@ -239,9 +241,10 @@ def reconcile_run(
 
     Examples
     --------
+    >>> import boostrank as br
     >>> qrels = {"301": {"a": 2, "b": 1, "c": 0, "d": 1}, "302": {"a": 1}}
     >>> run = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}, "302": {"a": 2.0, "b": 1.0}}
-    >>> found = reconcile_run(qrels, run, "nDCG@10")
+    >>> found = br.reconcile_run(qrels, run, "nDCG@10")
     >>> print(found.head)
     NDCG@10 = 0.7015 (linear gain, log2 discount, ties by name, empty 0): 2 queries, 0 of them empty, 0 of one document
     >>> found.table.set_index("library").loc[["pytrec_eval", "scikit-learn"], ["value", "because"]].round(4)

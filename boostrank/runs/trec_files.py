@@ -66,9 +66,10 @@ def read_qrels(path: Path) -> pd.DataFrame:
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import boostrank as br
     >>> path = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
     >>> _ = path.write_text("301 0 doc-1 2\n301 0 doc-2 0\n")
-    >>> read_qrels(path)
+    >>> br.read_qrels(path)
       query_id doc_id iteration  relevance
     0      301  doc-1         0          2
     1      301  doc-2         0          0
@@ -103,9 +104,10 @@ def read_run(path: Path) -> pd.DataFrame:
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import boostrank as br
     >>> path = pathlib.Path(tempfile.mkdtemp(), "run.txt")
     >>> _ = path.write_text("301 Q0 doc-2 1 9.5 bm25\n301 Q0 doc-1 2 7.25 bm25\n")
-    >>> read_run(path)
+    >>> br.read_run(path)
       query_id doc_id  score
     0      301  doc-2   9.50
     1      301  doc-1   7.25
@@ -141,8 +143,9 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import boostrank as br
     >>> path = pathlib.Path(tempfile.mkdtemp(), "run.txt")
-    >>> write_run(path, {"301": {"doc-1": 7.25, "doc-2": 9.5}}, tag="mine")
+    >>> br.write_run(path, {"301": {"doc-1": 7.25, "doc-2": 9.5}}, tag="mine")
     >>> print(path.read_text().strip())
     301 Q0 doc-2 1 9.5 mine
     301 Q0 doc-1 2 7.25 mine

@@ -110,12 +110,13 @@ def export(
     Examples
     --------
     >>> import json, pathlib, tempfile
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
-    >>> ranker = LightGBMRanker(n_estimators=5).fit(X.astype(np.float32), y, qid)
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    >>> ranker = br.LightGBMRanker(n_estimators=5).fit(X.astype(np.float32), y, qid)
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "shop.json")
-    >>> export(ranker, path, "elasticsearch", features=[f"feature_{i}" for i in range(10)], check=X)
+    >>> br.serving.export(ranker, path, "elasticsearch", features=[f"feature_{i}" for i in range(10)], check=X)
     >>> document = json.loads(path.read_text())
     >>> document["model"]["name"], document["model"]["model"]["type"]
     ('shop', 'model/xgboost+json')

@@ -61,8 +61,9 @@ def feature_set(
 
     Examples
     --------
+    >>> import boostrank as br
     >>> queries = {"title": {"match": {"title": "{{keywords}}"}}}
-    >>> print(feature_set("elasticsearch", ["title"], name="shop", queries=queries))
+    >>> print(br.serving.feature_set("elasticsearch", ["title"], name="shop", queries=queries))
     {
       "featureset": {
         "name": "shop",
@@ -82,7 +83,7 @@ def feature_set(
         ]
       }
     }
-    >>> print(feature_set("vespa", ["bm25(title)", "price"], queries={"price": "attribute(price)"}))
+    >>> print(br.serving.feature_set("vespa", ["bm25(title)", "price"], queries={"price": "attribute(price)"}))
     rank-profile features inherits default {
         function price() {
             expression: attribute(price)

@@ -36,7 +36,8 @@ def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayL
 
     Examples
     --------
-    >>> round(effect_size([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]), 4)
+    >>> import boostrank as br
+    >>> round(br.significance.effect_size([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]), 4)
     1.2247
     """
     differences, weights = paired_differences(values, baseline, sample_weight)
@@ -88,7 +89,8 @@ def confidence_interval(
 
     Examples
     --------
-    >>> low, high = confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> import boostrank as br
+    >>> low, high = br.significance.confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
     >>> round(low, 4), round(high, 4)
     (-0.0598, 0.4598)
     """

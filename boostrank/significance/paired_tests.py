@@ -40,7 +40,8 @@ class PairedTest(NamedTuple):
 
     Examples
     --------
-    >>> result = permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> import boostrank as br
+    >>> result = br.permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
     >>> round(result.difference, 4), result.p_value, result.wins, result.ties, result.losses
     (0.2, 0.25, 3, 1, 0)
     """
@@ -70,9 +71,10 @@ class PairedTest(NamedTuple):
 
         Examples
         --------
-        >>> PairedTest(0.0111, 0.0023, 20, 1, 9).conclusion("softmax", "LambdaMART")
+        >>> import boostrank as br
+        >>> br.significance.PairedTest(0.0111, 0.0023, 20, 1, 9).conclusion("softmax", "LambdaMART")
         'softmax is better than LambdaMART (difference +0.0111, p = 0.002)'
-        >>> PairedTest(-0.005, 0.4, 10, 1, 9).conclusion("softmax", "LambdaMART")
+        >>> br.significance.PairedTest(-0.005, 0.4, 10, 1, 9).conclusion("softmax", "LambdaMART")
         'softmax does not differ significantly from LambdaMART (difference -0.0050, p = 0.400)'
         """
         verdict = "does not differ significantly from"
@@ -138,7 +140,8 @@ def permutation_test(
 
     Examples
     --------
-    >>> permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> import boostrank as br
+    >>> br.permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
     PairedTest(difference=0.2, p_value=0.25, wins=3, ties=1, losses=0, skewness=0.0)
     """
     test = randomization_test(values, baseline, sample_weight, n_permutations, random_state)
@@ -193,7 +196,8 @@ def holm(p_values: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> holm([0.01, 0.04, float("nan"), 0.03]).round(2).tolist()
+    >>> import boostrank as br
+    >>> br.significance.holm([0.01, 0.04, float("nan"), 0.03]).round(2).tolist()
     [0.03, 0.06, nan, 0.06]
     """
     p = as_floats(p_values, "p_values", keep_shape=True)

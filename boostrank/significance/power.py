@@ -65,7 +65,8 @@ def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.
 
     Examples
     --------
-    >>> required_queries([0.1, -0.5, 0.0]).tolist()
+    >>> import boostrank as br
+    >>> br.significance.required_queries([0.1, -0.5, 0.0]).tolist()
     [787.0, 34.0, inf]
     """
     check_number("level", level, above=0, below=1)
@@ -136,10 +137,11 @@ def queries_needed(
 
     Examples
     --------
-    >>> from boostrank import make_ranking
-    >>> X, y, qid, bayes = make_ranking(n_queries=300, random_state=0, return_bayes=True)
+    >>> import boostrank as br
+    >>> X, y, qid, bayes = br.make_ranking(n_queries=300, random_state=0, return_bayes=True)
     >>> noisy = bayes + 0.1 * X[:, 9]
-    >>> table = queries_needed(y, bayes, noisy, qid, discounts=["log2", ("exponential", 2)], ks=[None, 5])
+    >>> settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None, 5]}
+    >>> table = br.significance.queries_needed(y, bayes, noisy, qid, **settings)
     >>> table[["discount", "k", "difference", "sd", "queries"]].round(3)
       discount  k  difference     sd  queries
     0     log2  n       0.081  0.096     13.0

@@ -35,14 +35,17 @@ class Surrogate(ABC):
     --------
     Least squares, without this family:
 
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import boostrank as br
     >>> @dataclass(frozen=True)
-    ... class LeastSquares(Surrogate):
+    ... class LeastSquares(br.surrogates.Surrogate):
     ...     consistent = True
     ...     def loss(self, scores, targets, queries):
     ...         return queries.sum((scores - targets) ** 2) / 2
     ...     def gradient_hessian(self, scores, targets, queries):
     ...         return scores - targets, np.ones_like(scores)
-    >>> surrogate, queries = LeastSquares(), Segments.from_sizes([2, 1])
+    >>> surrogate, queries = LeastSquares(), br.Queries.from_sizes([2, 1])
     >>> surrogate.loss(np.zeros(3), np.array([1.0, 0.0, 0.5]), queries).tolist()
     [0.5, 0.125]
     """

@@ -62,13 +62,13 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
 
     Examples
     --------
-    >>> from boostrank.surrogates import Separable
-    >>> class Quartic(Separable):
+    >>> import boostrank as br
+    >>> class Quartic(br.surrogates.Separable):
     ...     def potential(self, scores):
     ...         return scores**2 / 2 + scores**4 / 4
     ...     def slope_curvature(self, scores):
     ...         return scores + scores**3, 1.0 + scores**2
-    >>> check(Quartic())
+    >>> br.surrogates.check(Quartic())
     Traceback (most recent call last):
     ValueError: Quartic(): the Hessian is not the exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
     """

@@ -66,8 +66,9 @@ class PNorm(_QNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> PNorm(q=4).gradient_hessian(np.array([1.0, 0.0]), np.array([1.0, 0.5]), Segments.from_sizes([2]))
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.PNorm(q=4), br.Queries.from_sizes([2])
+    >>> surrogate.gradient_hessian(np.array([1.0, 0.0]), np.array([1.0, 0.5]), queries)
     (array([ 0. , -0.5]), array([3., 3.]))
     """
 
@@ -130,8 +131,9 @@ class NormalizedPNorm(_QNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> NormalizedPNorm(q=3).gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), Segments.from_sizes([2]))
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.NormalizedPNorm(q=3), br.Queries.from_sizes([2])
+    >>> surrogate.gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), queries)
     (array([-1.,  0.]), array([4., 4.]))
     """
 
@@ -206,8 +208,9 @@ class Cosine(NormalizedPNorm):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> Cosine().loss(np.array([3e8, 4e8]), np.array([1.0, 0.5]), Segments.from_sizes([2])).round(6).tolist()
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.Cosine(), br.Queries.from_sizes([2])
+    >>> surrogate.loss(np.array([3e8, 4e8]), np.array([1.0, 0.5]), queries).round(6).tolist()
     [-1.0]
     """
 

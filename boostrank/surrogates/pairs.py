@@ -45,8 +45,10 @@ class GainWeightedPairs(Surrogate):
 
     Examples
     --------
-    >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), Segments.from_sizes([3])
-    >>> PairwiseSquaredHinge().loss(scores, targets, queries).tolist()
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), br.Queries.from_sizes([3])
+    >>> br.surrogates.PairwiseSquaredHinge().loss(scores, targets, queries).tolist()
     [1.5]
     """
 
@@ -97,7 +99,9 @@ class PairwiseLogistic(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseLogistic(), Segments.from_sizes([3])
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.PairwiseLogistic(), br.Queries.from_sizes([3])
     >>> surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [-0.75, 0.0, 0.75]
     """
@@ -115,7 +119,9 @@ class PairwiseSquared(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseSquared(), Segments.from_sizes([3])
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.PairwiseSquared(), br.Queries.from_sizes([3])
     >>> surrogate.gradient_hessian(np.zeros(3), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [-1.5, 0.0, 1.5]
     """
@@ -141,7 +147,9 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = PairwiseSquaredHinge(), Segments.from_sizes([3])
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.PairwiseSquaredHinge(), br.Queries.from_sizes([3])
     >>> surrogate.gradient_hessian(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
     [1.5, -2.0, 0.5]
     """

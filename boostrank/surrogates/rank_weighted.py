@@ -236,7 +236,9 @@ class ConsistentLambdaRank(ReweightedPairs):
 
     Examples
     --------
-    >>> surrogate, queries = ConsistentLambdaRank(divide_by_distance=False), Segments.from_sizes([2])
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.ConsistentLambdaRank(divide_by_distance=False), br.Queries.from_sizes([2])
     >>> gradient, hessian = surrogate.gradient_hessian(np.array([1.0, 0.0]), np.array([0.3, 0.7]), queries)
     >>> gradient.round(4).tolist(), hessian.round(4).tolist()
     ([0.1591, -0.1591], [0.1451, 0.1451])
@@ -366,13 +368,13 @@ class LambdaMART(ReweightedPairs):
     Document 0 always has the label 3; document 1 has 4 in 62% of the queries, and otherwise 0. Ranking document 0 first
     has the largest expected NDCG, but LambdaMART ranks document 1 first:
 
-    >>> from boostrank.theory import LabelDistribution, minimizer
-    >>> labels = LabelDistribution([[3, 4], [3, 0]], [0.62, 0.38])
+    >>> import boostrank as br
+    >>> labels = br.theory.LabelDistribution([[3, 4], [3, 0]], [0.62, 0.38])
     >>> labels.bayes_scores().round(3).tolist()
     [0.604, 0.479]
-    >>> minimizer(LambdaMART(), labels).round(3).tolist()
+    >>> br.theory.minimizer(br.surrogates.LambdaMART(), labels).round(3).tolist()
     [-0.029, 0.029]
-    >>> minimizer(LambdaMART(normalize=False), labels).round(3).tolist()
+    >>> br.theory.minimizer(br.surrogates.LambdaMART(normalize=False), labels).round(3).tolist()
     [0.199, -0.199]
     """
 

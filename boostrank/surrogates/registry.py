@@ -66,12 +66,12 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
 
     Examples
     --------
-    >>> from boostrank.surrogates import PNorm
-    >>> get_surrogate("softmax")
+    >>> import boostrank as br
+    >>> br.surrogates.get_surrogate("softmax")
     Power(exponent=0, max_step=1.0)
-    >>> get_surrogate("centered-logistic")
+    >>> br.surrogates.get_surrogate("centered-logistic")
     Profiled(potential=Logistic())
-    >>> get_surrogate(PNorm(q=3))
+    >>> br.surrogates.get_surrogate(br.surrogates.PNorm(q=3))
     PNorm(q=3)
     """
     if isinstance(surrogate, Surrogate):
@@ -102,7 +102,8 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
 
     Examples
     --------
-    >>> is_consistent("softmax"), is_consistent("softmax", normalize="sum")
+    >>> import boostrank as br
+    >>> br.surrogates.is_consistent("softmax"), br.surrogates.is_consistent("softmax", normalize="sum")
     (True, False)
     """
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION

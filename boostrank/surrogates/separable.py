@@ -48,14 +48,14 @@ class Separable(Surrogate):
     The potential ``w(s) = sqrt(1 + s^2)``, whose slopes are between -1 and 1:
 
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> class Hyperbola(Separable):
+    >>> import boostrank as br
+    >>> class Hyperbola(br.surrogates.Separable):
     ...     target_bounds = (-1.0, 1.0)
     ...     def potential(self, scores):
     ...         return np.hypot(1.0, scores)
     ...     def slope_curvature(self, scores):
     ...         return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
-    >>> scores, targets, queries = np.array([0.0, 1.0]), np.array([0.5, 0.0]), Segments.from_sizes([2])
+    >>> scores, targets, queries = np.array([0.0, 1.0]), np.array([0.5, 0.0]), br.Queries.from_sizes([2])
     >>> gradient, hessian = Hyperbola().gradient_hessian(scores, targets, queries)
     >>> gradient.round(3).tolist(), hessian.round(3).tolist()
     ([-0.5, 0.707], [1.0, 0.354])
@@ -153,8 +153,9 @@ class Squared(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> Squared().gradient_hessian(np.array([0.5, 0.0]), np.array([1.0, 0.0]), Segments.from_sizes([2]))
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.Squared(), br.Queries.from_sizes([2])
+    >>> surrogate.gradient_hessian(np.array([0.5, 0.0]), np.array([1.0, 0.0]), queries)
     (array([-0.5,  0. ]), array([1., 1.]))
     """
 
@@ -194,8 +195,9 @@ class Poisson(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> Poisson().loss(np.log([0.5, 0.25]), np.array([0.5, 0.5]), Segments.from_sizes([2])).round(4).tolist()
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.Poisson(), br.Queries.from_sizes([2])
+    >>> surrogate.loss(np.log([0.5, 0.25]), np.array([0.5, 0.5]), queries).round(4).tolist()
     [0.0966]
     """
 
@@ -239,8 +241,9 @@ class Logistic(Separable):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.segments import Segments
-    >>> Logistic().gradient_hessian(np.zeros(2), np.array([1.0, 0.25]), Segments.from_sizes([2]))
+    >>> import boostrank as br
+    >>> surrogate, queries = br.surrogates.Logistic(), br.Queries.from_sizes([2])
+    >>> surrogate.gradient_hessian(np.zeros(2), np.array([1.0, 0.25]), queries)
     (array([-0.5 ,  0.25]), array([0.25, 0.25]))
     """
 
@@ -296,13 +299,14 @@ class Profiled(Surrogate):
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.surrogates import Poisson, Power, Squared
-    >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), Segments.from_sizes([2])
-    >>> Profiled(Poisson()).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
+    >>> import boostrank as br
+    >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), br.Queries.from_sizes([2])
+    >>> for surrogate in (br.surrogates.Profiled(br.surrogates.Poisson()), br.surrogates.Power(0)):
+    ...     surrogate.gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]
-    >>> Power(0).gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]
-    >>> Profiled(Squared()).gradient_hessian(np.array([7.0, 7.0]), np.array([1.0, 0.0]), queries)[0].tolist()
+    >>> surrogate = br.surrogates.Profiled(br.surrogates.Squared())
+    >>> surrogate.gradient_hessian(np.array([7.0, 7.0]), np.array([1.0, 0.0]), queries)[0].tolist()
     [-0.5, 0.5]
     """
 

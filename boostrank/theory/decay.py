@@ -38,7 +38,8 @@ class Feasibility:
 
     Examples
     --------
-    >>> result = feasibility(("power", 0.5), k=10)
+    >>> import boostrank as br
+    >>> result = br.theory.feasibility(("power", 0.5), k=10)
     >>> result.verdict
     'too fast'
     >>> result.reason.split(". ")[0]
@@ -83,10 +84,11 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
     Examples
     --------
-    >>> feasibility("log2").verdict, feasibility("zipf").verdict, feasibility(("exponential", 2)).verdict
-    ('feasible', 'boundary', 'too fast')
-    >>> feasibility("log2", k=10).verdict, feasibility("log2", k=0.2).verdict
-    ('too fast', 'feasible')
+    >>> import boostrank as br
+    >>> [br.theory.feasibility(discount).verdict for discount in ("log2", "zipf", ("exponential", 2))]
+    ['feasible', 'boundary', 'too fast']
+    >>> [br.theory.feasibility("log2", k=k).verdict for k in (10, 0.2)]
+    ['too fast', 'feasible']
     """
     return Feasibility(*_judge(decay_power(discount), k, share_kept(k)))
 
@@ -101,8 +103,9 @@ def decay_power(discount: Discount) -> float:
 
     Examples
     --------
-    >>> decay_power("log2"), decay_power("zipf"), decay_power(("power", 0.5))
-    (0.0, 1.0, 0.5)
+    >>> import boostrank as br
+    >>> [br.theory.decay_power(discount) for discount in ("log2", "zipf", ("power", 0.5))]
+    [0.0, 1.0, 0.5]
     """
     checked_discount(discount)
     if callable(discount):

@@ -46,7 +46,8 @@ class LabelDistribution:
 
     Examples
     --------
-    >>> coin = LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
+    >>> import boostrank as br
+    >>> coin = br.theory.LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
     >>> coin
     LabelDistribution([[1, 0], [0, 1]], [0.5, 0.5])
     >>> coin.n_documents
@@ -78,7 +79,8 @@ class LabelDistribution:
 
         Examples
         --------
-        >>> LabelDistribution.random(2, random_state=0).labels.tolist()
+        >>> import boostrank as br
+        >>> br.theory.LabelDistribution.random(2, random_state=0).labels.tolist()
         [[4.0, 3.0], [2.0, 1.0], [1.0, 0.0]]
         """
         random = as_generator(random_state)
@@ -116,7 +118,8 @@ class LabelDistribution:
         --------
         The example of the paper's Section 3.2.1:
 
-        >>> LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7]).bayes_scores().round(4).tolist()
+        >>> import boostrank as br
+        >>> br.theory.LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7]).bayes_scores().round(4).tolist()
         [0.3216, 0.7533]
         """
         return DistributionBatch.of([self]).bayes_scores(dcg)[0]
@@ -140,8 +143,9 @@ class LabelDistribution:
 
         Examples
         --------
-        >>> round(SECTION_3_2_1.expected_ndcg([1.0, 0.0]), 4), round(SECTION_3_2_1.expected_ndcg([0.0, 1.0]), 4)
-        (0.7969, 0.9562)
+        >>> import boostrank as br
+        >>> [round(br.theory.SECTION_3_2_1.expected_ndcg(scores), 4) for scores in ([1.0, 0.0], [0.0, 1.0])]
+        [0.7969, 0.9562]
         """
         values = check_document_scores(scores, self.n_documents)
         return float(DistributionBatch.of([self]).expected_ndcg(values[None], dcg)[0])
@@ -153,8 +157,9 @@ class LabelDistribution:
 
         Examples
         --------
-        >>> round(SECTION_3_2_1.ndcg_regret([1.0, 0.0]), 4), SECTION_3_2_1.ndcg_regret([0.0, 1.0])
-        (0.1594, 0.0)
+        >>> import boostrank as br
+        >>> [round(br.theory.SECTION_3_2_1.ndcg_regret(scores), 4) for scores in ([1.0, 0.0], [0.0, 1.0])]
+        [0.1594, 0.0]
         """
         values = check_document_scores(scores, self.n_documents)
         return float(DistributionBatch.of([self]).ndcg_regret(values[None], dcg)[0])

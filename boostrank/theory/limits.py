@@ -35,7 +35,8 @@ class Limit(NamedTuple):
 
     Examples
     --------
-    >>> limit = ndcg_limit(ScoreCurve.binary(lambda s: s), discount=("power", 0.5))
+    >>> import boostrank as br
+    >>> limit = br.theory.ndcg_limit(br.theory.ScoreCurve.binary(lambda s: s), discount=("power", 0.5))
     >>> round(limit.value, 4), limit.standard_deviation
     (0.9428, 0.0)
     """
@@ -73,13 +74,14 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
 
     Examples
     --------
-    >>> good = ScoreCurve.binary(lambda s: s)
-    >>> round(ndcg_limit(good, discount=("power", 0.5)).value, 6)
+    >>> import boostrank as br
+    >>> good = br.theory.ScoreCurve.binary(lambda s: s)
+    >>> round(br.theory.ndcg_limit(good, discount=("power", 0.5)).value, 6)
     0.942809
-    >>> ndcg_limit(good, k=("power", 0.5))
+    >>> br.theory.ndcg_limit(good, k=("power", 0.5))
     Limit(value=1.0, standard_deviation=0.0)
-    >>> noisy = ScoreCurve.binary(lambda s: 0.8 * s)
-    >>> ndcg_limit(noisy, discount=("exponential", 2))._replace(standard_deviation=0.0)
+    >>> noisy = br.theory.ScoreCurve.binary(lambda s: 0.8 * s)
+    >>> br.theory.ndcg_limit(noisy, discount=("exponential", 2))._replace(standard_deviation=0.0)
     Limit(value=0.8, standard_deviation=0.0)
     """
     levels, reached = curve.ideal_steps(gain)
@@ -132,8 +134,9 @@ def pseudo_expectation(
 
     Examples
     --------
-    >>> random = ScoreCurve.steps([0, 1], [[0.9, 0.1]])
-    >>> pseudo_expectation(random, [1_000, 100_000]).round(3).tolist()
+    >>> import boostrank as br
+    >>> random = br.theory.ScoreCurve.steps([0, 1], [[0.9, 0.1]])
+    >>> br.theory.pseudo_expectation(random, [1_000, 100_000]).round(3).tolist()
     [0.588, 0.773]
     """
     lengths = lengths_of_lists(n)

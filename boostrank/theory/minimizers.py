@@ -72,12 +72,12 @@ def minimizer(
 
     Examples
     --------
-    >>> from boostrank.theory import SECTION_3_2_1
-    >>> minimizer("squared", SECTION_3_2_1).round(4).tolist()
+    >>> import boostrank as br
+    >>> br.theory.minimizer("squared", br.theory.SECTION_3_2_1).round(4).tolist()
     [0.3216, 0.7533]
-    >>> minimizer("squared", SECTION_3_2_1, normalize="none").round(4).tolist()
+    >>> br.theory.minimizer("squared", br.theory.SECTION_3_2_1, normalize="none").round(4).tolist()
     [10.0, 9.4]
-    >>> minimizer("poisson", LabelDistribution([[1, 0]], [1.0])).tolist()
+    >>> br.theory.minimizer("poisson", br.theory.LabelDistribution([[1, 0]], [1.0])).tolist()
     [0.0, -inf]
     """
     check_choice("method", method, ("auto", "numeric"))
@@ -128,8 +128,8 @@ def excess_loss(
 
     Examples
     --------
-    >>> from boostrank.theory import SECTION_3_2_1
-    >>> round(excess_loss("squared", SECTION_3_2_1, [0.3216, 0.7533 + 0.1]), 4)
+    >>> import boostrank as br
+    >>> round(br.theory.excess_loss("squared", br.theory.SECTION_3_2_1, [0.3216, 0.7533 + 0.1]), 4)
     0.005
     """
     values = check_document_scores(scores, distribution.n_documents, finite=True)

@@ -40,7 +40,8 @@ class StrongConvexity(NamedTuple):
 
     Examples
     --------
-    >>> strong_convexity("squared", n_documents=10)
+    >>> import boostrank as br
+    >>> br.theory.strong_convexity("squared", n_documents=10)
     StrongConvexity(constant=0.5, norm=2.0)
     """
 
@@ -76,9 +77,10 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
 
     Examples
     --------
-    >>> strong_convexity("squared", n_documents=10)
+    >>> import boostrank as br
+    >>> br.theory.strong_convexity("squared", n_documents=10)
     StrongConvexity(constant=0.5, norm=2.0)
-    >>> strong_convexity("pnorm", n_documents=10).constant < 0.5
+    >>> br.theory.strong_convexity("pnorm", n_documents=10).constant < 0.5
     True
     """
     check_count("n_documents", n_documents)
@@ -135,7 +137,8 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
 
     Examples
     --------
-    >>> round(discount_constant(2), 4), round(discount_constant(2, sharp=True), 4)
+    >>> import boostrank as br
+    >>> round(br.theory.discount_constant(2), 4), round(br.theory.discount_constant(2, sharp=True), 4)
     (2.3648, 0.5219)
     """
     check_count("n_documents", n_documents)
@@ -183,9 +186,10 @@ def regret_bound(
 
     Examples
     --------
-    >>> round(regret_bound("squared", 0.005, n_documents=2), 4), round(regret_bound("logistic", 0.005, 2), 4)
-    (0.2365, 0.1182)
-    >>> round(regret_bound("squared", 0.005, n_documents=2, sharp=True), 4)
+    >>> import boostrank as br
+    >>> [round(br.theory.regret_bound(loss, 0.005, n_documents=2), 4) for loss in ("squared", "logistic")]
+    [0.2365, 0.1182]
+    >>> round(br.theory.regret_bound("squared", 0.005, n_documents=2, sharp=True), 4)
     0.0522
     """
     constant, norm = strong_convexity(surrogate, n_documents, dcg)
@@ -228,10 +232,10 @@ def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> floa
 
     Examples
     --------
-    >>> from boostrank.theory import SECTION_3_2_1
-    >>> round(ndcg_margin(SECTION_3_2_1), 4)
+    >>> import boostrank as br
+    >>> round(br.theory.ndcg_margin(br.theory.SECTION_3_2_1), 4)
     0.1594
-    >>> round(ndcg_margin(LabelDistribution([[2, 1, 0, 0]], [1.0]), DCG(k=2)), 4)
+    >>> round(br.theory.ndcg_margin(br.theory.LabelDistribution([[2, 1, 0, 0]], [1.0]), br.DCG(k=2)), 4)
     0.1738
     """
     dcg = DCG() if dcg is None else dcg
@@ -270,7 +274,8 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
 
     Examples
     --------
-    >>> margin_moment([0.1, 0.2], alpha=1)
+    >>> import boostrank as br
+    >>> br.theory.margin_moment([0.1, 0.2], alpha=1)
     7.5
     """
     values = np.asarray(margins, dtype=np.float64)
@@ -307,8 +312,9 @@ def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
 
     Examples
     --------
-    >>> bound = regret_bound("squared", 0.001, n_documents=2)
-    >>> round(bound, 4), round(low_noise_bound(bound, margin_moment([0.1, 0.2], 1), alpha=1), 4)
+    >>> import boostrank as br
+    >>> bound = br.theory.regret_bound("squared", 0.001, n_documents=2)
+    >>> round(bound, 4), round(br.theory.low_noise_bound(bound, br.theory.margin_moment([0.1, 0.2], 1), alpha=1), 4)
     (0.1058, 0.0979)
     """
     for name, value in {"bound": bound, "moment": moment, "alpha": alpha}.items():

@@ -42,8 +42,8 @@ class ConsistencyReport:
 
     Examples
     --------
-    >>> from boostrank.theory import check_consistency
-    >>> check_consistency("squared", n_distributions=100)
+    >>> import boostrank as br
+    >>> br.theory.check_consistency("squared", n_distributions=100)
     squared with targets 'dcg'
     no counterexample to consistency with NDCG
     distributions searched: 100 random, 3 of the paper

@@ -58,7 +58,8 @@ class ScoreCurve:
 
     Examples
     --------
-    >>> good = ScoreCurve.binary(lambda s: 0.6 * s**2)
+    >>> import boostrank as br
+    >>> good = br.theory.ScoreCurve.binary(lambda s: 0.6 * s**2)
     >>> good.shares.round(6).tolist()
     [0.8, 0.2]
     >>> good.expected_gain([0.0, 1.0]).tolist()
@@ -197,7 +198,8 @@ def estimate_curve(
 
     Examples
     --------
-    >>> curve = estimate_curve([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6], qid=[1] * 6, n_bins=3)
+    >>> import boostrank as br
+    >>> curve = br.theory.estimate_curve([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6], qid=[1] * 6, n_bins=3)
     >>> curve.expected_gain([0.1, 0.5, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """

@@ -145,9 +145,10 @@ def check_consistency(
 
     Examples
     --------
-    >>> check_consistency("squared").consistent
+    >>> import boostrank as br
+    >>> br.theory.check_consistency("squared").consistent
     True
-    >>> report = check_consistency("squared", normalize="none")
+    >>> report = br.theory.check_consistency("squared", normalize="none")
     >>> report.consistent, report.regret > 0.1
     (False, True)
     """

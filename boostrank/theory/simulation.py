@@ -47,7 +47,9 @@ class RankedData:
 
     Examples
     --------
-    >>> data = RankedData([1, 0, 0, 1], [4, 3, 2, 1], [1, 2, 4, 3], qid=[1, 1, 2, 2])
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> data = br.theory.RankedData([1, 0, 0, 1], [4, 3, 2, 1], [1, 2, 4, 3], qid=[1, 1, 2, 2])
     >>> relevance, first, second = data.draw(n_lists=3, n=6, random=np.random.default_rng(0))
     >>> relevance.shape, second.shape
     ((3, 6), (3, 6))
@@ -134,11 +136,14 @@ def distinguishability(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import boostrank as br
     >>> random = np.random.default_rng(0)
     >>> relevance = random.integers(0, 2, 20_000)
     >>> scores_a, scores_b = (relevance + noise * random.standard_normal(20_000) for noise in (1.0, 2.0))
-    >>> data = RankedData(relevance, scores_a, scores_b, np.zeros(20_000))
-    >>> table = distinguishability(data, [10, 1000], discounts=["log2", ("exponential", 2)], ks=[None], n_lists=400)
+    >>> data = br.theory.RankedData(relevance, scores_a, scores_b, np.zeros(20_000))
+    >>> settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None], "n_lists": 400}
+    >>> table = br.theory.distinguishability(data, [10, 1000], **settings)
     >>> table[["discount", "n", "correct", "settled"]].round(1)
       discount     n  correct  settled
     0     log2    10      0.7      0.7

@@ -178,9 +178,11 @@ def lightgbm_objective(
 
     Examples
     --------
-    >>> import lightgbm, numpy
-    >>> X, y = numpy.arange(200.0).reshape(100, 2), numpy.arange(100) % 4
-    >>> model = lightgbm.LGBMRanker(objective=lightgbm_objective("softmax", k=10), metric="None", verbosity=-1)
+    >>> import lightgbm
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> X, y = np.arange(200.0).reshape(100, 2), np.arange(100) % 4
+    >>> model = lightgbm.LGBMRanker(objective=br.lightgbm_objective("softmax", k=10), metric="None", verbosity=-1)
     >>> model.fit(X, y, group=[50, 50]).predict(X).shape
     (100,)
     """
@@ -211,8 +213,9 @@ def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> Ligh
 
     Examples
     --------
-    >>> import numpy
-    >>> lightgbm_metric("ndcg@1")(numpy.array([0, 1]), numpy.array([0.1, 0.2]), None, [2])
+    >>> import numpy as np
+    >>> import boostrank as br
+    >>> br.lightgbm_metric("ndcg@1")(np.array([0, 1]), np.array([0.1, 0.2]), None, [2])
     ('ndcg@1', 1.0, True)
     """
     return LightGBMMetric(measure, settings)
@@ -304,10 +307,12 @@ def xgboost_objective(
 
     Examples
     --------
-    >>> import numpy, xgboost
-    >>> dtrain = xgboost.DMatrix(numpy.arange(40.0).reshape(20, 2), label=numpy.arange(20) % 4, group=[10, 10])
+    >>> import numpy as np
+    >>> import xgboost
+    >>> import boostrank as br
+    >>> dtrain = xgboost.DMatrix(np.arange(40.0).reshape(20, 2), label=np.arange(20) % 4, group=[10, 10])
     >>> parameters = {"base_score": 0, "disable_default_eval_metric": True}
-    >>> xgboost.train(parameters, dtrain, 2, obj=xgboost_objective("softmax", k=10)).num_boosted_rounds()
+    >>> xgboost.train(parameters, dtrain, 2, obj=br.xgboost_objective("softmax", k=10)).num_boosted_rounds()
     2
     """
     return XGBoostObjective(objective, DCG(k, gain, discount), normalize)
@@ -339,9 +344,11 @@ def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> XGBoo
 
     Examples
     --------
-    >>> import numpy, xgboost
-    >>> dmatrix = xgboost.DMatrix(numpy.zeros((2, 1)), label=[0, 1], group=[2])
-    >>> xgboost_metric("ndcg@1")(numpy.array([0.1, 0.2]), dmatrix)
+    >>> import numpy as np
+    >>> import xgboost
+    >>> import boostrank as br
+    >>> dmatrix = xgboost.DMatrix(np.zeros((2, 1)), label=[0, 1], group=[2])
+    >>> br.xgboost_metric("ndcg@1")(np.array([0.1, 0.2]), dmatrix)
     ('ndcg@1', 1.0)
     """
     return XGBoostMetric(measure, settings)

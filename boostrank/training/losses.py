@@ -134,9 +134,9 @@ class LossEnsemble(BindableLoss):
 
     Examples
     --------
-    >>> from boostrank import LightGBMRanker, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=50, random_state=0)
-    >>> ranker = LightGBMRanker(LossEnsemble(("softmax", "pairwise-exponential")), random_state=0).fit(X, y, qid)
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
+    >>> ranker = br.LightGBMRanker(br.LossEnsemble(("softmax", "pairwise-exponential")), random_state=0).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.8
     True
     """

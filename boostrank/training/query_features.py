@@ -95,8 +95,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> import boostrank as br
     >>> import pandas as pd
+    >>> import boostrank as br
     >>> hotels = pd.DataFrame({"price": [80, 90, 70, 200, 300]})
     >>> print(br.QueryFeatures().fit_transform(hotels, qid=[1, 1, 1, 2, 2]).round(2).to_string(index=False))
      price  price (standardized in query)  price (rank in query)
