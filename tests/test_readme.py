@@ -30,8 +30,6 @@ def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
     # The first block prints what is below it.
     assert printed.startswith("".join(re.findall(r"^# (.*\n)", BLOCKS[0], re.MULTILINE)[-2:]))
     assert "'ndcg@10'" in printed
-    # The table of the comparison stands below the second block. Other versions of the libraries may differ in numbers.
-    assert re.sub(r"\d+", "#", re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]) in re.sub(r"\d+", "#", printed)
     assert Path("model.txt").read_text(encoding="utf-8").startswith("tree\n")
     assert not sklearn.get_config()["enable_metadata_routing"]
 
