@@ -158,6 +158,7 @@ def headline_of(differences):
     return report.headline(values, ["ours"], ["peer"]).iloc[0]
 
 
+@pytest.mark.filterwarnings("ignore:P-values below 0.05 of fewer than 100 queries")
 def test_interval_is_of_resamples_within_the_sets_and_sets_are_won_with_and_without_correction():
     random = np.random.default_rng(0)
     # The distance of the means of the sets does not count.
