@@ -21,14 +21,14 @@ arguments = parser.parse_args()
 if arguments.output and not find_spec("matplotlib"):
     parser.error("--output needs matplotlib: pip install matplotlib")
 
-X, y, qid = br.make_ranking(n_queries=200, random_state=0)
-rest, test = br.split_queries(qid, 0.4, random_state=0)
+X, y, qid = br.make_ranking(n_queries=300, random_state=0)
+rest, test = br.split_queries(qid, 1 / 3, random_state=0)
 cosine = br.surrogates.Cosine()
 grid = {"objective": ["ensemble", "softmax", cosine, "lambdarank"], "num_leaves": [7, 31]}
 NAMES = {cosine: "cosine", "lambdarank": "LambdaMART"}
 
-# Fewer rounds than by default with a larger rate, so that the search takes seconds.
-ranker = br.LightGBMRanker(n_estimators=100, learning_rate=0.1, random_state=0, n_jobs=1)
+# Each candidate has the number of rounds that it would have in use. The losses of boostrank choose it themselves.
+ranker = br.LightGBMRanker(random_state=0, n_jobs=1)
 search = br.grid_search(ranker, grid, X[rest], y[rest], qid[rest], cv=3, scoring=["ndcg@10", "map"])
 results = search.cv_results_
 table = pd.DataFrame(
@@ -56,41 +56,40 @@ assert same.best_params_ == search.best_params_
 print(f"GridSearchCV of scikit-learn finds the same, with an NDCG@10 of {same.best_score_:.4f}.")
 
 # Means of a search are no estimates for new queries, because the largest of them was chosen. The test queries are new.
-ndcg = {}
 native = table["objective"] == "LambdaMART"
-for name, rows in {"LambdaMART": table[native], "the best other loss": table[~native]}.items():
-    parameters = results["params"][rows["NDCG@10"].idxmax()]
-    found = br.LightGBMRanker(**{**ranker.get_params(), **parameters}).fit(X[rest], y[rest], qid[rest])
-    ndcg[name] = br.ndcg_score(y[test], found.predict(X[test]), qid[test], k=10, per_query=True)
-    chosen = table.loc[rows["NDCG@10"].idxmax()]
-    loss = name if name == chosen["objective"] else f"{name}, {chosen['objective']},"
-    print(
-        f"On {len(ndcg[name])} test queries {loss} with {chosen['num_leaves']} leaves has NDCG@10 "
-        f"{ndcg[name].mean():.4f}."
-    )
-theirs, ours = ndcg.values()
-verdict = br.permutation_test(ours, theirs).conclusion("the best other loss", "LambdaMART")
-low, high = br.significance.confidence_interval(ours, theirs)
+rankers = {
+    "the default": {},
+    "the best of the search": search.best_params_,
+    "the best LambdaMART of the search": results["params"][table.loc[native, "NDCG@10"].idxmax()],
+}
+ndcg = {}
+for name, parameters in rankers.items():
+    fitted = br.LightGBMRanker(**{**ranker.get_params(), **parameters}).fit(X[rest], y[rest], qid[rest])
+    ndcg[name] = br.ndcg_score(y[test], fitted.predict(X[test]), qid[test], k=10, per_query=True)
+    print(f"On {len(ndcg[name])} test queries NDCG@10 of {name} is {ndcg[name].mean():.4f}.")
+default, chosen, _ = ndcg.values()
+verdict = br.permutation_test(chosen, default).conclusion("the best of the search", "the default")
+low, high = br.significance.confidence_interval(chosen, default)
 print(
-    f"Learned: in the search {best['objective']} is best. By a paired permutation test on the test queries, {verdict}; "
-    f"the 95% interval of the difference is {low:+.4f} to {high:+.4f}."
+    f"Learned: by a paired permutation test on queries that the search has not seen, {verdict}; the 95% interval of the "
+    f"difference is {low:+.4f} to {high:+.4f}. The default needed one training, the search {3 * len(table) + 1}."
 )
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
+    # Some folds are easier than others. Differences within a fold show what a candidate is worth.
     folds = np.array([results[f"split{i}_test_ndcg@10"] for i in range(3)])
-    means = folds.mean(axis=0)
-    sides = np.stack([means - folds.min(axis=0), folds.max(axis=0) - means])
     leaves, objectives = table["num_leaves"].to_numpy(), list(dict.fromkeys(table["objective"]))
-    ax = style.axes(None, 3.2)
+    differences = folds - folds[:, (native & (leaves == 31)).argmax(), np.newaxis]
+    ax = style.axes(None, 3.6)
+    ax.axvline(0.0, color=style.DARK, linewidth=1)
     for i, (n, look) in enumerate(zip(grid["num_leaves"], style.styles(len(grid["num_leaves"])), strict=True)):
-        shown, height = leaves == n, np.arange(len(objectives)) + 0.3 * (i - (len(grid["num_leaves"]) - 1) / 2)
-        marks = {"fmt": look.marker, "color": look.color, "capsize": 3, "label": f"{n} leaves"}
-        ax.errorbar(means[shown], height, xerr=sides[:, shown], **marks)
+        shown, height = differences[:, leaves == n], np.arange(len(objectives)) + 0.3 * (i - 0.5)
+        ax.plot(shown.mean(axis=0), height, look.marker, color=look.color, markersize=8, label=f"{n} leaves, mean")
+        ax.plot(shown.T, height, "|", color=look.color, markersize=11, label=["a fold", "", ""] if i == 0 else None)
     ax.set_yticks(range(len(objectives)), objectives)
     ax.set_ylim(len(objectives) - 0.4, -0.6)
-    ax.set_title("cross-validated NDCG@10 by loss and number of leaves", fontsize="medium")
-    ax.set_xlabel("mean over 3 folds, from the worst fold to the best")
+    ax.set_xlabel("NDCG@10 of a fold minus that of LambdaMART with 31 leaves, its default")
     style.light_grid(ax, "x")
     style.legend_below(ax)
     ax.figure.savefig(arguments.output / "grid_search.png", dpi=160)
