@@ -71,8 +71,8 @@ default, chosen, _ = ndcg.values()
 verdict = br.permutation_test(chosen, default).conclusion("the best of the search", "the default")
 low, high = br.significance.confidence_interval(chosen, default)
 print(
-    f"Learned: by a paired permutation test on queries that the search has not seen, {verdict}; the 95% interval of the "
-    f"difference is {low:+.4f} to {high:+.4f}. The default needed one training, the search {3 * len(table) + 1}."
+    f"Learned: by a paired permutation test on queries that the search has not seen, {verdict}; the 95% interval of "
+    f"the difference is {low:+.4f} to {high:+.4f}. The default needed one training, the search {3 * len(table) + 1}."
 )
 
 if arguments.output:
