@@ -1,9 +1,11 @@
 """Settings of Sphinx for the guide: theme, references to public names, and formulas of docstrings."""
 
+import tomllib
 from pathlib import Path
 
 import docstrings
 import generated_pages
+from sphinx.ext.autodoc.mock import mock
 
 import boostrank
 
@@ -48,8 +50,28 @@ html_theme_options = {
     "footer_end": [],
 }
 
-generated_pages.write_all(GUIDE / "_generated")
+# Addresses of the project, when it has them.
+urls = tomllib.loads(GUIDE.parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+html_theme_options["external_links"] = [
+    {"name": name, "url": url} for name, url in urls.items() if name != "Documentation"
+]
+if "Source" in urls:
+    html_theme_options |= {"use_edit_page_button": True, "article_footer_items": ["edit-this-page"]}
+    owner, repository = urls["Source"].split("/")[-2:]
+    html_context = {"github_user": owner, "github_repo": repository, "github_version": "main"}
+    html_context["doc_path"] = "examples/guide"
+
+# The pages of Ray and Spark need no installation of them, which is large.
+with mock(["pyspark", "ray"]):
+    generated_pages.write_all(GUIDE / "_generated")
 
 
 def setup(app):
     docstrings.setup(app)
+    app.connect("html-page-context", without_edit_link)
+
+
+def without_edit_link(app, page, template, context, doctree):
+    """Pages that are written from other files have no file that a reader could edit."""
+    if page.startswith("_generated/"):
+        context["theme_use_edit_page_button"] = False

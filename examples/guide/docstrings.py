@@ -5,6 +5,7 @@ import re
 
 from docutils import nodes
 from generated_pages import public_names, public_object
+from sphinx.util import inspect
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "mu": "μ", "pi": "π", "rho": "ρ"}
 GREEK |= {"sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ"}
@@ -32,6 +33,7 @@ def setup(app):
     # numpydoc changes docstrings with the priority 500.
     app.connect("autodoc-process-docstring", mark_formulas, priority=400)
     app.connect("autodoc-process-docstring", escape_names, priority=600)
+    app.connect("autodoc-process-signature", signature_of_constructor)
     app.connect("autodoc-skip-member", is_inherited_from_others)
     app.connect("missing-reference", resolve)
     app.connect("doctree-read", draw_formulas)
@@ -57,6 +59,14 @@ def mark_formulas(app, kind, name, value, options, lines):
 def escape_names(app, kind, name, value, options, lines):
     """Names with a final underscore in the shapes of arrays are no references."""
     lines[:] = [re.sub(r"(shape \([^)`]*?\w)_(?=[,)])", r"\1\\_", line) for line in lines]
+
+
+def signature_of_constructor(app, kind, name, value, options, signature, returns):
+    """The arguments of `__init__` for a class with a mock as base, which has a `__new__` of any arguments."""
+    if kind != "class" or not hasattr(value, "__sphinx_mock__"):
+        return None
+    constructor = inspect.signature(value.__init__, bound_method=True)
+    return inspect.stringify_signature(constructor, show_annotation=False), returns
 
 
 def is_inherited_from_others(app, kind, name, value, skip, options):

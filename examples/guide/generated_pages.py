@@ -5,6 +5,7 @@ import importlib
 import re
 import shutil
 from functools import cache
+from inspect import ismodule
 from pathlib import Path
 
 import pandas as pd
@@ -89,7 +90,7 @@ def api_pages():
     packages = [f"boostrank.{name}" for name in PACKAGES.split()]
     packages += sorted(set(names) - set(packages), reverse=True)
     for package in packages:
-        section = [name for name in names[package].values() if name not in shown]
+        section = [name for name in names[package].values() if name not in shown and not ismodule(public_object(name))]
         shown.update(section)
         text += heading(package, "-")
         text += directive("py:module", package)

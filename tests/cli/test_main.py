@@ -12,14 +12,20 @@ from rich.progress import Progress
 
 from boostrank.cli import _show_warning
 from boostrank.cli.app import COMMANDS, load
+from boostrank.comparison import versions
 
 
-def test_version(run, monkeypatch):
+def test_version(run, tmp_path, monkeypatch):
     monkeypatch.setenv("BOOSTRANK_COMPILED", "0")
-    versions = {f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost", "numpy")}
+    # A package of XGBoost with another name.
+    (tmp_path / "xgboost_cpu-9.9.dist-info").mkdir()
+    (tmp_path / "xgboost_cpu-9.9.dist-info" / "METADATA").write_text("Name: xgboost-cpu\nVersion: 9.9\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(versions, "versions", versions.versions.__wrapped__)
+    shown = {f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost-cpu", "numpy")}
     for arguments in (["--version"], ["--version", "fit"]):
         lines = run(*arguments).splitlines()
-        assert versions <= set(lines)
+        assert shown <= set(lines)
         assert lines[-1].startswith("compiled library: not used (")
 
 

@@ -2,9 +2,6 @@
 
 import ctypes
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -146,27 +143,3 @@ def test_a_library_of_another_version_is_refused(monkeypatch, fault):
         monkeypatch.setattr(compiled, "INTERFACE", compiled.INTERFACE + 1)
     with pytest.warns(RuntimeWarning, match=rf"this version of boostrank \(.*{fault}.*\): NumPy"):
         assert compiled._library.__wrapped__() is None
-
-
-@pytest.mark.slow
-def test_installation_without_a_compiler(tmp_path, monkeypatch):
-    source, root, built = tmp_path / "source", PACKAGE.parents[2], tmp_path / "built"
-    left_out = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
-    shutil.copytree(root / "boostrank", source / "boostrank", ignore=left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(root / name, source)
-    monkeypatch.setenv("CC", "false")
-    build = "from setuptools import setup; setup()", "build", "--build-lib", str(built)
-    subprocess.run([sys.executable, "-c", *build], cwd=source, capture_output=True, check=True)
-    code = f"""if True:
-        import numpy as np
-        import boostrank as br
-        from boostrank.queries import compiled
-        assert br.__file__.startswith({str(tmp_path)!r})
-        queries, targets = br.Queries.from_sizes([2]), np.array([1.0, 0.0])
-        gradient, _ = br.surrogates.PairwiseLogistic().gradient_hessian(np.zeros(2), targets, queries)
-        print(compiled.is_available(), gradient)
-    """
-    monkeypatch.setenv("PYTHONPATH", str(built))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == "False [-0.5  0.5]\n"

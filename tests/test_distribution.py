@@ -1,0 +1,70 @@
+"""Source distribution, wheel and installation: what they hold, and that no C compiler is needed."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = ("LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py")
+FOLDERS = (".ci", ".github", "benchmarks", "boostrank", "examples", "tests")
+LEFT_OUT = ("*.so", "*.pyd", "*.egg-info", "__pycache__", "_build", "_doctrees", "_generated")
+
+
+def run_python(code, folder):
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+def test_the_source_distribution_makes_a_wheel_without_a_compiler(tmp_path, monkeypatch):
+    source, installed = tmp_path / "source", tmp_path / "installed"
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    for name in FILES:
+        shutil.copy(ROOT / name, source)
+    files = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    monkeypatch.setenv("CC", "false")
+    build = "from setuptools import build_meta; build_meta.build_{}({!r})"
+    run_python(build.format("sdist", str(tmp_path)), source)
+    shutil.unpack_archive(next(tmp_path.glob("*.tar.gz")), tmp_path)
+    unpacked = next(tmp_path.glob("boostrank-*/"))
+    assert [path for path in files if not (unpacked / path).exists()] == []
+    run_python(build.format("wheel", str(tmp_path)), unpacked)
+    ZipFile(next(tmp_path.glob("*.whl"))).extractall(installed)
+    assert {path.suffix for path in installed.glob("boostrank/**/*.*")} == {".py", ".pyi", ".typed"}
+    code = f"""if True:
+        import numpy as np
+        import boostrank as br
+        from boostrank.queries import compiled
+        assert br.__file__.startswith({str(installed)!r})
+        queries, targets = br.Queries.from_sizes([2]), np.array([1.0, 0.0])
+        gradient, _ = br.surrogates.PairwiseLogistic().gradient_hessian(np.zeros(2), targets, queries)
+        print(compiled.is_available(), gradient)
+    """
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    assert run_python(code, tmp_path) == "False [-0.5  0.5]\n"
+
+
+def test_links_of_the_description_are_absolute_or_none(tmp_path):
+    (tmp_path / "README.md").write_text("[a](b.md#c) ![d](e.png)[f](#g) [h](https://i)")
+    description = runpy.run_path(ROOT / "setup.py")["description"]
+    configuration = tmp_path / "pyproject.toml"
+    configuration.write_text('[project]\nversion = "1"\n')
+    assert description(tmp_path) == "a f [h](https://i)"
+    configuration.write_text('[project]\nversion = "1"\nurls.Source = "https://x/y"\n')
+    page, picture = "[a](https://x/y/blob/v1/b.md#c)", "![d](https://x/y/raw/v1/e.png)"
+    assert description(tmp_path) == f"{page} {picture}[f](https://x/y/blob/v1/README.md#g) [h](https://i)"
+
+
+def test_an_installation_with_xgboost_cpu_has_all_other_requirements():
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
+    page = (ROOT / "examples" / "guide" / "get_started.md").read_text(encoding="utf-8")
+    shown = re.search(r"^pip install (xgboost-cpu .*)", page, re.MULTILINE)[1].split()
+    assert set(shown) == names - {"xgboost"} | {"xgboost-cpu"}
