@@ -44,6 +44,7 @@ class ClickModel:
     >>> class Halved(br.clicks.ClickModel):
     ...     def affine(self, n_positions):
     ...         return 0.5 ** np.arange(n_positions), np.zeros(n_positions)
+    ...
     >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[4, 3], impressions=[10, 10])
     >>> Halved().corrections(log)[0].tolist()
     [1.0, 0.5]

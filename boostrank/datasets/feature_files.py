@@ -79,6 +79,7 @@ class FeatureFiles(FeatureStream):
     >>> paths = [os.path.join(folder.name, name) for name in ("part0.npy", "part1.npy")]
     >>> for path, rows in zip(paths, np.array_split(X, 2)):
     ...     np.save(path, rows)
+    ...
     >>> features = br.FeatureFiles(paths)
     >>> features.shape == X.shape, features[-3:].shape
     (True, (3, 10))

@@ -89,6 +89,7 @@ def read_letor(
     ...     path = pathlib.Path(folder, "train.txt")
     ...     _ = path.write_text("2 qid:7 1:0.5 2:1 # doc a\n0 qid:7 2:3\n1 qid:9 1:nan\n")
     ...     X, y, qid = br.read_letor(path)
+    ...
     >>> X
     array([[0.5, 1. ],
            [0. , 3. ],
@@ -150,6 +151,7 @@ def read_letor_folds(
     ...     _ = (fold / "train.txt").write_text("1 qid:1 1:0.5 3:2\n0 qid:1 1:0.25\n")
     ...     _ = (fold / "test.txt").write_text("1 qid:2 1:0.5 2:0.5\n")
     ...     folds = br.read_letor_folds(folder)
+    ...
     >>> [(fold.name, fold.train.X.shape, fold.validation, fold.test.X.shape) for fold in folds]
     [('Fold1', (2, 3), None, (1, 3))]
     """

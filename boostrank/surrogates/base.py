@@ -45,6 +45,7 @@ class Surrogate(ABC):
     ...         return queries.sum((scores - targets) ** 2) / 2
     ...     def gradient_hessian(self, scores, targets, queries):
     ...         return scores - targets, np.ones_like(scores)
+    ...
     >>> surrogate, queries = LeastSquares(), br.Queries.from_sizes([2, 1])
     >>> surrogate.loss(np.zeros(3), np.array([1.0, 0.0, 0.5]), queries).tolist()
     [0.5, 0.125]

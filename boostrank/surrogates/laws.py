@@ -68,6 +68,7 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
     ...         return scores**2 / 2 + scores**4 / 4
     ...     def slope_curvature(self, scores):
     ...         return scores + scores**3, 1.0 + scores**2
+    ...
     >>> br.surrogates.check(Quartic())
     Traceback (most recent call last):
     ValueError: Quartic(): the Hessian is not the exact diagonal: it is 1.0223 where numeric derivatives give 1.06691
