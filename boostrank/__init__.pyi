@@ -42,6 +42,7 @@ from .rankers import BaggedRanker as BaggedRanker
 from .rankers import LightGBMRanker as LightGBMRanker
 from .rankers import XGBoostRanker as XGBoostRanker
 from .rankers import explain as explain
+from .rankers import load_model as load_model
 from .runs import compare_runs as compare_runs
 from .runs import evaluate_run as evaluate_run
 from .runs import fuse as fuse

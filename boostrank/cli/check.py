@@ -10,7 +10,6 @@ from typer import Argument, Option
 
 from boostrank.cli.documents import column_names, read_columns
 from boostrank.cli.options import GainOption, KOption, SeedOption, refuse_unused, set_options
-from boostrank.cli.reports import show_table
 from boostrank.inputs.checks import check_choice
 from boostrank.queries.dcg import DCG, NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, LambdaMART
@@ -75,8 +74,5 @@ def _print_diagnosis(path: Path) -> bool:
     names = column_names(path)
     log = from_table(read_columns(path, names, {*names} - COUNTS))
     diagnosis = diagnose(log)
-    rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in diagnosis.table.to_numpy()]
-    typer.echo(f"{log!r}\n")
-    show_table([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
-    typer.echo(f"\nUse {diagnosis.estimator}: {diagnosis.reason}" if diagnosis.estimator else f"\n{diagnosis.reason}")
+    typer.echo(f"{log!r}\n\n{diagnosis!r}")
     return bool((diagnosis.table["verdict"] != "bad").all())

@@ -19,6 +19,7 @@ from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first, warn
 from boostrank.inputs.files import open_decompressed
+from boostrank.inputs.frames import advice_on_texts
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
 
@@ -253,6 +254,8 @@ def read_documents(
         features, free = list(map(str, like)), [name for name in names if name not in like]
         categories += list(map(str, like.select_dtypes("category")))
         require_columns(f"{path} lacks features of the model:", features, names)
+        if {*(split_names(columns.features) or features)} - {*split_names(columns.drop)} != {*features}:
+            raise ValueError(f"--features and --drop must leave the features of the model: {_quoted(features)}")
     ids = {role: columns.find(path, free, role, is_needed=role in roles) for role in USUAL_NAMES}
     if not features and "features" in roles:
         features = columns.choose_features(path, names, *ids.values())
@@ -376,9 +379,10 @@ def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -
     option = shlex.quote(",".join(dict.fromkeys(marks)))
     advice = f"If texts mark missing values, use --missing {option}. " if marks else ""
     drop = f"--drop {','.join(no_features)}".strip()
+    advice += advice_on_texts(texts, drop, "--categorical {}")
     raise ValueError(
         f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {', '.join(faults[:_MAX_SHOWN])}. "
-        f"{advice}Leave out what is no feature ({drop}), or make it categories (--categorical)"
+        f"{advice}"
     )
 
 

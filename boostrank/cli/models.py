@@ -10,7 +10,6 @@ import pandas as pd
 import typer
 from typer import Argument, Option
 
-from boostrank.backends.models import require_file
 from boostrank.backends.progress import BAR
 from boostrank.cli import documents, options
 from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
@@ -18,7 +17,7 @@ from boostrank.cli.options import refuse_unused, require_folder_of, set_options,
 from boostrank.cli.reports import counted
 from boostrank.inputs.files import write_atomically
 from boostrank.queries.queries import Queries
-from boostrank.rankers import LightGBMRanker, XGBoostRanker
+from boostrank.rankers import load_model
 from boostrank.training.losses import DEFAULT_LOSS
 
 #: Rounds without gain on a file of other queries after which the training ends.
@@ -129,13 +128,11 @@ def predict(
     makes_table = output is not None and documents.is_table(output)
     if output is not None:
         require_folder_of(output)
-    ranker = load_ranker(model)
+    ranker = load_model(model)
     needs_qid = makes_table or ranker.query_features_ is not None
     if not needs_qid:
         refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
     like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop, missing=missing)
-    if isinstance(like, pd.DataFrame):
-        refuse_unused("a model without names of features", features=features, drop=drop)
     X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * needs_qid))
     scores = ranker.predict(X, qid=ids)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
@@ -146,17 +143,6 @@ def predict(
         write_atomically(output, lambda path: documents.write_table(table, path))
     else:
         write_atomically(output, lambda path: Path(path).write_text(lines, encoding="utf-8"))
-
-
-def load_ranker(path: Path) -> Any:
-    """Read a model of the library whose format the file has."""
-    with open(require_file(path), "rb") as file:
-        head = file.read(5)
-    if head == b"tree\n":
-        return LightGBMRanker().load_model(path)
-    if head.startswith(b"{"):
-        return XGBoostRanker().load_model(path)
-    raise ValueError(f"MODEL, the first argument: {str(path)!r} is a model neither of LightGBM nor of XGBoost")
 
 
 def export(
@@ -177,7 +163,7 @@ def export(
     features. The engine computes the same scores, in float32.
     """
     require_folder_of(output)
-    ranker, X = load_ranker(model), None
+    ranker, X = load_model(model), None
     like = features_of(ranker)
     names: Any = list(like) if isinstance(like, pd.DataFrame) else None
     if features is not None:

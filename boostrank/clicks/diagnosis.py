@@ -19,13 +19,14 @@ import pandas as pd
 
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.propensities import MAX_ENDING_WITH_CLICK, MIN_SESSIONS, ending_with_click, harvest_propensities
+from boostrank.tables import text_lines
 
 # A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.
 MAX_RATIO, MIN_ERRORS = 0.8, 4.0
 
 
 class ClickDiagnosis(NamedTuple):
-    """The result of :func:`diagnose`: checks of a click log, and the estimator to use.
+    """The result of :func:`diagnose`: checks of a click log, and the estimator to use; printing it shows them.
 
     Attributes
     ----------
@@ -39,6 +40,12 @@ class ClickDiagnosis(NamedTuple):
     table: pd.DataFrame
     estimator: str
     reason: str
+
+    def __repr__(self) -> str:
+        rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in self.table.to_numpy()]
+        lines = text_lines([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
+        use = f"Use {self.estimator}: " if self.estimator else ""
+        return "\n".join([*lines, "", f"{use}{self.reason}"])
 
 
 def diagnose(log: ClickLog) -> ClickDiagnosis:

@@ -113,15 +113,18 @@ def _write_to_disk(path: str, flags: int = os.O_RDWR) -> None:
 
 @contextlib.contextmanager
 def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file to read its bytes; they are decompressed if its content, not its name, is that of gzip.
+    """Open a file of text to read its bytes; they are decompressed if its content, not its name, is that of gzip.
 
     Raises
     ------
     ValueError
-        While the file is read, if its gzip data is damaged or incomplete.
+        If the content is that of Parquet; and while the file is read, if its gzip data is damaged or incomplete.
     """
     with open(as_path(path), "rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
+        mark = raw.peek(4)[:4]
+        if mark == _PARQUET_MARK:
+            raise ValueError(f"{os.fspath(path)!r} is a Parquet file, and not text: read it by pandas.read_parquet")
+        stream: Any = gzip.GzipFile(fileobj=raw) if mark[:2] == b"\x1f\x8b" else raw
         try:
             with stream:
                 yield stream

@@ -12,6 +12,8 @@ from boostrank.inputs.checks import refuse
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
+# Columns with more different texts than this, and in most rows different ones, look like ids.
+_MAX_CATEGORIES = 20
 
 
 def index_of(X: Any) -> Any:
@@ -72,6 +74,27 @@ def column_names(X: Any) -> list[Any]:
         return []
     refuse_lazy(X, "X")
     return list(X.columns)
+
+
+def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories: str) -> str:
+    """Sentences that say what to do with columns that are neither numbers nor categories.
+
+    Parameters
+    ----------
+    columns : mapping of str to Series
+        Their values that are not missing.
+    leave_out, categories : str
+        How to leave out those that are no features; and how to make categories, with "{}" in place of the name.
+    """
+    texts = {name: values.astype(str) for name, values in columns.items()}
+    dates = [name for name, text in texts.items() if text.str.match(r"\d{4}-\d\d-\d\d|-?\d+ days").all()]
+    words = [name for name in texts if name not in dates and pd.api.types.infer_dtype(columns[name]) == "string"]
+    ids = [name for name in words if texts[name].nunique() > max(_MAX_CATEGORIES, len(columns[name]) / 2)]
+    others = [name for name in texts if name not in (*dates, *ids)]
+    looks = f"{', '.join(map(repr, ids))} {'look like ids' if len(ids) > 1 else 'looks like an id'}. " if ids else ""
+    choices = f", or make it categories ({categories.format(others[0])})" if others else ""
+    choices += ", or make numbers of dates, such as days since a fixed date" if dates else ""
+    return f"{looks}Leave out what is no feature ({leave_out}){choices}"
 
 
 def without_column(X: Any, name: str) -> Any:

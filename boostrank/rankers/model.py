@@ -265,11 +265,12 @@ class TrainedModel(BaseEstimator):
     def score(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Mean NDCG@k of the predicted scores, with the ranker's `gain`, `discount` and `k`.
+        """Mean NDCG@k of the predicted scores, with the ranker's `gain`, `discount` and `k`; of whole lists without `k`.
 
-        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is the
-        measure "agreement", and if `y` is ClickLabels, that of
-        :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`.
+        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is the measure
+        "agreement", and if `y` is ClickLabels, that of :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and
+        `discount`. ``cross_val_score`` and searches of scikit-learn use this method if they have no `scoring`; other
+        measures are ``scoring=make_scorer("ndcg@10")``, see :func:`boostrank.make_scorer`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The ranker on XGBoost."""
+"""The ranker on XGBoost, and model files of either library."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend
+from boostrank.backends.models import require_file
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.queries.dcg import Discount, Gain, Normalize
 from boostrank.rankers.base import BoostedRanker
+from boostrank.rankers.lightgbm import LightGBMRanker
 from boostrank.training.losses import DEFAULT_LOSS, Loss
 from boostrank.training.settings import NOT_NEGATIVE, OF_FIT, RULES, Rule, integer, one_of
 
@@ -232,3 +234,44 @@ class XGBoostRanker(NamesOfXGBRanker):
         booster, note = super()._load(path)
         adopt_missing(booster, self._native)
         return booster, note
+
+
+def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
+    """Read a model file of a ranker, a bag, LightGBM or XGBoost; its content says which ranker has the model.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of ``save_model``, of a ranker, a :class:`boostrank.BaggedRanker` or a booster of the libraries.
+
+    Returns
+    -------
+    LightGBMRanker or XGBoostRanker
+        With the model and its features, and the default parameters. A bag is one model, with the trees of all members.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a complete model of a ranker of one of the libraries.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    >>> ranker = br.XGBoostRanker(n_estimators=5).fit(X, y, qid)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> ranker.save_model(path)
+    >>> loaded = br.load_model(path)
+    >>> type(loaded).__name__, bool((loaded.predict(X) == ranker.predict(X)).all())
+    ('XGBoostRanker', True)
+    """
+    with open(require_file(path), "rb") as file:
+        head = file.read(5)
+    if head == b"tree\n":
+        return LightGBMRanker().load_model(path)
+    if head.startswith(b"{"):
+        return XGBoostRanker().load_model(path)
+    raise ValueError(f"{os.fspath(path)!r} is a model neither of LightGBM nor of XGBoost; joblib.load reads a pickle")

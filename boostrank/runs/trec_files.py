@@ -2,8 +2,8 @@
 
 A line of qrels is ``QUERY ITERATION DOCUMENT RELEVANCE``, and a line of a run is ``QUERY Q0 DOCUMENT RANK SCORE TAG``,
 with blanks or tabs between the fields. The rank in a file is not used, as in trec_eval: scores rank the documents.
-Lines that begin with ``#`` are comments, also those with the metadata of ir_metadata. The tag of a run may be missing,
-or have blanks if it is the same in all lines.
+Lines that begin with ``#`` are comments, also those with the metadata of ir_metadata. The tag of a run may be missing
+in all lines, and texts may follow it, which trec_eval does not read either.
 """
 
 from __future__ import annotations
@@ -84,14 +84,15 @@ def read_run(path: Path) -> pd.DataFrame:
     ----------
     path : str or path
         Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY Q0 DOCUMENT
-        RANK SCORE TAG``, where the tag may be missing, or have blanks if it is the same in all lines. Empty lines, and
-        lines that begin with ``#``, are ignored.
+        RANK SCORE TAG``, where the tag may be missing in all lines, and texts may follow it. Empty lines, and lines
+        that begin with ``#``, are ignored.
 
     Returns
     -------
     DataFrame
         One row per line, with the columns "query_id", "doc_id" (str) and "score" (float64). ``table.attrs["tag"]`` is
-        the tag of the first line. Ranks are not read, since trec_eval does not use them either.
+        the tag of the first line, with the texts that follow it. Ranks are not read, since trec_eval does not use them
+        either.
 
     Raises
     ------
@@ -224,18 +225,20 @@ def _is_utf8(content: NDArray[np.uint8]) -> bool:
 def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
     """The table of a file, line by line in Python, which takes longer; raises ValueError for the first invalid line."""
     rows: dict[tuple[str, ...], float] = {}
-    tags, is_regular = set[bytes](), True
+    tags, is_regular, n_fields = set[bytes](), True, len(COLUMNS[kind])
     # Lines end in \n, \r\n or \r.
     for number, line in enumerate(content.splitlines(), 1):
         fields = re.split(rb"[ \t]+", line.strip(_BLANKS))
         if fields == [b""]:
             continue
         try:
-            fault = _add_line([field.decode() for field in fields], kind, rows)
+            texts = [field.decode() for field in fields]
+            fault = _add_line(texts, kind, rows)
             tags.add(_tag(line))
-            is_regular &= len(fields) == len(COLUMNS[kind])
+            # As in trec_eval, texts may follow the tag. A number as tag is the score, if blanks are in an id.
+            is_regular &= len(texts) == n_fields or (len(texts) > n_fields and not is_finite_text(texts[n_fields - 1]))
             if not (fault or is_regular) and len(tags) > 1:
-                # Otherwise a field may be missing, or blanks may be in an id.
+                # Otherwise a field may be missing.
                 fault = f"it has {len(fields)} fields, and not the tag of the lines before it"
         except UnicodeDecodeError:
             fault = "it is not text in UTF-8"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from boostrank.backends.features import Features
 from boostrank.inputs.arrays import as_array
 from boostrank.inputs.checks import refuse, refuse_first
-from boostrank.inputs.frames import QID, is_pandas, replace_columns, to_pandas
+from boostrank.inputs.frames import QID, advice_on_texts, is_pandas, replace_columns, to_pandas
 from boostrank.inputs.streams import FeatureStream
 
 #: What columns of objects may have beside None: numbers that pandas keeps as objects.
@@ -166,9 +166,6 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     X = to_pandas(X)
     if is_pandas(X):
         X = _check_frame(estimator, X, reset)
-        # scikit-learn's comparison of names takes longer than the prediction of a query.
-        if reset or X.columns.tolist() != list(getattr(estimator, "feature_names_in_", ())):
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             by_column = {i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}
             estimator.categories = ColumnCategories(by_column, True)
@@ -220,8 +217,11 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
         repeated = X.columns[X.columns.duplicated()][0]
         refuse("X", X, "a DataFrame whose columns have different names", got=f"{repeated!r} twice")
     X = _with_text_names(estimator, X, reset)
+    # scikit-learn's comparison of names takes longer than the prediction of a query.
+    if reset or X.columns.tolist() != list(getattr(estimator, "feature_names_in_", ())):
+        _check_names(estimator, X, reset)
     types: dict[Any, Any] = {}
-    categories, converted, numbers = {}, {}, []
+    categories, converted, numbers, wrong = {}, {}, [], []
     for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
         if isinstance(dtype, pd.CategoricalDtype):
             continue
@@ -234,9 +234,13 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
             converted[name] = np.float64
             continue
         if dtype not in types:
-            types[dtype] = _plain_type(name, dtype)
-        if types[dtype] != dtype:
+            types[dtype] = _plain_type(dtype)
+        if types[dtype] is None:
+            wrong.append(name)
+        elif types[dtype] != dtype:
             converted[name] = types[dtype]
+    if wrong:
+        _refuse_columns(X, wrong)
     X = replace_columns(X, categories)
     if converted:
         X = X.astype(converted)
@@ -245,16 +249,33 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
     return X
 
 
-def _plain_type(name: Any, dtype: Any) -> Any:
-    """The type of a column of numbers, or one in its place that both libraries take."""
+def _check_names(estimator: Any, X: Any, reset: bool) -> None:
+    """Check number and names of the columns of a pandas DataFrame against those of the training."""
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        if not set(getattr(estimator, "feature_names_in_", [None])) <= {*X.columns}:
+            raise
+        columns = "X_train.columns" if isinstance(estimator, TrainingFeatures) else "ranker.feature_names_in_"
+        advice = f"Take the columns of the training in their sequence: X[{columns}]"
+        raise ValueError(f"{str(error).rstrip()}\n{advice}") from None
+
+
+def _plain_type(dtype: Any) -> Any:
+    """The type of a column of numbers, or one in its place that both libraries take; None if it has no numbers."""
     plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
     is_number = pd.api.types.is_numeric_dtype(plain) or str(plain) in ("bool[pyarrow]", "null[pyarrow]")
     if not is_number or pd.api.types.is_complex_dtype(plain):
-        raise ValueError(
-            f"the column {name!r} of X has the type {plain}; columns of X must be numbers, bool or categories: "
-            f"convert text by X[{name!r}].astype('category')"
-        )
+        return None
     return np.float64 if isinstance(plain, pd.ArrowDtype) else plain
+
+
+def _refuse_columns(X: Any, names: list[Any]) -> NoReturn:
+    """Raise ValueError for columns of a pandas DataFrame that are no numbers."""
+    columns = {name: X[name].dropna() for name in names}
+    advice = advice_on_texts(columns, f"X.drop(columns={names})", "X[{!r}].astype('category')")
+    got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
+    refuse("columns of X", X, "numbers, bool or categories", f". {advice}", got=got)
 
 
 def _refuse_infinity(X: Any, numbers: list[int]) -> None:

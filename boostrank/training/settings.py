@@ -330,11 +330,7 @@ def _resolve_objective(backend: Backend, objective: Any, normalize: str) -> Any:
         return loss
     if not (is_native or is_function(objective)):
         names = [*loss_names(), *backend.NATIVE_OBJECTIVES]
-        expected = (
-            "a Surrogate, an EdgeLoss, a LossEnsemble, a function, one of "
-            f"{', '.join((*backend.NATIVE_OBJECTIVES, DEFAULT_LOSS))}, or a name in boostrank.surrogates.SURROGATES or "
-            "boostrank.preferences.EDGE_LOSSES"
-        )
+        expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss, LossEnsemble or function"
         checks.refuse("objective", objective, expected, checks.did_you_mean(objective, names))
     if normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")

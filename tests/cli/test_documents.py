@@ -203,8 +203,15 @@ def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(run, files, 
         assert run("predict", tmp_path / "table", name).splitlines() == lines
     error = run("predict", tmp_path / "table", written(tmp_path / "short.csv", "price,Colour,age\n1,2,3\n"), code=2)
     assert "lacks features of the model: 'colour', 'title match' (did you mean 'Colour'?); its columns are" in error
-    error = run("predict", tmp_path / "table", files / "t.csv", "--drop", "age", code=2)
-    assert "--drop needs a model without names of features" in error
+    # Columns that fit had to leave out may be named again, and those of the model are needed.
+    again = ["--drop", "note", "--features", "age,price,colour,title match"]
+    assert run("predict", tmp_path / "table", tmp_path / "other.csv", *again).splitlines() == lines
+    for option in (["--drop", "age"], ["--features", "age"], ["--features", again[-1] + ",note"]):
+        error = run("predict", tmp_path / "table", tmp_path / "other.csv", *option, code=2)
+        assert "--features and --drop must leave the features of the model: 'price', 'colour', " in error
+    error = run("predict", tmp_path / "table", files / "t.csv", "--drop", "note", code=2)
+    assert "--drop: " in error
+    assert "has no column 'note'" in error
     # Without names on one side, the sequence decides, and a warning says so.
     assert run("predict", tmp_path / "table", files / "t.txt").splitlines() == lines
     warning = run("predict", tmp_path / "letor", files / "t.csv", errors=True)

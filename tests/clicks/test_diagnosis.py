@@ -40,6 +40,8 @@ def test_each_log_has_its_estimator(log, bad, n_good, estimator):
     assert verdicts[verdicts == "bad"].index.tolist() == bad
     assert (verdicts == "good").sum() == n_good
     assert found.estimator.startswith(estimator)
+    # The printed text has the whole table.
+    assert all(text in str(found) for text in (*found.table["check"], *found.table["meaning"], f"Use {estimator}"))
 
 
 def test_missing_impressions_leave_no_estimator():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 
+import pandas as pd
 import pytest
 
 import boostrank as br
@@ -30,6 +31,14 @@ def test_what_is_no_path_is_an_error(path):
     for use in (ranker.load_model, ranker.save_model, br.read_letor, br.read_letor_folds, br.read_qrels, br.read_run):
         with pytest.raises(TypeError, match=r"the path of a file must be a str or os.PathLike; got"):
             use(path)
+
+
+@pytest.mark.parametrize("read", [br.read_letor, br.read_qrels, br.read_run])
+def test_a_parquet_file_is_named_as_such(read, tmp_path):
+    path = tmp_path / "table.txt"
+    pd.DataFrame({"query_id": ["q"]}).to_parquet(path)
+    with pytest.raises(ValueError, match=r"table.txt' is a Parquet file, and not text: read it by pandas"):
+        read(path)
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):

@@ -37,9 +37,12 @@ def with_value(value):
 @for_each(
     ("wrong", "message"),
     [
-        (FRAME.assign(c=FRAME["c"] + 0j), "the column 'c' of X has the type complex128"),
-        (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), "the column 'c' of X has the type datetime64"),
-        (FRAME.assign(c="x"), r"the column 'c' of X has the type .*convert text by X\['c'\].astype\('category'\)"),
+        (FRAME.assign(c=FRAME["c"] + 0j), "numbers, bool or categories; got 'c' of the type complex128"),
+        (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), r"=\['c'\]\)\), or make numbers of dates, such as days since"),
+        (FRAME.assign(c=pd.Timedelta(1, "D")), r"=\['c'\]\)\), or make numbers of dates"),
+        (FRAME.assign(c="x"), r"got 'c' of .*\. Leave.*, or make it categories \(X\['c'\].astype\('category'\)\)$"),
+        (FRAME.assign(c=FRAME.index.map(str)), r"\. 'c' looks like an id\. .* \(X.drop\(columns=\['c'\]\)\)$"),
+        (FRAME.assign(a="x", c=FRAME.index.map(str)), r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\."),
         (FRAME[[]], "X must have columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
     ],
@@ -47,6 +50,18 @@ def with_value(value):
 def test_features_of_frames_that_are_refused(ranker_class, wrong, message):
     with pytest.raises(ValueError, match=message):
         small(ranker_class).fit(wrong, Y, QID)
+
+
+def test_further_columns_are_named_with_the_way_to_take_the_others(ranker_class):
+    ranker = small(ranker_class).fit(FRAME, Y, QID)
+    for wrong in (FRAME.assign(title="x", z=1), FRAME[[*"bacdef"]]):
+        with pytest.raises(ValueError, match=r"(- title\n- z|same order.*)\n.*: X\[ranker.feature_names_in_\]$"):
+            ranker.predict(wrong)
+        np.testing.assert_array_equal(ranker.predict(wrong[ranker.feature_names_in_]), ranker.predict(FRAME))
+        with pytest.raises(ValueError, match=r": X\[X_train.columns\]$"):
+            small(ranker_class).fit(FRAME, Y, QID, eval_set=[(wrong, Y, QID)])
+    with pytest.raises(ValueError, match=r"missing:\n- f\n$"):
+        ranker.predict(FRAME[[*"abcde"]].assign(title="x"))
 
 
 @for_each(

@@ -70,7 +70,7 @@ def test_parameters_without_a_meaning_are_errors_with_a_remedy(ranker_class, nat
         (br.LightGBMRanker, {"num_trees": 6, "num_iterations": 4}, "num_trees=6 and num_iterations=4"),
         (br.LightGBMRanker, {"mc": [1], "monotone_constraints": [0]}, "mc=.*monotone_constraints="),
         (br.XGBoostRanker, {"learning_rate": 0.2, "eta": 0.3}, "learning_rate=0.2 and eta=0.3"),
-        (br.XGBoostRanker, {"objective": "softmx"}, r"or .*EDGE_LOSSES; got 'softmx' \(did you mean 'softmax'\?\)$"),
+        (br.XGBoostRanker, {"objective": "softmx"}, r"squared, .*; got 'softmx' \(did you mean 'softmax'\?\)$"),
         (br.LightGBMRanker, {"objective": "lamdarank"}, "did you mean '(consistent-)?lambdarank'"),
         (br.LightGBMRanker, {"gain": "exp"}, "did you mean 'exp2'"),
         (br.XGBoostRanker, {"discount": "log"}, "did you mean 'log2'"),

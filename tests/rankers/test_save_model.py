@@ -62,7 +62,8 @@ def test_saved_models_open_without_boostrank(ranker_class, suffix, fitted, data,
                 context.setitem(sys.modules, name, None)
             scores = native_scores(path, X)
         np.testing.assert_allclose(scores, ranker.predict(X), rtol=1e-6)
-        loaded = ranker_class().load_model(path)
+        loaded = br.load_model(path)
+        assert type(loaded) is ranker_class
         np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
         assert loaded.n_features_in_ == X.shape[1]
         assert loaded.best_iteration_ == ranker.best_iteration_ < 30
@@ -103,10 +104,12 @@ def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
     edited = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(7, len(whole), len(whole) // 15)]
     for content in (*cut, *edited, b"\x00garbage", b"tree\n", b"{}", whole + b" 1"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=rf"model\{suffix}"):
-            ranker.load_model(path)
-    with pytest.raises(FileNotFoundError):
-        ranker.load_model(tmp_path / "absent")
+        for load in (ranker.load_model, br.load_model):
+            with pytest.raises(ValueError, match=rf"model\{suffix}"):
+                load(path)
+    for load in (ranker.load_model, br.load_model):
+        with pytest.raises(FileNotFoundError):
+            load(tmp_path / "absent")
     np.testing.assert_array_equal(ranker.predict(data[0]), before)
 
 

@@ -81,8 +81,8 @@ def test_incomplete_and_empty_files_are_refused(file):
     ("line", "fault"),
     [
         (b"q1 Q0 d2 2 1\n", "it has 5 fields"),
-        (b"q1 Q0 d2 2 1 tag more\n", "it has 7 fields"),
-        (b"q1 Q0 d2 2 1 tag and more\n", "it has 8 fields"),
+        (b"q1 Q0 d 2 2 1.5 tag\n", "it has 7 fields"),
+        (b"q1 Q0 d 2 2 2 1.5 tag\n", "it has 8 fields"),
         (b"q1 Q0 d2 2 nan tag\n", "the score 'nan' is not a finite number"),
         (b"q1 Q0 d2 2 1e999 tag\n", "the score '1e999' is not a finite number"),
         (b"q1 Q0 d2 2 1_0 tag\n", "the score '1_0' is not a finite number"),
@@ -102,6 +102,8 @@ def test_comments_missing_tags_and_tags_with_blanks(file):
     assert (rows(table), table.attrs["tag"]) == ([["q1", "d1", 2.5], ["q1", "d#2", 1.0]], "")
     table = read_run(file(b"q1 Q0 d1 1 2.5 my run 1\nq1 Q0 d2 2 1 my run 1\n"))
     assert (len(table), table.attrs["tag"]) == (2, "my run 1")
+    table = read_run(file(b"q1 Q0 d1 1 2.5 run x 1\nq1 Q0 d2 2 1 run\nq1 Q0 d3 3 0.5 run # 2\n"))
+    assert rows(table) == [["q1", "d1", 2.5], ["q1", "d2", 1.0], ["q1", "d3", 0.5]]
     # The id of a document has a blank.
     with pytest.raises(ValueError, match="line 2: it has 7 fields, and not the tag of the lines before it"):
         read_run(file(b"q1 Q0 d 1 9 8.5 tag\nq1 Q0 e 2 8 7.5 tag\n"))
