@@ -265,7 +265,7 @@ class TrainedModel(BaseEstimator):
     def score(
         self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Mean NDCG@k of the predicted scores, with the ranker's `gain`, `discount` and `k`; of whole lists without `k`.
+        """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`; of whole lists without `k`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is the measure
         "agreement", and if `y` is ClickLabels, that of :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and
