@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import joblib
 import typer
-from scipy.sparse import issparse
 from sklearn.base import clone
 from typer import Argument, Option
 
+from boostrank.backends.base import import_backend
 from boostrank.cli import options, reports
 from boostrank.cli.documents import ColumnOptions, read_documents
-from boostrank.cli.options import refuse_unused, set_options
+from boostrank.cli.options import refuse_unused, set_options, split_outside_brackets
 from boostrank.comparison import compare as compare_rankers
-from boostrank.datasets import Dataset, Fold, read_letor_folds
+from boostrank.datasets import Dataset, read_letor_folds
 from boostrank.datasets.synthetic import make_ranking
-from boostrank.model_selection import query_folds
+from boostrank.inputs.checks import check_choice
+from boostrank.model_selection import QueryKFold
+from boostrank.queries.queries import Queries
 from boostrank.rankers import LightGBMRanker
-from boostrank.training.losses import DEFAULT_LOSS, find_loss
+from boostrank.training.losses import find_loss
 from boostrank.training.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
-OF_SYNTHETIC = (
-    "lambdarank,rank:ndcg,ensemble,consistent-lambdarank,softmax,logistic,squared,squared/none,softmax/softmax"
-)
-SYNTHETIC_QUERIES = 600
-# Settings of the trees of all rankers.
-LEARNING_RATE, N_LEAVES = 0.1, 15
-# Objectives on a user's data: LambdaMART of both libraries, the default loss, and two that look at the list otherwise.
-OF_DATA = f"lambdarank,rank:ndcg,{DEFAULT_LOSS},softmax,pairwise-exponential"
+# Package of each ranker, parameters that say nothing about quality, and those of the linear gain.
+RANKERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "LGBMRanker": ("lightgbm", {"verbose": -1}, {"label_gain": [*range(31)]}),
+    "XGBRanker": ("xgboost", {"enable_categorical": True}, {"ndcg_exp_gain": False}),
+    "LightGBMRanker": ("boostrank", {}, {"gain": "linear"}),
+    "XGBoostRanker": ("boostrank", {}, {"gain": "linear"}),
+    "CatBoostRanker": ("catboost", {"verbose": 0, "allow_writing_files": False}, {}),
+}
+USUAL_RANKERS = "LGBMRanker,XGBRanker,LightGBMRanker,XGBoostRanker"
+SYNTHETIC_QUERIES, SYNTHETIC_FOLDS, FOLDS = 600, 10, 5
+# Settings of the trees of all objectives.
+LEARNING_RATE, N_LEAVES, PATIENCE = 0.1, 15, 100
 
 PATH = "Folder of LETOR folds (Fold1/train.txt, ...), or a file, divided by query; by default synthetic data."
-OBJECTIVES = (
-    "Objectives, as of fit, separated by commas; the first one is the baseline. By default "
-    f"{OF_DATA.replace(',', ', ')}; on synthetic data {OF_SYNTHETIC.replace(',', ', ')}."
-)
+NAMES = f"Rankers with their defaults; the first one is the baseline. By default {USUAL_RANKERS}; or CatBoostRanker."
+OBJECTIVES = "Compare losses with equal trees instead: lambdarank,rank:ndcg,softmax; the first one is the baseline."
+QUERY_FEATURES = "Further rows: our rankers with standardize,rank, or one of them, how documents stand in their lists."
+FOLDS_HELP = f"Folds of a file, by default {FOLDS}, or of synthetic data, by default {SYNTHETIC_FOLDS}."
 RESULTS = "Folder that keeps finished trainings: the same command goes on where it was stopped."
 
 
@@ -48,17 +53,20 @@ def compare(
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
     missing: options.MissingOption = None,
-    backend: Literal["lightgbm", "xgboost", "both"] = "both",
+    rankers: Annotated[str | None, Option(help=NAMES)] = None,
+    query_features: Annotated[str | None, Option(help=QUERY_FEATURES)] = None,
     objectives: Annotated[str | None, Option(help=OBJECTIVES)] = None,
-    rounds: Annotated[int, Option(help="Maximum number of rounds.", min=1)] = 500,
-    patience: Annotated[int, Option(help="Stop after N rounds without gain.", min=1)] = 100,
+    backend: Annotated[
+        Literal["lightgbm", "xgboost"] | None, Option(help="Library of the objectives; or both.")
+    ] = None,
+    rounds: Annotated[int | None, Option(help="Most rounds of objectives; by default 500.", min=1)] = None,
+    k: options.KOption = None,
     measures: Annotated[str, Option(help=options.MEASURES_HELP)] = "ndcg@10",
     gain: options.GainOption = None,
     empty: options.EmptyOption = None,
-    k: options.KOption = None,
-    folds: Annotated[int | None, Option(help="Folds of a file or of synthetic data; by default 5.", min=3)] = None,
+    folds: Annotated[int | None, Option(help=FOLDS_HELP, min=2)] = None,
     seed: options.SeedOption = 0,
-    jobs: Annotated[int | None, Option(help="Trainings at a time; by default one for each fold.", min=1)] = None,
+    jobs: Annotated[int | None, Option(help="Trainings at a time; by default up to five.", min=1)] = None,
     results: Annotated[Path | None, Option(help=RESULTS)] = None,
     output: options.OutputOption = None,
     plot: Annotated[Path | None, Option(help="File for an image of the differences in the last measure.")] = None,
@@ -66,58 +74,83 @@ def compare(
 ) -> None:
     """Train rankers on the same folds, and compare them on the test queries.
 
-    They have equal settings and random trees. NDCG on the validation
-    queries decides how many rounds each keeps. "query features" are
-    features that say how a document stands in the list of its query.
+    They are those of LightGBM, XGBoost and boostrank as people use them,
+    with their defaults. --objectives compares losses instead.
     """
     files = {"output": output, "plot": plot, "html": html}
     reports.check_files(**files)
     # The names are checked before the data are read, so that a wrong name is an error at once.
     measured = options.parse_measures("--measures", measures, set_options(gain=gain, empty=empty))
-    rankers = options.make_rankers(
-        objectives or (OF_DATA if path else OF_SYNTHETIC),
-        backend,
-        N_LEAVES,
-        **set_options(gain=gain),
-        k=k,
-        n_estimators=rounds,
-        early_stopping_rounds=patience,
-        learning_rate=LEARNING_RATE,
-        random_state=seed,
-    )
-    for boosted in rankers.values():
-        boosted.set_params(**random_trees(boosted))
-    parts = _folds(path, ColumnOptions(qid, label, features, drop, categorical, missing), folds, seed)
-    if objectives is None and not issparse(parts[0].train.X):
-        of_default_loss = {name: ranker for name, ranker in rankers.items() if ranker.objective == DEFAULT_LOSS}
-        for name, ranker in of_default_loss.items():
-            rankers[f"{name} with query features"] = clone(ranker).set_params(query_features=["standardize", "rank"])
-    jobs = jobs or min(joblib.cpu_count(), len(parts))
-    comparison = compare_rankers(
-        rankers, folds=parts, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
-    )
+    if objectives is None:
+        refuse_unused("--objectives", backend=backend, rounds=rounds, k=k)
+        compared = default_rankers(rankers or USUAL_RANKERS, gain, seed)
+        note = "Rankers with their defaults. CatBoostRanker takes far longer: see --rankers."
+    else:
+        refuse_unused("no --objectives", rankers=rankers)
+        settings = {**set_options(gain=gain), "k": k, "n_estimators": rounds or 500, "random_state": seed}
+        settings |= {"learning_rate": LEARNING_RATE, "early_stopping_rounds": PATIENCE}
+        compared = rankers_with_equal_trees(objectives, backend or "both", **settings)
+        note = f"Equal trees, not the defaults: random, {N_LEAVES} leaves, rate {LEARNING_RATE}, early stopping."
+    if query_features is not None:
+        added = {"query_features": split_outside_brackets(query_features)}
+        ours = {name: ranker for name, ranker in compared.items() if "query_features" in ranker.get_params()}
+        compared |= {f"{name}, query features": clone(ranker).set_params(**added) for name, ranker in ours.items()}
+    data = read_data(path, ColumnOptions(qid, label, features, drop, categorical, missing), folds, seed)
+    if "CatBoostRanker()" in compared and hasattr(data.get("X"), "columns"):
+        compared["CatBoostRanker()"].set_params(cat_features=[*data["X"].select_dtypes("category")])
+    jobs = jobs or min(joblib.cpu_count(), FOLDS)
+    typer.echo(note)
+    try:
+        comparison = compare_rankers(
+            compared, **data, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"With --results {results or 'FOLDER'}, the same command goes on where it was stopped.", err=True)
+        raise
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], "marks", files)
 
 
-def random_trees(ranker: Any) -> dict[str, Any]:
-    """Parameters of random trees: a round draws half of the queries, or of the rows for objectives of the libraries."""
-    sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
-    if find_loss(ranker.objective) is None:
-        sample = {"subsample": QUERY_SHARE, **({"subsample_freq": 1} if isinstance(ranker, LightGBMRanker) else {})}
-    return {"colsample_bytree": TREE_SHARE, "colsample_bynode": NODE_SHARE, **sample}
+def default_rankers(names: str, gain: str | None, seed: int) -> dict[str, Any]:
+    """Unfitted rankers with their defaults, by name such as "LGBMRanker()"."""
+    rankers: dict[str, Any] = {}
+    for name in split_outside_brackets(names):
+        check_choice("a name of --rankers", name, RANKERS)
+        package, parameters, of_linear_gain = RANKERS[name]
+        gains = of_linear_gain if gain == "linear" else {}
+        rankers[f"{name}()"] = getattr(import_backend(package), name)(random_state=seed, **parameters, **gains)
+    return rankers
 
 
-def _folds(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> Sequence[Fold]:
-    """The folds of a folder, a file or synthetic data."""
+def rankers_with_equal_trees(objectives: str, backend: str, **settings: Any) -> dict[str, Any]:
+    """Unfitted rankers of objectives, by name such as "lightgbm softmax", with equal random trees.
+
+    A round draws half of the queries, or of the rows for objectives of the libraries.
+    """
+    rankers = options.make_rankers(objectives, backend, N_LEAVES, **settings)
+    for ranker in rankers.values():
+        sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
+        if find_loss(ranker.objective) is None:
+            sample = {"subsample": QUERY_SHARE, **({"subsample_freq": 1} if isinstance(ranker, LightGBMRanker) else {})}
+        ranker.set_params(colsample_bytree=TREE_SHARE, colsample_bynode=NODE_SHARE, **sample)
+    return rankers
+
+
+def read_data(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> dict[str, Any]:
+    """The arguments of :func:`boostrank.compare` for the folds of a folder, or the rows of a file or synthetic ones."""
     if path is None or path.is_dir():
         refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
     if path is not None and path.is_dir():
         refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
-        return read_letor_folds(path)
+        return {"folds": read_letor_folds(path)}
     if path is None:
-        typer.echo(f"Synthetic data: {SYNTHETIC_QUERIES} queries.")
         data = make_ranking(SYNTHETIC_QUERIES, random_state=seed)
     else:
         data = Dataset(*read_documents(path, columns))
-    return query_folds(data, n_folds or 5, random_state=seed)
+    if hasattr(data.X, "columns"):
+        # Libraries refuse some names of features.
+        data = data._replace(X=data.X.set_axis([*map(str, range(data.X.shape[1]))], axis=1))
+    n_folds = n_folds or (SYNTHETIC_FOLDS if path is None else FOLDS)
+    n_queries = Queries.from_qid(data.qid).n_queries
+    typer.echo(f"{path or 'Synthetic data'}: {n_queries} queries, {len(data.y)} documents, {n_folds} folds.")
+    return {**data._asdict(), "cv": QueryKFold(n_folds, shuffle=True, random_state=seed)}

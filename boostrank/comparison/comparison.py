@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from string import ascii_letters
 from typing import Any
 
@@ -57,6 +57,8 @@ class Comparison:
         Those of the permutation tests.
     settings : dict of str to str
         Parameters of the rankers, seeds, and versions, as text.
+    seconds : dict of str to float
+        Time of a training of each ranker, the median over the folds; empty for runs.
 
     Attributes
     ----------
@@ -107,6 +109,7 @@ class Comparison:
     n_permutations: int = 10_000
     random_state: Any = 0
     settings: Mapping[str, str] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
     table: pd.DataFrame = field(init=False)
     groups: pd.DataFrame | None = field(init=False, default=None)
 
@@ -161,26 +164,41 @@ class Comparison:
             names = ", ".join(rows.index[significant & signed])
             if names:
                 sentences.append(f"Significantly {word} than {self.baseline}: {names}.")
-        n_others = int((~significant).sum())
-        if n_others:
-            others = "The other does" if n_others == 1 else f"The other {n_others} do"
-            sentences.append(f"{others} not differ significantly.")
         return " ".join(sentences)
 
+    def best(self, measure: str) -> str:
+        """Say in words which ranker has the best mean in a measure, by how much, and in what time."""
+        rows, baseline = self.rows_of(measure), self.baseline
+        name = str(rows["mean"].idxmax())
+        gain, time = f"{rows['difference'][name]:+.4f}", f"{self.seconds[name] / self.seconds[baseline]:.1f}"
+        gains = f", {printed_name(measure)} {gain} to {baseline}, in {time} times its time"
+        return f"Best: {name}{'' if name == baseline else gains}."
+
     def __repr__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, times: bool = False) -> str:
+        """Return the printed tables as text.
+
+        Parameters
+        ----------
+        times : bool, default False
+            True adds a column "time", that of a training as a multiple of the baseline's, and a line that says which
+            ranker has the best mean. It needs `seconds`, which :func:`boostrank.compare` measures.
+        """
         # Names of rankers have hyphens, and stay whole.
         lines = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False, break_long_words=False)
         texts = [
-            "\n".join([title, *text_lines(rows, n_texts), *lines(conclusion)])
-            for title, rows, n_texts, conclusion in self.text_tables()
+            "\n".join([title, *text_lines(rows, n_texts), *chain(*map(lines, conclusions))])
+            for title, rows, n_texts, conclusions in self.text_tables(times)
         ]
         return "\n".join(["\n\n".join(texts), *lines(self.caveats())])
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
         tables = [
-            html_table(rows, title, n_texts=n_texts, notes=[conclusion])
-            for title, rows, n_texts, conclusion in self.text_tables()
+            html_table(rows, title, n_texts=n_texts, notes=conclusions)
+            for title, rows, n_texts, conclusions in self.text_tables()
         ]
         return "\n".join([*tables, *(f"<p>{text}</p>" for text in [self.caveats()] if text)])
 
@@ -192,14 +210,18 @@ class Comparison:
         sentences = ["The tests are over queries, not over trainings."] * bool((tests["p_holm"] < LEVEL).any())
         return " ".join(sentences + [DOUBT] * is_doubtful)
 
-    def text_tables(self) -> Iterator[tuple[str, list[list[str]], int, str]]:
+    def text_tables(self, times: bool = False) -> Iterator[tuple[str, list[list[str]], int, list[str]]]:
         """The printed tables: one for each measure, and then one by group for each measure if there are groups.
 
-        Each has a title above it, rows with the head, a number of columns that are texts, and a conclusion below it.
+        Each has a title above it, rows with the head, a number of columns that are texts, and conclusions below it.
         """
         for measure in self.measures:
-            rows = [row[1:] for row in self._difference_rows([measure])]
-            yield f"{printed_name(measure)}, compared with {self.baseline}", rows, 1, self.conclusion(measure)
+            rows, conclusions = [row[1:] for row in self._difference_rows([measure])], [self.conclusion(measure)]
+            if times:
+                factors = [f"{self.seconds[name] / self.seconds[self.baseline]:.1f}" for name in self.names]
+                rows = [[*row, cell] for row, cell in zip(rows, ["time", *factors], strict=True)]
+                conclusions.append(self.best(measure))
+            yield f"{printed_name(measure)}, compared with {self.baseline}", rows, 1, conclusions
         groups = self.groups
         if groups is None:
             return
@@ -210,7 +232,7 @@ class Comparison:
                 group = ["", ""] if i % len(self.names) else [str(row["group"]), str(row["queries"])]
                 table.append([*group, row[self.kind], *_cells(row)])
             # Three columns of text: the number of queries, which is between two texts, is aligned like them.
-            yield f"{printed_name(measure)} by group, compared with {self.baseline}", table, 3, ""
+            yield f"{printed_name(measure)} by group, compared with {self.baseline}", table, 3, []
 
     def to_markdown(self, layout: str = "marks") -> str:
         """Return a Markdown table of the means of rankers or runs, and a note below it.

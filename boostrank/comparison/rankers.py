@@ -22,6 +22,7 @@ from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import check_flag, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import with_validation
+from boostrank.model_selection.estimators import needs_validation
 from boostrank.model_selection.splits import make_folds
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
@@ -50,9 +51,9 @@ def compare(
     """Cross-validate rankers, and compare their measures on the test queries with those of a baseline.
 
     Call it as ``compare(rankers, X, y, qid, cv=5)``, like :func:`boostrank.cross_validate`, or with folds that you have
-    as ``compare(rankers, folds)``. Each ranker is trained on each fold, with the validation queries of the fold as
-    `eval_set`. A ranker with `early_stopping_rounds` chooses its number of rounds by them, or, if it has a
-    `validation_fraction`, by that part of the training queries. The test queries are only scored.
+    as ``compare(rankers, folds)``. Each ranker is trained on each fold. A ranker with `early_stopping_rounds` chooses
+    its number of rounds by the validation queries of the fold, its `eval_set`, or, if it has a `validation_fraction`,
+    by that part of the training queries. The test queries are only scored.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def compare(
     folds : iterable of Fold, optional
         In place of `X`, `y`, `qid` and `cv`: the result of :func:`boostrank.read_letor_folds` or
         :func:`boostrank.query_folds`. The labels `y` of their parts are relevance labels or
-        :class:`boostrank.ClickLabels`. If a fold has no validation data, as those of `cv`, a fifth of its training
-        queries is used for validation instead of training.
+        :class:`boostrank.ClickLabels`. If a fold has no validation data, as those of `cv`, and one of the rankers stops
+        early by them, a fifth of its training queries is used for validation instead of training, for all rankers.
     measures : list of str or Measure, or dict of str to them, optional
         As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the test labels are
         ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10". :func:`boostrank.get_measure` makes measures with
@@ -148,14 +149,17 @@ def compare(
         measures = [default_measure(as_labels(folds[0].test.y), DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
     _check_test_labels(measures, folds)
-    folds = [with_validation(fold, random_state=random_state) for fold in folds]
+    if any(map(needs_validation, rankers.values())):
+        folds = [with_validation(fold, random_state=random_state) for fold in folds]
     jobs = [(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
     tables: dict[int, pd.DataFrame] = {}
+    seconds: dict[str, list[float]] = {name: [] for name in rankers}
     label = ""
     bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
     with bar, contextlib.closing(run_trainings(jobs, n_jobs, None if results is None else Path(results))) as finished:
-        for number, (scores, rounds), is_saved in finished:
+        for number, (scores, rounds, duration), is_saved in finished:
             name, _, fold = jobs[number]
+            seconds[name].append(duration)
             values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
             # reset_index() of pandas fails for texts that Arrow does not have.
             ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
@@ -170,7 +174,8 @@ def compare(
     per_query = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
-    return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings)
+    times = {name: float(np.median(values)) for name, values in seconds.items()}
+    return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings, times)
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:

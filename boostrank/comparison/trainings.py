@@ -9,6 +9,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -31,7 +32,7 @@ from boostrank.model_selection.estimators import fit_with_validation, n_rounds
 from boostrank.queries.labels import Labels
 
 # Number of the format of the files, which are not read by versions with another one.
-FORMAT = 5
+FORMAT = 6
 # Parameters that change how long a training takes and what it prints, and not its model.
 WITHOUT_INFLUENCE = frozenset(
     ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
@@ -40,9 +41,9 @@ WITHOUT_INFLUENCE = frozenset(
 
 #: The name of a ranker, the ranker, and a fold to train it on, with validation data.
 TrainingJob = tuple[str, Any, Fold]
-#: The scores of the rows of the fold to test on, and the number of boosting rounds that predictions use, which is NaN
-#: for an estimator that has none.
-TrainingResult = tuple[Floats, float]
+#: The scores of the rows of the fold to test on, the number of boosting rounds that predictions use (NaN for an
+#: estimator that has none), and the seconds that the training took.
+TrainingResult = tuple[Floats, float, float]
 
 
 def run_trainings(
@@ -67,12 +68,13 @@ def run_trainings(
 def read_result(path: Path) -> TrainingResult:
     """Read a file of :func:`write_result`."""
     values = json.loads(path.read_text("utf-8"))
-    return np.array(values["scores"]), values["rounds"]
+    return np.array(values["scores"]), values["rounds"], values["seconds"]
 
 
 def write_result(path: Path, result: TrainingResult) -> None:
     """Write the result of a training, all at once."""
-    write_lines(path, [json.dumps({"scores": result[0].tolist(), "rounds": result[1]})])
+    scores, rounds, seconds = result
+    write_lines(path, [json.dumps({"scores": scores.tolist(), "rounds": rounds, "seconds": seconds})])
 
 
 def data_hash(fold: Fold) -> str:
@@ -167,6 +169,8 @@ def _train(number: int, job: TrainingJob, caller: int) -> tuple[int, TrainingRes
     # Ctrl-C on a terminal goes to all processes. The caller ends this one, which would print a traceback otherwise.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # LightGBM's own ranker asks joblib for its number of threads, and not OpenMP.
+    os.environ["LOKY_MAX_CPU_COUNT"] = os.environ.get("OMP_NUM_THREADS", "1")
     with warnings.catch_warnings(record=True) as caught:
         result = _trained(job)
     return number, result, [(str(warning.message), warning.category) for warning in caught]
@@ -174,12 +178,13 @@ def _train(number: int, job: TrainingJob, caller: int) -> tuple[int, TrainingRes
 
 def _trained(job: TrainingJob) -> TrainingResult:
     name, ranker, fold = job
-    assert fold.validation is not None
+    began = time.perf_counter()
     try:
         fitted = fit_with_validation(ranker, fold.train, fold.validation)
+        seconds = time.perf_counter() - began
         # Invalid scores are an error here, before they are saved.
         scores = check_scores(call_with_qid(fitted, "predict", fold.test.qid, fold.test.X))
     except Exception as error:
         error.add_note(f"while {name} was trained on {fold.name}")
         raise
-    return scores, n_rounds(fitted)
+    return scores, n_rounds(fitted), seconds

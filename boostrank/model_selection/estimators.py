@@ -38,15 +38,12 @@ class Library(NamedTuple):
         of the estimator's `fit` except X and y. Rows of a query follow each other, and query ids are 0, 1, ....
     n_rounds : callable
         Function of a fitted estimator that returns the number of boosting rounds that its predictions use.
-    early_stopping : tuple of str
-        Parameters of estimators that make them choose their number of rounds by validation data.
     takes_document_weights : bool
         Whether weights may differ within a query.
     """
 
     arguments: Callable[[Any, Dataset, Any, list[Dataset]], dict[str, Any]]
     n_rounds: Callable[[Any], int]
-    early_stopping: tuple[str, ...]
     takes_document_weights: bool = False
 
 
@@ -107,8 +104,8 @@ class NativeRanker(BaseEstimator):
         """
         library, name = _library(self.estimator), type(self.estimator).__name__
         train, weights = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
-        stops_early = any(self.estimator.get_params().get(parameter) for parameter in library.early_stopping)
-        validation = [_grouped(V, v, ids, None, name, False)[0] for V, v, ids in eval_set or [] if stops_early]
+        eval_sets = eval_set or [] if needs_validation(self) else []
+        validation = [_grouped(V, v, ids, None, name, False)[0] for V, v, ids in eval_sets]
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, weights, validation))
         self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
@@ -143,8 +140,23 @@ def unwrap(estimator: Any) -> Any:
     return _with_last_step(estimator, lambda last: last.estimator_ if isinstance(last, NativeRanker) else last)
 
 
-def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> Any:
-    """Train a clone of any estimator, with query ids and validation data if it takes them, and return it.
+def needs_validation(estimator: Any) -> bool:
+    """Whether an estimator uses validation data: its `fit` takes `qid` and `eval_set`, and it stops early by them.
+
+    A ranker with `validation_fraction` holds out some of the queries to train on, and needs no others. An estimator
+    without a parameter `early_stopping_rounds` may use validation data for something else.
+    """
+    last = accept_qid(estimator)
+    while isinstance(last, Pipeline):
+        last = last[-1]
+    parameters, takes = last.get_params(), inspect.signature(last.fit).parameters
+    stops_early = any(parameters.get(name) for name in EARLY_STOPPING)
+    may_use_them = stops_early or not ("early_stopping_rounds" in parameters or isinstance(last, NativeRanker))
+    return may_use_them and "eval_set" in takes and parameters.get("validation_fraction") is None
+
+
+def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | None) -> Any:
+    """Train a clone of any estimator, with query ids if it takes them and validation data if it needs them.
 
     Parameters
     ----------
@@ -153,8 +165,7 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
         scikit-learn's metadata routing; a Pipeline that ends with one of these; or another estimator, which is trained
         on X and y only.
     train, validation : Dataset
-        `validation` is passed as ``eval_set=[(X, y, qid)]`` to estimators whose `fit` takes `qid` and `eval_set`,
-        unless they have a `validation_fraction`.
+        `validation` is passed as ``eval_set=[(X, y, qid)]`` if the estimator uses it (:func:`needs_validation`).
 
     Examples
     --------
@@ -165,18 +176,21 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset) -> 
     True
     """
     fitted = last = clone(accept_qid(estimator))
+    validation = validation if needs_validation(estimator) else None
     while isinstance(last, Pipeline):
         if len(last) > 1:
             transformer = last[:-1]
             train = train._replace(X=call_with_qid(transformer, "fit_transform", train.qid, train.X, train.y))
-            validation = validation._replace(X=call_with_qid(transformer, "transform", validation.qid, validation.X))
+            if validation is not None:
+                rows = call_with_qid(transformer, "transform", validation.qid, validation.X)
+                validation = validation._replace(X=rows)
         last = last[-1]
-    parameters, arguments = inspect.signature(last.fit).parameters, dict[str, Any]()
+    arguments: dict[str, Any] = {}
     with sklearn.config_context(enable_metadata_routing=True):
+        parameters = inspect.signature(last.fit).parameters
         if "qid" in parameters or get_routing_for_object(last).consumes("fit", ["qid"]):
             arguments["qid"] = train.qid
-            # With `validation_fraction`, a ranker holds out some of the queries to train on.
-            if "eval_set" in parameters and last.get_params().get("validation_fraction") is None:
+            if validation is not None:
                 arguments["eval_set"] = [tuple(validation)]
         last.fit(train.X, train.y, **arguments)
     return fitted
@@ -270,10 +284,11 @@ def _catboost_arguments(estimator: Any, train: Dataset, weights: Any, validation
 
 
 # Rankers by the package and the name of their class.
-_ROUNDS = ("early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change", "callbacks")
-_DETECTORS = ("early_stopping_rounds", "od_wait", "od_pval", "od_type", "use_best_model", "callbacks")
 LIBRARIES = {
-    ("lightgbm", "LGBMRanker"): Library(_lightgbm_arguments, _lightgbm_rounds, _ROUNDS, takes_document_weights=True),
-    ("xgboost", "XGBRanker"): Library(_xgboost_arguments, _xgboost_rounds, ("early_stopping_rounds", "callbacks")),
-    ("catboost", "CatBoostRanker"): Library(_catboost_arguments, lambda ranker: int(ranker.tree_count_), _DETECTORS),
+    ("lightgbm", "LGBMRanker"): Library(_lightgbm_arguments, _lightgbm_rounds, takes_document_weights=True),
+    ("xgboost", "XGBRanker"): Library(_xgboost_arguments, _xgboost_rounds),
+    ("catboost", "CatBoostRanker"): Library(_catboost_arguments, lambda ranker: int(ranker.tree_count_)),
 }
+# Parameters of estimators that make them choose their number of rounds by validation data.
+EARLY_STOPPING = [f"early_stopping{end}" for end in ("", "_round", "_rounds")]
+EARLY_STOPPING += ["n_iter_no_change", "callbacks", "od_wait", "od_pval", "od_type", "use_best_model"]

@@ -69,7 +69,7 @@ class QueryKFold(GroupKFold):
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
         check_lengths(X=_num_samples(X), qid=queries.n_documents)
         if queries.n_queries < self.n_splits:
-            raise ValueError(f"n_splits={self.n_splits} folds need as many queries; got {queries.n_queries}")
+            raise ValueError(f"{self.n_splits} folds need at least {self.n_splits} queries; got {queries.n_queries}")
         as_random_state(self.random_state)
         yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
 

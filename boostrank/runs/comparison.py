@@ -92,14 +92,14 @@ def compare_runs(
     run      mean     diff  p (Holm)  w/t/l
     ───────────────────────────────────────
     bm25   0.8333
-    dense  0.8333  +0.0000     1.000  1/1/1
+    dense  0.8333  +0.0000      >0.5  1/1/1
     dense does not differ significantly from bm25.
     <BLANKLINE>
     nDCG@1 (linear gain), compared with bm25
     run      mean     diff  p (Holm)  w/t/l
     ───────────────────────────────────────
     bm25   0.5000
-    dense  0.6667  +0.1667     1.000  2/0/1
+    dense  0.6667  +0.1667      >0.5  2/0/1
     dense does not differ significantly from bm25.
     """
     baseline = check_named("run", runs, baseline)

@@ -14,8 +14,8 @@ from boostrank.significance.differences import MAX_NUMBERS_AT_ONCE, ROUNDING, me
 
 # Differences with an adjusted p-value below this are called significant.
 LEVEL = 0.05
-# Smaller p-values are shown as "<0.001".
-MIN_SHOWN_P = 0.001
+# Smaller p-values are shown as "<0.001", and larger ones as ">0.5": they say that nothing was found.
+MIN_SHOWN_P, MAX_SHOWN_P = 0.001, 0.5
 # With fewer queries than this, and a skewness of the differences above that, the test may reject far too often.
 MIN_QUERIES, MAX_SKEWNESS = 100, 1.0
 #: The warning of :func:`permutation_test`, which printed comparisons have as a note.
@@ -213,6 +213,8 @@ def holm(p_values: ArrayLike) -> Floats:
 
 def shown_p(p_value: float) -> str:
     """A p-value as the text of a table."""
+    if p_value > MAX_SHOWN_P:
+        return f">{MAX_SHOWN_P}"
     return f"<{MIN_SHOWN_P}" if p_value < MIN_SHOWN_P else f"{p_value:.3f}"
 
 

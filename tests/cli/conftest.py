@@ -18,7 +18,7 @@ def _short_search(monkeypatch):
 @pytest.fixture(autouse=True)
 def _one_job(monkeypatch):
     """`compare` trains in the process of the test by default; processes of its own take seconds to start."""
-    monkeypatch.setattr("joblib.cpu_count", lambda: 1)
+    monkeypatch.setattr("joblib.cpu_count", lambda **_: 1)
 
 
 @pytest.fixture

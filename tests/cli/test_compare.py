@@ -1,23 +1,32 @@
-"""The command `compare`: tables, files, the plot, and its default objectives."""
+"""The command `compare`: defaults of rankers, losses with equal trees, tables, files, and how an interrupt goes on."""
 
 import importlib
 import json
+import re
 
+import lightgbm
 import pandas as pd
+import xgboost
+
+import boostrank as br
+
+LOSSES = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none"]
 
 
-def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
-    quick = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none", "--measures", "ndcg@1,ndcg"]
+def test_objectives_on_a_folder_write_tables_and_a_plot(run, folder, tmp_path):
+    quick = [*LOSSES, "--measures", "ndcg@1,ndcg"]
     report = ["--html", tmp_path / "r.html"]
     out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png", *report)
     assert "<td" in (tmp_path / "r.html").read_text("utf-8")
     error = run("compare", folder, "--html", tmp_path / "r.pdf", code=2)
     assert "--html must be a file that ends in .html" in " ".join(error.split())
-    for name in ("lightgbm lambdarank", "lightgbm softmax", "xgboost softmax", "xgboost squared/none"):
-        assert name in out
+    assert out.startswith(
+        "Equal trees, not the defaults: random, 15 leaves, rate 0.1, early stopping.\nndcg@1, compared"
+    )
     table = pd.DataFrame(json.loads((tmp_path / "t.json").read_text()))
     assert set(table["metric"]) == {"ndcg@1", "ndcg"}
-    assert len(table) == 2 * 5
+    names = {*(f"{library} {loss}" for library in ("lightgbm", "xgboost") for loss in ("softmax", "squared/none"))}
+    assert set(table["ranker"]) == {"lightgbm lambdarank", *names}
     assert table["mean"].between(0.2, 1).all()
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
     results = ["--results", tmp_path / "results"]
@@ -28,25 +37,49 @@ def test_compare_folds_writes_tables_and_a_plot(run, folder, tmp_path):
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | ndcg |\n")
 
 
-def test_compare_on_synthetic_data(run, monkeypatch):
-    monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 30)
-    quick = ["compare", "--rounds", 3, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
-    out = run(*quick)
-    assert out.startswith("Synthetic data: 30 queries.\nndcg@10, compared with lightgbm lambdarank\n")
+def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "SYNTHETIC_QUERIES", 20)
+    ours = br.LightGBMRanker(random_state=0), br.XGBoostRanker(random_state=0)
+    rankers = [lightgbm.LGBMRanker(verbose=-1), xgboost.XGBRanker(), *ours]
+    rankers = {f"{type(ranker).__name__}()": ranker for ranker in rankers}
+    X, y, qid = br.make_ranking(20, random_state=0)
+    cv = br.QueryKFold(2, shuffle=True, random_state=0)
+    expected = br.compare(rankers, X, y, qid, cv=cv, measures="ndcg@10")
+    out = run("compare", "--folds", 2, "--output", tmp_path / "t.csv")
+    assert out.startswith(f"Synthetic data: 20 queries, {len(y)} documents, 2 folds.\nRankers with their defaults.")
+    table = pd.read_csv(tmp_path / "t.csv")
+    pd.testing.assert_frame_equal(table.drop(columns="seconds"), expected.table)
+    assert (table["seconds"] > 0).all()
+    # The last column has the times, as the line below has.
+    best = table["ranker"][table["mean"].idxmax()]
+    factor = re.search(rf"^{re.escape(best)} .* (\d+\.\d)$", out, re.MULTILINE)[1]
+    seconds = table.set_index("ranker")["seconds"]
+    assert float(factor) == round(seconds[best] / seconds["LGBMRanker()"], 1)
+    assert f" to LGBMRanker(), in {factor} times its time. " in " ".join(out.split())
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 
 
-def test_rankers_have_random_trees_and_a_table_is_divided_by_query(run, folder, data, tmp_path, monkeypatch):
-    compare = importlib.import_module("boostrank.cli.compare")
-    trained, trees = [], compare.random_trees
-    monkeypatch.setattr(compare, "random_trees", lambda ranker: trained.append(trees(ranker)) or trained[-1])
-    frame = pd.DataFrame(data.X).add_prefix("x").assign(query=data.qid, grade=data.y)
+def test_a_table_is_divided_by_query_and_equal_trees_are_random(run, folder, data, tmp_path, monkeypatch):
+    # XGBoost takes no names with brackets.
+    frame = pd.DataFrame(data.X).add_prefix("[x]").assign(query=data.qid, grade=data.y)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    quick = ["--rounds", 2, "--folds", 3, "--objectives", "lambdarank,softmax", "--backend", "lightgbm"]
-    out = run("compare", tmp_path / "t.csv", *quick, "--qid", "query", "--label", "grade")
-    assert "ndcg@10, compared with lightgbm lambdarank" in out
-    assert out == run("compare", folder / "all.txt", *quick)
-    common = {"colsample_bytree": 0.65, "colsample_bynode": 0.6}
-    of_lightgbm = {**common, "subsample": 0.5, "subsample_freq": 1}
-    assert trained[:2] == [of_lightgbm, {**common, "subsample_queries": 0.5}]
+    common = ["--rankers", "XGBRanker,LightGBMRanker", "--folds", 2, "--gain", "linear", "--query-features", "rank"]
+    out = run("compare", tmp_path / "t.csv", *common, "--qid", "query", "--label", "grade")
+    rankers = {"a": xgboost.XGBRanker(ndcg_exp_gain=False)}
+    for name, features in (("b", None), ("c", "rank")):
+        rankers[name] = br.LightGBMRanker(gain="linear", query_features=features, random_state=0)
+    cv, measure = br.QueryKFold(2, shuffle=True, random_state=0), br.metrics.get_measure("ndcg@10", gain="linear")
+    means = br.compare(rankers, *data, cv=cv, measures=measure).table["mean"]
+    names = ["XGBRanker()", "LightGBMRanker()", "LightGBMRanker(), query features"]
+    assert all(f"{name} {mean:.4f} " in " ".join(out.split()) for name, mean in zip(names, means, strict=True))
+
+    compare = importlib.import_module("boostrank.cli.compare")
+    for loss, sample in (
+        ("lambdarank", {"subsample": 0.5, "subsample_freq": 1}),
+        ("softmax", {"subsample_queries": 0.5}),
+    ):
+        (ranker,) = compare.rankers_with_equal_trees(loss, "lightgbm").values()
+        assert {"colsample_bytree": 0.65, "colsample_bynode": 0.6, **sample}.items() <= ranker.get_params().items()
+    monkeypatch.setattr(compare, "compare_rankers", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert "With --results FOLDER, the same command goes on" in run("compare", folder, code=130)

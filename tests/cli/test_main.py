@@ -61,7 +61,7 @@ def test_help_has_all_options_on_a_screen(run, command):
         ("compare --plot TMP/p.xls", "--plot must be a file that ends in .png,"),
         ("fit DATA TMP/m --patience 3", "--patience needs --validation"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, whose names end in .csv"),
-        ("compare TMP/one_query.txt", "n_splits=5 folds need as many queries; got 1"),
+        ("compare TMP/one_query.txt", "5 folds need at least 5 queries; got 1"),
         ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate d[x][red]y[/].txt TMP/scores", "error: d[x][red]y[/].txt: No such file or directory"),

@@ -86,10 +86,10 @@ def test_data_are_identified_by_their_content(folds):
 
 def test_results_are_read_as_they_were_written(tmp_path):
     path, scores = tmp_path / "a.json", 3 * np.random.default_rng(0).normal(size=9)
-    write_result(path, (scores, float("nan")))
-    read, rounds = read_result(path)
+    write_result(path, (scores, float("nan"), 0.5))
+    read, *others = read_result(path)
     np.testing.assert_array_equal(read, scores)
-    assert np.isnan(rounds)
+    np.testing.assert_equal(others, [float("nan"), 0.5])
 
 
 def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, ended):
