@@ -56,9 +56,7 @@ def compare(
     rankers: Annotated[str | None, Option(help=NAMES)] = None,
     query_features: Annotated[str | None, Option(help=QUERY_FEATURES)] = None,
     objectives: Annotated[str | None, Option(help=OBJECTIVES)] = None,
-    backend: Annotated[
-        Literal["lightgbm", "xgboost"] | None, Option(help="Library of the objectives; or both.")
-    ] = None,
+    backend: Annotated[Literal["lightgbm", "xgboost"] | None, Option(help="Library of objectives; or both.")] = None,
     rounds: Annotated[int | None, Option(help="Most rounds of objectives; by default 500.", min=1)] = None,
     k: options.KOption = None,
     measures: Annotated[str, Option(help=options.MEASURES_HELP)] = "ndcg@10",
@@ -96,9 +94,10 @@ def compare(
         ours = {name: ranker for name, ranker in compared.items() if "query_features" in ranker.get_params()}
         compared |= {f"{name}, query features": clone(ranker).set_params(**added) for name, ranker in ours.items()}
     data = read_data(path, ColumnOptions(qid, label, features, drop, categorical, missing), folds, seed)
-    if "CatBoostRanker()" in compared and hasattr(data.get("X"), "columns"):
-        compared["CatBoostRanker()"].set_params(cat_features=[*data["X"].select_dtypes("category")])
     jobs = jobs or min(joblib.cpu_count(), FOLDS)
+    if "CatBoostRanker()" in compared:
+        categories = [*data["X"].select_dtypes("category")] if hasattr(data.get("X"), "columns") else None
+        compared["CatBoostRanker()"].set_params(thread_count=-(-joblib.cpu_count() // jobs), cat_features=categories)
     typer.echo(note)
     try:
         comparison = compare_rankers(

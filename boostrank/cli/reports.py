@@ -51,10 +51,10 @@ def show_comparison(comparison: Comparison) -> None:
         "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method; "
         "significant below 0.05. w/t/l: queries won, tied, lost."
     )
-    is_of_rankers = comparison.kind == "ranker"
-    meaning += " rounds: mean number. time: of a training, as a multiple of the baseline's." if is_of_rankers else ""
+    times = comparison.kind == "ranker"
+    meaning += " rounds: mean number. time: of a training, as a multiple of the baseline's." if times else ""
     width = min(shutil.get_terminal_size().columns, MAX_TEXT_WIDTH)
-    typer.echo(f"{comparison.to_text(times=is_of_rankers)}\n\n{textwrap.fill(meaning, width)}")
+    typer.echo(f"{comparison.to_text(times=times)}\n\n{textwrap.fill(meaning, width)}")
 
 
 def check_files(**paths: Path | None) -> None:
@@ -99,10 +99,7 @@ def write_image(path: Path | None, draw: Callable[[], Any]) -> None:
 def write_comparison(comparison: Comparison, measure: str, layout: str, files: Mapping[str, Path | None]) -> None:
     """Write the table of a comparison, the values of queries, images of differences in a measure, and a report."""
     to_markdown, to_latex = partial(comparison.to_markdown, layout), partial(comparison.to_latex, layout)
-    table = comparison.table
-    if comparison.seconds:
-        table = table.assign(seconds=table["ranker"].map(comparison.seconds))
-    write_table(files["output"], table, to_markdown, to_latex)
+    write_table(files["output"], comparison.table, to_markdown, to_latex)
     write_unrounded("values of queries", files.get("per_query"), comparison.per_query)
     write_image(files["plot"], lambda: comparison.plot(measure))
     write_image(files.get("plot_queries"), lambda: comparison.plot_queries(measure=measure))

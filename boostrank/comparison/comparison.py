@@ -42,10 +42,10 @@ class Comparison:
     Parameters
     ----------
     per_query : DataFrame
-        One row per ranker, fold and query, with the number of boosting rounds, "relevant", the number of documents with
-        a label above 0 if the labels are relevance, and a column for each measure; or one row per run and query, with
-        the columns "run", "query", "relevant", "group" and "weight" where these were given, and a column for each
-        measure. The queries of all rankers or runs are in the same sequence.
+        One row per ranker, fold and query, with the number of boosting rounds and the seconds of the training,
+        "relevant", the number of documents with a label above 0 if the labels are relevance, and a column for each
+        measure; or one row per run and query, with the columns "run", "query", "relevant", "group" and "weight" where
+        these were given, and a column for each measure. The queries of all rankers or runs are in the same sequence.
     measures : list of str
         Names of the measures.
     baseline : str
@@ -57,8 +57,6 @@ class Comparison:
         Those of the permutation tests.
     settings : dict of str to str
         Parameters of the rankers, seeds, and versions, as text.
-    seconds : dict of str to float
-        Time of a training of each ranker, the median over the folds; empty for runs.
 
     Attributes
     ----------
@@ -81,6 +79,8 @@ class Comparison:
             :func:`boostrank.significance.effect_size` of the difference.
         rounds (only for rankers)
             Mean over folds of the number of boosting rounds.
+        seconds (only for rankers)
+            Median over folds of the time of a training.
 
         In rows of the baseline `p_value`, `skewness`, `p_holm`, `low`, `high` and `effect` are NaN.
     groups : DataFrame or None
@@ -109,7 +109,6 @@ class Comparison:
     n_permutations: int = 10_000
     random_state: Any = 0
     settings: Mapping[str, str] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
     table: pd.DataFrame = field(init=False)
     groups: pd.DataFrame | None = field(init=False, default=None)
 
@@ -170,7 +169,7 @@ class Comparison:
         """Say in words which ranker has the best mean in a measure, by how much, and in what time."""
         rows, baseline = self.rows_of(measure), self.baseline
         name = str(rows["mean"].idxmax())
-        gain, time = f"{rows['difference'][name]:+.4f}", f"{self.seconds[name] / self.seconds[baseline]:.1f}"
+        gain, time = f"{rows['difference'][name]:+.4f}", f"{rows['seconds'][name] / rows['seconds'][baseline]:.1f}"
         gains = f", {printed_name(measure)} {gain} to {baseline}, in {time} times its time"
         return f"Best: {name}{'' if name == baseline else gains}."
 
@@ -184,7 +183,7 @@ class Comparison:
         ----------
         times : bool, default False
             True adds a column "time", that of a training as a multiple of the baseline's, and a line that says which
-            ranker has the best mean. It needs `seconds`, which :func:`boostrank.compare` measures.
+            ranker has the best mean. Only for rankers.
         """
         # Names of rankers have hyphens, and stay whole.
         lines = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False, break_long_words=False)
@@ -196,10 +195,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
-        tables = [
-            html_table(rows, title, n_texts=n_texts, notes=conclusions)
-            for title, rows, n_texts, conclusions in self.text_tables()
-        ]
+        tables = [html_table(rows, title, n_texts=n, notes=notes) for title, rows, n, notes in self.text_tables()]
         return "\n".join([*tables, *(f"<p>{text}</p>" for text in [self.caveats()] if text)])
 
     def caveats(self) -> str:
@@ -218,7 +214,8 @@ class Comparison:
         for measure in self.measures:
             rows, conclusions = [row[1:] for row in self._difference_rows([measure])], [self.conclusion(measure)]
             if times:
-                factors = [f"{self.seconds[name] / self.seconds[self.baseline]:.1f}" for name in self.names]
+                seconds = self.rows_of(measure)["seconds"]
+                factors = map("{:.1f}".format, seconds / seconds[self.baseline])
                 rows = [[*row, cell] for row, cell in zip(rows, ["time", *factors], strict=True)]
                 conclusions.append(self.best(measure))
             yield f"{printed_name(measure)}, compared with {self.baseline}", rows, 1, conclusions
@@ -355,16 +352,15 @@ class Comparison:
         for measure in self.measures:
             marks = self._worse(measure, letters) if layout == "pairs" else self._signs(measure)
             means = self.rows_of(measure)["mean"]
-            columns.append([Marked(f"{mean:.4f}", marks[name], mean == means.max()) for name, mean in means.items()])
+            columns.append(
+                [Marked(f"{mean:.4f}", marks.get(name, ""), mean == means.max()) for name, mean in means.items()]
+            )
         return [[self.kind, *map(printed_name, self.measures)], *map(list, zip(*columns, strict=True))]
 
     def _signs(self, measure: str) -> dict[Any, str]:
         """The sign of each mean that differs significantly from that of the baseline, by name."""
-        rows = self.rows_of(measure)[["difference", "p_holm"]]
-        return {
-            name: "" if not p_holm < LEVEL else "+" if difference > 0 else "-"
-            for name, difference, p_holm in rows.itertuples()
-        }
+        rows = self.rows_of(measure)
+        return {name: "+" if rows["difference"][name] > 0 else "-" for name in rows.index[rows["p_holm"] < LEVEL]}
 
     def _worse(self, measure: str, letters: Mapping[str, str]) -> dict[Any, str]:
         """The letters of the rankers or runs than which each is significantly better, by name."""

@@ -45,11 +45,12 @@ def difference_table(
         tests = _tests(values, baseline, weights, settings)
         for name, rows in rows_of.items():
             counted = np.ones(len(rows)) if weights is None else weights
-            mean, by_fold, rounds = float(weighted_means(values[name], counted).mean[0]), {}, {}
+            mean, by_fold, of_training = float(weighted_means(values[name], counted).mean[0]), {}, {}
             if "fold" in rows:
                 folds = rows.groupby("fold", sort=False)
-                by_fold, rounds = folds[measure].mean().to_dict(), {"rounds": folds["rounds"].first().mean()}
-            table.append({kind: name, "metric": measure, "mean": mean, **by_fold, **tests[name], **rounds})
+                by_fold, seconds = folds[measure].mean().to_dict(), folds["seconds"].first().median()
+                of_training = {"rounds": folds["rounds"].first().mean(), "seconds": seconds}
+            table.append({kind: name, "metric": measure, "mean": mean, **by_fold, **tests[name], **of_training})
     return _with_holm(pd.DataFrame(table))
 
 

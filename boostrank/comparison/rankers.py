@@ -87,7 +87,7 @@ def compare(
         Number of trainings at the same time, in processes of joblib; -1 means one for each processor, and None means 1,
         unless a ``joblib.parallel_config`` says otherwise. Each process gets the processors divided by their number for
         its threads, if the ranker has no setting for threads, because threads that outnumber the processors slow both
-        libraries tenfold. The result does not depend on `n_jobs`.
+        libraries tenfold. The result does not depend on `n_jobs`, except for the seconds that trainings take.
     results : str or os.PathLike, optional
         Folder that keeps the result of each training as soon as it ends: an interrupted comparison goes on where it
         stopped if it is called again. A training in it is not run again if the names of ranker and fold, the data of
@@ -153,18 +153,16 @@ def compare(
         folds = [with_validation(fold, random_state=random_state) for fold in folds]
     jobs = [(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
     tables: dict[int, pd.DataFrame] = {}
-    seconds: dict[str, list[float]] = {name: [] for name in rankers}
     label = ""
     bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
     with bar, contextlib.closing(run_trainings(jobs, n_jobs, None if results is None else Path(results))) as finished:
-        for number, (scores, rounds, duration), is_saved in finished:
+        for number, (scores, rounds, seconds), is_saved in finished:
             name, _, fold = jobs[number]
-            seconds[name].append(duration)
             values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
             # reset_index() of pandas fails for texts that Arrow does not have.
             ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
-            columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": rounds, **_relevant(fold.test)}
-            tables[number] = pd.DataFrame(columns | dict(values.reset_index(drop=True)))
+            columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": rounds, "seconds": seconds}
+            tables[number] = pd.DataFrame(columns | _relevant(fold.test) | dict(values.reset_index(drop=True)))
             if is_saved:
                 bar.leave_out()
             else:
@@ -174,8 +172,7 @@ def compare(
     per_query = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
-    times = {name: float(np.median(values)) for name, values in seconds.items()}
-    return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings, times)
+    return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings)
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:

@@ -213,9 +213,8 @@ def holm(p_values: ArrayLike) -> Floats:
 
 def shown_p(p_value: float) -> str:
     """A p-value as the text of a table."""
-    if p_value > MAX_SHOWN_P:
-        return f">{MAX_SHOWN_P}"
-    return f"<{MIN_SHOWN_P}" if p_value < MIN_SHOWN_P else f"{p_value:.3f}"
+    shown = max(MIN_SHOWN_P, min(p_value, MAX_SHOWN_P))
+    return f"{p_value:.3f}" if p_value == shown else f"{'<' if p_value < shown else '>'}{shown}"
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:

@@ -48,7 +48,7 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     out = run("compare", "--folds", 2, "--output", tmp_path / "t.csv")
     assert out.startswith(f"Synthetic data: 20 queries, {len(y)} documents, 2 folds.\nRankers with their defaults.")
     table = pd.read_csv(tmp_path / "t.csv")
-    pd.testing.assert_frame_equal(table.drop(columns="seconds"), expected.table)
+    pd.testing.assert_frame_equal(table.assign(seconds=1.0), expected.table.assign(seconds=1.0))
     assert (table["seconds"] > 0).all()
     # The last column has the times, as the line below has.
     best = table["ranker"][table["mean"].idxmax()]
