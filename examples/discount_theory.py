@@ -18,7 +18,7 @@ from rich.progress import Progress
 
 import boostrank as br
 from boostrank import significance, theory
-from boostrank.displays.style import DARK, HEIGHT, WIDTH, axes, legend_below, light_grid, styles
+from boostrank.displays.style import DARK, GREY, HEIGHT, WIDTH, axes, legend_below, light_grid, styles
 
 try:
     import matplotlib
@@ -138,16 +138,19 @@ def plot_figure(name, values, curves, lengths):
 
 
 def plot_correct(table):
-    """Draw the share of lists on which NDCG is larger for the better ranker."""
-    ax = axes(None, HEIGHT + 0.8)
-    for (discount, k), style in zip(MEASURES, styles(len(MEASURES)), strict=True):
-        rows = table[(table["discount"] == discount) & (table["k"] == k)]
-        ax.plot(rows["n"], rows["correct"], label=f"{discount}, k = {k}", markersize=5, **style._asdict())
-    ax.set_xscale("log")
-    ax.set_xlabel("documents in the list, n")
-    ax.set_ylabel(f"share of lists with larger NDCG\nof '{BETTER}' than of '{GOOD}'")
-    light_grid(ax)
-    legend_below(ax, n_columns=3)
+    """Draw the share of lists on which NDCG is larger for the better ranker, a row for each discount and cutoff."""
+    by_measure = table.pivot_table(index=["discount", "k"], columns="n", values="correct")
+    shares = by_measure.loc[MEASURES].sort_values(table["n"].max())
+    ax, rows = axes(None), np.arange(len(shares))
+    ax.hlines(rows, shares.min(axis=1), shares.max(axis=1), color=GREY, linewidth=1)
+    for n, style in zip(shares, styles(len(shares.columns)), strict=True):
+        ax.plot(shares[n], rows, style.marker, color=style.color, markersize=8, label=f"{n:,} documents")
+    ax.axvline(0.5, color=DARK, linestyle="--", linewidth=1)
+    ax.set_yticks(rows, [f"{discount}, k = {k}" for discount, k in shares.index])
+    ax.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+    ax.set_xlabel(f"lists with larger NDCG of '{BETTER}' than of '{GOOD}'")
+    light_grid(ax, "x")
+    legend_below(ax)
     return ax.figure
 
 
@@ -215,7 +218,7 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
     small, random = not arguments.full, np.random.default_rng(0)
     n_lists, longest, n_lengths = (6, 2_000, 7) if small else (40, 100_000, 16)
-    n_drawn, drawn_at = (40, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
+    n_drawn, drawn_at = (400, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
     n_queries, n_documents = (100, 50) if small else (1_000, 200)
     lengths = np.unique(np.geomspace(100, longest, n_lengths).astype(int))
 
