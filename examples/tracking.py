@@ -32,7 +32,7 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture there")
 output = parser.parse_args().output
 
-X, y, qid = br.make_ranking(n_queries=150, random_state=0)
+X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 rest, test = br.split_queries(qid, 0.3, random_state=0)
 train, valid = br.split_queries(qid[rest], 0.3, random_state=0)
 train, valid = rest[train], rest[valid]
@@ -40,7 +40,7 @@ train, valid = rest[train], rest[valid]
 
 def record(loss):
     """Train a ranker, and record it as a run."""
-    ranker = br.LightGBMRanker(loss, n_estimators=60, early_stopping_rounds=10, random_state=0, n_jobs=1)
+    ranker = br.LightGBMRanker(loss, random_state=0, n_jobs=1)
     with mlflow.start_run(run_name=loss):
         validation_set = {"eval_set": [(X[valid], y[valid], qid[valid])], "eval_metric": "ndcg@10"}
         ranker.fit(X[train], y[train], qid=qid[train], **validation_set)
@@ -51,8 +51,8 @@ def record(loss):
         # Names of MLflow have no "@".
         found = br.evaluate(y[test], ranker.predict(X[test]), qid[test], MEASURES)
         mlflow.log_metrics({name.replace("@", " at "): value for name, value in found.items()})
-        shown = displays.PrecisionRecallDisplay.from_estimator({loss: ranker}, X[test], y[test], qid[test])
-        mlflow.log_figure(shown.figure_, "precision_recall.png")
+        shown = displays.TrainingCurveDisplay.from_estimator({loss: ranker})
+        mlflow.log_figure(shown.figure_, "training_curve.png")
         # Without requirements MLflow would look for them in a process of its own, which takes longer than the training.
         kept = mlflow.sklearn.log_model(
             ranker, name="ranker", pip_requirements=["boostrank"], skops_trusted_types=br.serving.TRUSTED_TYPES
@@ -63,11 +63,11 @@ def record(loss):
 with tempfile.TemporaryDirectory() as folder:
     mlflow.set_tracking_uri(Path(folder, "runs").as_uri())
     mlflow.set_experiment("rankers")
-    recorded = {loss: record(loss) for loss in ("softmax", "squared", "lambdarank")}
+    recorded = {loss: record(loss) for loss in ("ensemble", "softmax", "lambdarank")}
     runs = mlflow.search_runs(order_by=["metrics.`ndcg at 10` DESC"], output_format="list")
     for run in runs:
         values = ", ".join(f"{name} {run.data.metrics[name.replace('@', ' at ')]:.4f}" for name in MEASURES)
-        print(f"{run.info.run_name}: {values}, after {run.data.params['n_estimators']} rounds at most.")
+        print(f"{run.info.run_name}: {values}, after {recorded[run.info.run_name][0].best_iteration_} rounds.")
     best = runs[0].info.run_name
     ranker, uri = recorded[best]
     loaded = mlflow.sklearn.load_model(uri)
@@ -85,7 +85,7 @@ with tempfile.TemporaryDirectory() as folder:
 if output:
     output.mkdir(parents=True, exist_ok=True)
     rankers = {loss: one for loss, (one, _) in recorded.items()}
-    picture = displays.PrecisionRecallDisplay.from_estimator(rankers, X[test], y[test], qid[test])
+    picture = displays.TrainingCurveDisplay.from_estimator(rankers)
     picture.figure_.savefig(output / "tracking.png", dpi=160)
 print(
     f"Learned: of {len(runs)} runs, {best} is best on the test queries; its model from MLflow and from a file of skops "
