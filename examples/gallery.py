@@ -87,7 +87,8 @@ print(f"The test query with the lowest NDCG@10 of the default is {worst}, with {
 save(comparison.plot_queries(), "query_differences")
 
 # What makes the ranker good: its features, and its loss.
-importance = br.feature_importance(unfitted["default"], X, y, qid, cv=4, n_repeats=3).mean().sort_values(ascending=False)
+importance = br.feature_importance(unfitted["default"], X, y, qid, cv=4, n_repeats=3)
+importance = importance.mean().sort_values(ascending=False)
 most, decrease = importance.index[0], importance.iloc[0]
 print(f"Feature {most} counts most: NDCG@10 decreases by {decrease:.4f} if it is permuted.")
 why = br.explain(rankers["default"], test.X, test.qid, query=worst)
