@@ -42,9 +42,13 @@ html_show_sourcelink = False
 html_use_index = False
 html_domain_indices = False
 html_theme_options = {
-    "show_prev_next": False,
     # Other pages need the width for code, formulas and tables.
-    "secondary_sidebar_items": {"_generated/api/**": ["page-toc"]},
+    "secondary_sidebar_items": {
+        "*": ["page-toc"],
+        "_generated/api/**": ["page-toc"],
+        "index": [],
+        "_generated/api/parameters": [],
+    },
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],

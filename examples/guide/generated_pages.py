@@ -2,13 +2,14 @@
 
 import ast
 import importlib
+import inspect
 import re
 import shutil
 from functools import cache
-from inspect import ismodule
 from pathlib import Path
 
 import pandas as pd
+from numpydoc.docscrape import NumpyDocString
 from sphinx.util import rst
 
 REPOSITORY = Path(__file__).parents[2]
@@ -78,30 +79,90 @@ def title_of(docstring):
     return re.split(r"[,:.] | \(|\.$", docstring.strip().splitlines()[0])[0]
 
 
-#: The packages of the API reference, what users need first at the beginning.
+#: The beginning of the API reference: what users need first, by purpose.
+FIRST = {
+    "Rankers": "LightGBMRanker XGBoostRanker BaggedRanker QueryFeatures LossEnsemble",
+    "Measures": "ndcg_score evaluate get_measure make_scorer reconcile",
+    "Compare": "compare comparison.Comparison permutation_test",
+    "Split and search": "split_queries QueryKFold cross_validate grid_search",
+    "Explain": "explain feature_importance",
+    "Data": "read_letor read_letor_folds make_ranking Dataset FeatureFiles",
+    "Runs": "evaluate_run compare_runs read_qrels read_run write_run reconcile_run fuse fusion_weights",
+    "Native training": "lightgbm_objective lightgbm_metric xgboost_objective xgboost_metric",
+}
+#: The packages after them.
 PACKAGES = "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
 PACKAGES += "preferences clusters.dask clusters.ray clusters.spark displays theory"
 
 
 def api_pages():
-    """The reference: a section for each package, with the public names that no package before it has."""
+    """The reference: first what users need first, then each package, with the public names that do not stand above."""
     text, names, shown = heading("API reference"), public_names(), set()
+    text += "All parameters of the two rankers in one table: :doc:`parameters`.\n\n"
+    text += directive("toctree", hidden="", content="parameters")
+    for title, first in FIRST.items():
+        section = [f"boostrank.{name}" for name in first.split()]
+        shown.update(section)
+        # First sentences name objects of their own module.
+        module = public_object(section[-1]).__module__
+        text += heading(title, "-") + directive("py:currentmodule", module) + summary(section)
     comments = comments_of_constants()
     packages = [f"boostrank.{name}" for name in PACKAGES.split()]
     packages += sorted(set(names) - set(packages), reverse=True)
     for package in packages:
-        section = [name for name in names[package].values() if name not in shown and not ismodule(public_object(name))]
+        section = [
+            name for name in names[package].values() if name not in shown and not inspect.ismodule(public_object(name))
+        ]
         shown.update(section)
         text += heading(package, "-")
         text += directive("py:module", package)
         text += importlib.import_module(package).__doc__.strip().split("\n\n")[0] + "\n\n"
         constants = [name for name in section if name.split(".")[-1] in comments or not is_callable(name)]
-        listed = [name for name in section if name not in constants]
-        text += directive("autosummary", toctree="names", nosignatures="", content="\n".join(f"~{n}" for n in listed))
+        text += summary([name for name in section if name not in constants])
         for name in constants:
             constant = name.split(".")[-1]
             text += directive("py:data", constant, content=comments.get(constant, f"``{public_object(name)}``"))
-    return {"api/index.rst": text}
+    return {"api/index.rst": text, "api/parameters.rst": parameter_page()}
+
+
+def summary(names):
+    """A table of names, with links to their pages."""
+    return directive("autosummary", toctree="names", nosignatures="", content="\n".join(f"~{name}" for name in names))
+
+
+def parameter_page():
+    """A page with the parameters of both rankers, and the arguments of `fit` and `predict`, from their docstrings."""
+    from boostrank import LightGBMRanker, XGBoostRanker
+    from boostrank.rankers.base import BoostedRanker
+
+    common, own = parameters(BoostedRanker), {ranker: parameters(ranker) for ranker in (LightGBMRanker, XGBoostRanker)}
+    rows = [[name, "both", meaning] for name, meaning in common.values()]
+    for ranker, section in own.items():
+        of_one = [entry for names, entry in section.items() if names not in common]
+        rows += [[name, f":class:`~boostrank.{ranker.__name__}`", meaning] for name, meaning in of_one]
+    text = heading("All parameters of the rankers")
+    text += "Those of the constructors, then the arguments of ``fit`` and ``predict``, which both rankers have.\n\n"
+    text += table([["parameter", "ranker", "meaning"], *rows])
+    for method in ("fit", "predict"):
+        arguments = parameters(getattr(LightGBMRanker, method))
+        text += heading(method, "-") + table([["argument", "meaning"], *map(list, arguments.values())])
+    return text
+
+
+def parameters(documented):
+    """The parameters of a docstring by their names: name and type, and meaning, as texts of reST."""
+    section = NumpyDocString(inspect.getdoc(documented))["Parameters"]
+    return {
+        entry.name: (f"``{entry.name}``" + f"\n\n{entry.type}" * bool(entry.type), "\n".join(entry.desc))
+        for entry in section
+    }
+
+
+def table(rows):
+    """A table of reST, whose first row is its head; cells may have paragraphs."""
+    cells = [["\n    ".join(cell.splitlines()) for cell in row] for row in rows]
+    lines = ["* - " + "\n  - ".join(row) for row in cells]
+    return directive("list-table", content="\n".join(lines), **{"header-rows": "1"})
 
 
 def public_object(name):
@@ -124,14 +185,13 @@ def loss_pages():
         traits = ("yes" if trait else "no" for trait in (surrogate.convex, surrogate.consistent))
         bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"at least {low:g}"
         rows.append([f"``{name}``", f"``{surrogate!r}``", *traits, bounds, surrogate.hessian])
-    lines = ["* - " + "\n  - ".join(row) for row in rows]
     text = heading("Losses by name") + (
         "A loss is consistent if the minimizer of the expected loss sorts like the expected targets: it is then NDCG "
         'consistent with the targets of ``normalize="dcg"``. A majorant is at least as large as the Hessian. The '
         "weights of ``consistent-lambdarank`` depend on the scores: it is convex for fixed weights, and no single loss "
         "has its gradient.\n\n"
     )
-    return {"losses.rst": text + directive("list-table", content="\n".join(lines), **{"header-rows": "1"})}
+    return {"losses.rst": text + table(rows)}
 
 
 def gallery_pages():
