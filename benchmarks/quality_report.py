@@ -230,7 +230,7 @@ def draw_intervals(ax, part, heights, limit, **look):
         for height, end in zip(heights, part[column], strict=True):
             if sign * end > limit:
                 ax.plot(0.98 * sign * limit, height, arrow, color=look["color"], markersize=4)
-                ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, height), ha=side, va="bottom", fontsize="x-small")
+                ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, height), ha=side, va="bottom", fontsize="small")
 
 
 def plot_time(table, path):
