@@ -202,7 +202,7 @@ def draw_panel(ax, rows, limits, lowest):
             # On white, so that a line behind the text does not cross it out.
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
             text = f"limit {limits[loss]:.4f}"
-            ax.annotate(text, (0.37, limits[loss]), (0, side), color=color, size=7.5, bbox=box, zorder=3, **where)
+            ax.annotate(text, (0.37, limits[loss]), (0, side), color=color, size=8.5, bbox=box, zorder=3, **where)
     ax.set(xscale="log", yscale="log", ylim=(lowest, MAX_REGRET), xlabel="training queries n")
     ax.minorticks_off()
     ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= MAX_REGRET]
@@ -233,7 +233,7 @@ def draw(rows, limits, features, path):
         f"The limit of the repaired losses is 0, the optimum; that of the original RankCosine is "
         f"{limits['cosine/l2']:.4f}.\n"
         f"Axes are logarithmic. {bands} {FEATURES[features]}",
-        size=8,
+        size=8.5,
     )
     panels = inner.subplots(1, 2, sharey=True)
     for ax, (backend, name) in zip(panels, BACKENDS.items(), strict=True):
