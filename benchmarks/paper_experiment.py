@@ -35,7 +35,7 @@ PAIRS = {
     "least squares": ("squared", "none", "squared"),
 }
 NORMS = {"Z_1": 1, "Z_10": 10, "Z": None}
-CUTOFFS, TABLE_CUTOFFS = range(1, 11), (1, 5, 10)
+CUTOFFS = (1, 5, 10)
 #: Options of L-BFGS.
 OPTIONS = {"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12, "maxcor": 20}
 
@@ -106,7 +106,7 @@ def means(values):
     rows = []
     for scorer, data, name in dict.fromkeys(key[:3] for key in values):
         row = {"data": data, "scorer": scorer, "loss": name}
-        for k in TABLE_CUTOFFS:
+        for k in CUTOFFS:
             row[f"ndcg@{k}"] = values[scorer, data, name, k].mean()
         original = f"{name.split(',')[0]}, original"
         if name != original and (scorer, data, original, 10) in values:
@@ -122,7 +122,7 @@ def counts(values, norm="Z_10"):
     for scorer, data in dict.fromkeys(key[:2] for key in values):
         verdicts, changes = [], []
         for loss in PAIRS:
-            for k in TABLE_CUTOFFS:
+            for k in CUTOFFS:
                 repaired, original = (values[scorer, data, f"{loss}, {kind}", k] for kind in (norm, "original"))
                 test = br.permutation_test(repaired, original)
                 verdicts.append(np.sign(test.difference) if test.p_value < 0.05 else 0)
@@ -135,33 +135,25 @@ def counts(values, norm="Z_10"):
 
 
 def plot(values, scorer, data, path):
-    """Figures 1 and 2: NDCG@1 to 10, a panel per loss, and one of the paper's new loss."""
-    figure, axes = plt.subplots(1, len(PAIRS) + 1, figsize=(11, 3.2), sharey=True, layout="constrained")
-    variants = ("original", *NORMS)
-    colors = dict(zip(variants, (style.BLACK, style.SKY, style.BLUE, style.ORANGE), strict=True))
-    # Lines differ without colour too.
-    dashes = dict(zip(variants, ("--", "-", "-.", ":"), strict=True))
-    markers = dict(zip(variants, ("", "o", "s", "^"), strict=True))
-    for ax, loss in zip(axes, PAIRS, strict=False):
-        for variant, color in colors.items():
-            curve = [values[scorer, data, f"{loss}, {variant}", k].mean() for k in CUTOFFS]
-            ax.plot(CUTOFFS, curve, color=color, linestyle=dashes[variant], marker=markers[variant], label=variant)
-        ax.set_title(loss, fontsize="medium")
-    last = {
-        "cosine, original": (style.GREEN, "-.", "D"),
-        "cross entropy, original": (style.BLACK, "--", ""),
-        "normalized p-norm, Z_10": (style.PINK, "-", "o"),
-    }
-    for name, (color, dash, marker) in last.items():
-        curve = [values[scorer, data, name, k].mean() for k in CUTOFFS]
-        axes[-1].plot(CUTOFFS, curve, color=color, linestyle=dash, marker=marker, label=name)
-    axes[-1].set_title("the new loss", fontsize="medium")
-    for ax in axes:
-        ax.set_xlabel("k")
-        ax.legend(frameon=False, fontsize="x-small")
-        style.light_grid(ax)
-    axes[0].set_ylabel(f"NDCG@k, {data}, {scorer}")
-    figure.savefig(path, dpi=150)
+    """Differences of the repairs to the original losses at NDCG@1, 5 and 10, with 95% intervals."""
+    figure, panels = plt.subplots(1, len(CUTOFFS), figsize=(10, 4.4), sharey=True, layout="constrained")
+    # A row for each repair, with a gap between losses.
+    rows = {(loss, norm): 4 * i + j for i, loss in enumerate(PAIRS) for j, norm in enumerate(NORMS)}
+    for ax, k in zip(panels, CUTOFFS, strict=True):
+        ax.axvline(0.0, color=style.DARK, linewidth=1)
+        for (loss, norm), row in rows.items():
+            repaired, original = (values[scorer, data, f"{loss}, {kind}", k] for kind in (norm, "original"))
+            low, high = br.significance.confidence_interval(repaired, original)
+            look = style.styles(len(PAIRS))[list(PAIRS).index(loss)]
+            ax.plot([low, high], [row, row], color=look.color, linewidth=1.5)
+            ax.plot((repaired - original).mean(), row, look.marker, color=look.color, markersize=7)
+        ax.set_title(f"NDCG@{k}", fontsize="medium")
+        ax.locator_params(axis="x", nbins=4)
+        style.light_grid(ax, "x")
+    panels[0].set_yticks(list(rows.values()), [f"{loss}, {norm}" for loss, norm in rows])
+    panels[0].invert_yaxis()
+    figure.supxlabel(f"repaired minus original loss, {data}, {scorer} (95% interval)", fontsize="medium")
+    figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
