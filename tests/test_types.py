@@ -25,6 +25,7 @@ mean = br.evaluate(y[test], scores, qid[test], ["ndcg@10", "map"])["map"]
 table: pd.DataFrame = br.evaluate(y[test], scores, qid[test], "ndcg@10", per_query=True)
 linear: float = br.get_measure("ndcg@10", gain="linear")(y[test], scores, qid[test])
 rounds: int = br.XGBoostRanker().fit(X, y, group=np.bincount(qid)).load_model("model.json").best_iteration_
+rounds = br.load_model("model.txt").best_iteration_
 mean = br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.make_scorer("map"))["test_score"].mean()
 best: dict[str, object] = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=br.QueryKFold(3)).best_params_
 rankers = {"one": ranker, "bag": br.BaggedRanker(br.LightGBMRanker(), random_state=0)}

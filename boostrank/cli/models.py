@@ -120,8 +120,9 @@ def predict(
     """Score documents, and write one score per line, in the sequence of DATA.
 
     If the model knows its features by name, the columns of a table may
-    have any sequence. Labels are not needed. A model that was trained
-    with --query-features needs the query ids, and all documents of a query.
+    have any sequence, and others are not read. Labels are not needed. A
+    model that was trained with --query-features needs the query ids, and
+    all documents of a query.
     Ids are written as they are; a spreadsheet runs an id such as =1+1, unless
     the column is imported as text.
     """

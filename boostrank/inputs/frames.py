@@ -87,7 +87,7 @@ def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories
         How to leave out those that are no features; and how to make categories, with "{}" in place of the name.
     """
     texts = {name: values.astype(str) for name, values in columns.items()}
-    dates = [name for name, text in texts.items() if text.str.match(r"\d{4}-\d\d-\d\d|-?\d+ days").all()]
+    dates = [name for name, text in texts.items() if text.str.match(r"\d{4}-\d\d-\d\d|-?\d+ days").mean() == 1]
     words = [name for name in texts if name not in dates and pd.api.types.infer_dtype(columns[name]) == "string"]
     ids = [name for name in words if texts[name].nunique() > max(_MAX_CATEGORIES, len(columns[name]) / 2)]
     others = [name for name in texts if name not in (*dates, *ids)]

@@ -130,7 +130,8 @@ class TrainedModel(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
-            As in `fit`.
+            As in `fit`. From a DataFrame with further columns, or with another sequence of them, which is an error,
+            ``X[ranker.feature_names_in_]`` takes those of the training.
         qid, group : array-like or str, optional
             The lists of a ranker with `query_features`, as in `fit`; also one number, ``qid=0``, which makes one list
             of all rows. They may be left out if `X` has a column or an index level of query ids. Other rankers score

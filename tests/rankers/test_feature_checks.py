@@ -37,7 +37,7 @@ def with_value(value):
 @for_each(
     ("wrong", "message"),
     [
-        (FRAME.assign(c=FRAME["c"] + 0j), "numbers, bool or categories; got 'c' of the type complex128"),
+        (FRAME.assign(c=FRAME["c"] + 0j), r"numbers, bool or categories; got 'c' of the type complex128\. Leave out"),
         (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), r"=\['c'\]\)\), or make numbers of dates, such as days since"),
         (FRAME.assign(c=pd.Timedelta(1, "D")), r"=\['c'\]\)\), or make numbers of dates"),
         (FRAME.assign(c="x"), r"got 'c' of .*\. Leave.*, or make it categories \(X\['c'\].astype\('category'\)\)$"),
