@@ -267,6 +267,7 @@ def test_a_metric_of_scikit_learn_gets_one_query_after_another():
 @of_lightgbm
 def test_the_flow_of_a_script_for_lgbmranker(tmp_path):
     """Train with early stopping, look at the result, save, and load: with the names of LGBMRanker."""
+    pytest.importorskip("matplotlib")  # plot_metric needs it.
     sizes, of_valid = SIZES, np.bincount(QID_VALID)
 
     def gain(labels, scores, weight, group):
