@@ -79,7 +79,7 @@ def draw_means(ax, distribution, own, label, zoom):
             first = mean[0] > mean[1]
             place = {"ha": "left", "va": "bottom"} if first else {"ha": "right", "va": "top"}
             text = f"document {1 if first else 2} first\n({mean[0]:.4f}, {mean[1]:.4f})"
-            offset = (10, 8) if first else (-24, -4)
+            offset = (10, 8) if first else (-16, -4)
             ax.annotate(text, mean, xytext=offset, textcoords="offset points", color=color, **place)
     ax.axline((0, 0), slope=1, color="black", linewidth=1)
     ax.set_aspect("equal")
