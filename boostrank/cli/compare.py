@@ -13,14 +13,11 @@ from typer import Argument, Option
 from boostrank.backends.base import import_backend
 from boostrank.cli import options, reports
 from boostrank.cli.documents import ColumnOptions, read_documents
-from boostrank.cli.options import refuse_unused, set_options, split_outside_brackets
 from boostrank.comparison import compare as compare_rankers
-from boostrank.datasets import Dataset, read_letor_folds
-from boostrank.datasets.synthetic import make_ranking
+from boostrank.datasets import Dataset, make_ranking, read_letor_folds
 from boostrank.inputs.checks import check_choice
 from boostrank.model_selection import QueryKFold
 from boostrank.queries.queries import Queries
-from boostrank.rankers import LightGBMRanker
 from boostrank.training.losses import find_loss
 from boostrank.training.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
@@ -78,19 +75,19 @@ def compare(
     files = {"output": output, "plot": plot, "html": html}
     reports.check_files(**files)
     # The names are checked before the data are read, so that a wrong name is an error at once.
-    measured = options.parse_measures("--measures", measures, set_options(gain=gain, empty=empty))
+    measured = options.parse_measures("--measures", measures, options.set_options(gain=gain, empty=empty))
     if objectives is None:
-        refuse_unused("--objectives", backend=backend, rounds=rounds, k=k)
+        options.refuse_unused("--objectives", backend=backend, rounds=rounds, k=k)
         compared = default_rankers(rankers or USUAL_RANKERS, gain, seed)
-        note = "Rankers with their defaults. CatBoostRanker takes far longer: see --rankers."
+        note = "Rankers with their defaults; by --rankers also CatBoostRanker, far slower."
     else:
-        refuse_unused("no --objectives", rankers=rankers)
-        settings = {**set_options(gain=gain), "k": k, "n_estimators": rounds or 500, "random_state": seed}
+        options.refuse_unused("a comparison without --objectives", rankers=rankers)
+        settings = {**options.set_options(gain=gain), "k": k, "n_estimators": rounds or 500, "random_state": seed}
         settings |= {"learning_rate": LEARNING_RATE, "early_stopping_rounds": PATIENCE}
         compared = rankers_with_equal_trees(objectives, backend or "both", **settings)
         note = f"Equal trees, not the defaults: random, {N_LEAVES} leaves, rate {LEARNING_RATE}, early stopping."
     if query_features is not None:
-        added = {"query_features": split_outside_brackets(query_features)}
+        added = {"query_features": options.split_outside_brackets(query_features)}
         ours = {name: ranker for name, ranker in compared.items() if "query_features" in ranker.get_params()}
         compared |= {f"{name}, query features": clone(ranker).set_params(**added) for name, ranker in ours.items()}
     data = read_data(path, ColumnOptions(qid, label, features, drop, categorical, missing), folds, seed)
@@ -104,7 +101,8 @@ def compare(
             compared, **data, measures=measured, random_state=seed, n_jobs=jobs, results=results, progress=True
         )
     except KeyboardInterrupt:
-        typer.echo(f"With --results {results or 'FOLDER'}, the same command goes on where it was stopped.", err=True)
+        kept = f"which are in {results}" if results else "if --results FOLDER keeps them"
+        typer.echo(f"The same command does not repeat finished trainings, {kept}.", err=True)
         raise
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], "marks", files)
@@ -113,7 +111,7 @@ def compare(
 def default_rankers(names: str, gain: str | None, seed: int) -> dict[str, Any]:
     """Unfitted rankers with their defaults, by name such as "LGBMRanker()"."""
     rankers: dict[str, Any] = {}
-    for name in split_outside_brackets(names):
+    for name in options.split_outside_brackets(names):
         check_choice("a name of --rankers", name, RANKERS)
         package, parameters, of_linear_gain = RANKERS[name]
         gains = of_linear_gain if gain == "linear" else {}
@@ -127,10 +125,10 @@ def rankers_with_equal_trees(objectives: str, backend: str, **settings: Any) -> 
     A round draws half of the queries, or of the rows for objectives of the libraries.
     """
     rankers = options.make_rankers(objectives, backend, N_LEAVES, **settings)
-    for ranker in rankers.values():
+    for name, ranker in rankers.items():
         sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
         if find_loss(ranker.objective) is None:
-            sample = {"subsample": QUERY_SHARE, **({"subsample_freq": 1} if isinstance(ranker, LightGBMRanker) else {})}
+            sample = {"subsample": QUERY_SHARE, **({"subsample_freq": 1} if name.startswith("lightgbm") else {})}
         ranker.set_params(colsample_bytree=TREE_SHARE, colsample_bynode=NODE_SHARE, **sample)
     return rankers
 
@@ -138,9 +136,9 @@ def rankers_with_equal_trees(objectives: str, backend: str, **settings: Any) -> 
 def read_data(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> dict[str, Any]:
     """The arguments of :func:`boostrank.compare` for the folds of a folder, or the rows of a file or synthetic ones."""
     if path is None or path.is_dir():
-        refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
+        options.refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
     if path is not None and path.is_dir():
-        refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
+        options.refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
         return {"folds": read_letor_folds(path)}
     if path is None:
         data = make_ranking(SYNTHETIC_QUERIES, random_state=seed)

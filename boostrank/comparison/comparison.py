@@ -154,16 +154,13 @@ class Comparison:
         rows = self.rows_of(measure).drop(self.baseline)
         if rows.empty:
             return ""
-        significant = rows["p_holm"] < LEVEL
-        if not significant.any():
-            who = f"{rows.index[0]} does not differ" if len(rows) == 1 else f"No {self.kind} differs"
-            return f"{who} significantly from {self.baseline}."
-        sentences = []
+        significant, sentences = rows["p_holm"] < LEVEL, []
         for word, signed in (("better", rows["difference"] > 0), ("worse", rows["difference"] < 0)):
             names = ", ".join(rows.index[significant & signed])
             if names:
                 sentences.append(f"Significantly {word} than {self.baseline}: {names}.")
-        return " ".join(sentences)
+        who = f"{rows.index[0]} does not differ" if len(rows) == 1 else f"No {self.kind} differs"
+        return " ".join(sentences) or f"{who} significantly from {self.baseline}."
 
     def best(self, measure: str) -> str:
         """Say in words which ranker has the best mean in a measure, by how much, and in what time."""

@@ -28,7 +28,7 @@ from boostrank.inputs.checks import warn
 from boostrank.inputs.files import write_lines
 from boostrank.metrics import check_scores
 from boostrank.metrics.scorers import call_with_qid
-from boostrank.model_selection.estimators import fit_with_validation, n_rounds
+from boostrank.model_selection.estimators import accept_qid, fit_with_validation, n_rounds
 from boostrank.queries.labels import Labels
 
 # Number of the format of the files, which are not read by versions with another one.
@@ -98,7 +98,7 @@ def settings_hash(estimator: Any) -> str:
     PicklingError, TypeError
         For a parameter that cannot be hashed, such as a function without a name or in another function.
     """
-    plain = clone(estimator)
+    plain = clone(accept_qid(estimator))
     ignored = [name for name in plain.get_params() if name.rpartition("__")[2] in WITHOUT_INFLUENCE]
     plain.set_params(**dict.fromkeys(ignored))
     return _hash([plain, _sources([plain, *plain.get_params().values()])])

@@ -146,12 +146,12 @@ def needs_validation(estimator: Any) -> bool:
     A ranker with `validation_fraction` holds out some of the queries to train on, and needs no others. An estimator
     without a parameter `early_stopping_rounds` may use validation data for something else.
     """
-    last = accept_qid(estimator)
-    while isinstance(last, Pipeline):
-        last = last[-1]
-    parameters, takes = last.get_params(), inspect.signature(last.fit).parameters
+    if isinstance(estimator, Pipeline):
+        return needs_validation(estimator[-1])
+    ranker = accept_qid(estimator)
+    parameters, takes = ranker.get_params(), inspect.signature(ranker.fit).parameters
     stops_early = any(parameters.get(name) for name in EARLY_STOPPING)
-    may_use_them = stops_early or not ("early_stopping_rounds" in parameters or isinstance(last, NativeRanker))
+    may_use_them = stops_early or not ("early_stopping_rounds" in parameters or isinstance(ranker, NativeRanker))
     return may_use_them and "eval_set" in takes and parameters.get("validation_fraction") is None
 
 

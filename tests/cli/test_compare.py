@@ -18,8 +18,6 @@ def test_objectives_on_a_folder_write_tables_and_a_plot(run, folder, tmp_path):
     report = ["--html", tmp_path / "r.html"]
     out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png", *report)
     assert "<td" in (tmp_path / "r.html").read_text("utf-8")
-    error = run("compare", folder, "--html", tmp_path / "r.pdf", code=2)
-    assert "--html must be a file that ends in .html" in " ".join(error.split())
     assert out.startswith(
         "Equal trees, not the defaults: random, 15 leaves, rate 0.1, early stopping.\nndcg@1, compared"
     )
@@ -46,7 +44,7 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     cv = br.QueryKFold(2, shuffle=True, random_state=0)
     expected = br.compare(rankers, X, y, qid, cv=cv, measures="ndcg@10")
     out = run("compare", "--folds", 2, "--output", tmp_path / "t.csv")
-    assert out.startswith(f"Synthetic data: 20 queries, {len(y)} documents, 2 folds.\nRankers with their defaults.")
+    assert out.startswith(f"Synthetic data: 20 queries, {len(y)} documents, 2 folds.\nRankers with their defaults; ")
     table = pd.read_csv(tmp_path / "t.csv")
     pd.testing.assert_frame_equal(table.assign(seconds=1.0), expected.table.assign(seconds=1.0))
     assert (table["seconds"] > 0).all()
@@ -82,4 +80,4 @@ def test_a_table_is_divided_by_query_and_equal_trees_are_random(run, folder, dat
         (ranker,) = compare.rankers_with_equal_trees(loss, "lightgbm").values()
         assert {"colsample_bytree": 0.65, "colsample_bynode": 0.6, **sample}.items() <= ranker.get_params().items()
     monkeypatch.setattr(compare, "compare_rankers", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert "With --results FOLDER, the same command goes on" in run("compare", folder, code=130)
+    assert run("compare", folder, code=130).startswith("The same command does not repeat finished trainings, if --resu")

@@ -63,6 +63,8 @@ def test_help_has_all_options_on_a_screen(run, command):
         ("fit DATA TMP/m --qid query", "--qid is for tables, whose names end in .csv"),
         ("compare TMP/one_query.txt", "5 folds need at least 5 queries; got 1"),
         ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),
+        ("compare --rounds 3", "--rounds needs --objectives: it would have no effect"),
+        ("compare --rankers LGBMranker", "a name of --rankers must be one of LGBMRanker, XGBRanker, "),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate d[x][red]y[/].txt TMP/scores", "error: d[x][red]y[/].txt: No such file or directory"),
         ("evaluate DATA TMP/one_score", "y_score has 1"),

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
+from boostrank.comparison.trainings import settings_hash
 
 catboost = pytest.importorskip("catboost")
 
@@ -106,6 +107,8 @@ def test_catboost_gets_its_categories(folds):
     fold = br.datasets.Fold("Fold1", *(with_names(part) for part in folds[0][1:]))
     ranker = clone(CATBOOST).set_params(cat_features=["name"], early_stopping_rounds=2)
     scores = scores_of({"theirs": ranker}, [fold])[1]["theirs"][0]
+    # Lists are parameters that scikit-learn's `clone` refuses.
+    assert settings_hash(ranker) != settings_hash(CATBOOST)
     rows, valid_rows = (np.argsort(part.qid, kind="stable") for part in (fold.train, fold.validation))
     train, validation = fold.train.take(rows), fold.validation.take(valid_rows)
     pool = catboost.Pool(validation.X, validation.y, group_id=validation.qid, cat_features=["name"])
