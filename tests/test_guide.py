@@ -32,6 +32,8 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 MISSING = "no Chromium" if BROWSER is None else None if importlib.util.find_spec("sphinx") else "no Sphinx"
 WIDTHS = {"desktop": 1280, "phone": 390}
+# Searches, and a page that one of the first three results is on.
+SEARCHED = {"switch": "switch", "ndcg": "boostrank.ndcg_score", "shap": "serving", "early stopping": "faq"}
 # Loads pages into a frame of each width, and writes what goes beyond it. Code and wide tables scroll.
 MEASURE = """<!doctype html><iframe id="frame" height="900"></iframe><script>
 const frame = document.getElementById("frame"), found = [];
@@ -50,10 +52,12 @@ const load = (page, width) => new Promise(done => {
       if (element.matches("pre.formula") && element.scrollWidth > element.clientWidth + 1)
         found.push([page, width, element.textContent]); }
   }
-  const view = await load("search.html?q=switch", 1280);
-  for (let i = 0; i < 100 && !view.document.querySelector("#search-results li a"); i++)
-    await new Promise(done => setTimeout(done, 50));
-  const links = [...view.document.querySelectorAll("#search-results li a")].map(link => link.textContent);
+  const links = {};
+  for (const words of WORDS) {
+    const view = await load("search.html?q=" + words, 1280);
+    const results = () => view.document.querySelectorAll("#search-results li a");
+    for (let i = 0; i < 100 && results().length < 3; i++) await new Promise(done => setTimeout(done, 50));
+    links[words] = [...results()].map(link => link.pathname); }
   document.body.textContent = "RESULT" + JSON.stringify({found, links, measured: PAGES.length}) + "END";
 })();
 </script>"""
@@ -130,6 +134,7 @@ def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
     # All pages of names are made alike.
     measured = [page for page in pages if "/names/" not in page or page in pages[::30]]
     script = MEASURE.replace("PAGES", json.dumps(measured)).replace("WIDTHS", json.dumps(list(WIDTHS.values())))
+    script = script.replace("WORDS", json.dumps(list(SEARCHED)))
     (site / "measure.html").write_text(script, encoding="utf-8")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     with ThreadingHTTPServer(("localhost", 0), partial(SimpleHTTPRequestHandler, directory=site)) as server:
@@ -147,4 +152,5 @@ def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
     result = json.loads(html.unescape(re.search("RESULT(.*)END", shown)[1]))
     assert result["measured"] > 60
     assert result["found"] == []
-    assert "Switch from other libraries" in result["links"]
+    for words, page in SEARCHED.items():
+        assert any(page in link for link in result["links"][words][:3]), result["links"]

@@ -1,6 +1,7 @@
 """Settings of Sphinx for the guide: theme, references to public names, and formulas of docstrings."""
 
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import docstrings
@@ -36,11 +37,15 @@ linkcheck_ignore = [r"\w+\.html$"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "boostrank"
-html_static_path = ["static"]
+# MathJax is a part of the site: formulas are drawn without a network, and no other server learns who reads them.
+html_static_path = ["static", f"{find_spec('sphinx-mathjax-offline').submodule_search_locations[0]}/static"]
+mathjax_path = "mathjax/tex-chtml.js"
 html_css_files = ["guide.css"]
 html_show_sourcelink = False
 html_use_index = False
 html_domain_indices = False
+# Pages without others below them.
+html_sidebars = {"faq": [], "changes": []}
 html_theme_options = {
     # Other pages need the width for code, formulas and tables.
     "secondary_sidebar_items": {
@@ -49,6 +54,7 @@ html_theme_options = {
         "index": [],
         "_generated/api/parameters": [],
     },
+    "show_toc_level": 2,
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -127,7 +127,8 @@ def api_pages():
 
 def summary(names):
     """A table of names, with links to their pages."""
-    return directive("autosummary", toctree="names", nosignatures="", content="\n".join(f"~{name}" for name in names))
+    lines = "\n".join(f"~{name}" for name in names)
+    return directive("autosummary", toctree="names", nosignatures="", content=lines) if names else ""
 
 
 def parameter_page():
