@@ -36,8 +36,9 @@ class Comparison:
     Printed tables say so where a difference is significant, and where :func:`boostrank.permutation_test` would warn.
 
     Columns of the printed tables are the mean over queries, its difference to that of the baseline, the p-value of the
-    difference after Holm's correction for the number of rankers or runs ("p (Holm)"), the numbers of queries won, tied
-    and lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where rankers were trained.
+    difference after Holm's correction for the number of rankers or runs ("p (Holm)", ">0.5" where it is larger), the
+    numbers of queries won, tied and lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where
+    rankers were trained. :meth:`to_text` adds how long trainings take.
 
     Parameters
     ----------
