@@ -73,10 +73,8 @@ def test_a_table_is_divided_by_query_and_equal_trees_are_random(run, folder, dat
     assert all(f"{name} {mean:.4f} " in " ".join(out.split()) for name, mean in zip(names, means, strict=True))
 
     compare = importlib.import_module("boostrank.cli.compare")
-    for loss, sample in (
-        ("lambdarank", {"subsample": 0.5, "subsample_freq": 1}),
-        ("softmax", {"subsample_queries": 0.5}),
-    ):
+    samples = {"lambdarank": {"subsample": 0.5, "subsample_freq": 1}, "softmax": {"subsample_queries": 0.5}}
+    for loss, sample in samples.items():
         (ranker,) = compare.rankers_with_equal_trees(loss, "lightgbm").values()
         assert {"colsample_bytree": 0.65, "colsample_bynode": 0.6, **sample}.items() <= ranker.get_params().items()
     monkeypatch.setattr(compare, "compare_rankers", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
