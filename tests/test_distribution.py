@@ -38,23 +38,14 @@ def test_the_source_distribution_makes_a_wheel_without_a_compiler(tmp_path, monk
     run_python(build.format("wheel", str(tmp_path)), unpacked)
     ZipFile(next(tmp_path.glob("*.whl"))).extractall(installed)
     assert {path.suffix for path in installed.glob("boostrank/**/*.*")} == {".py", ".pyi", ".typed"}
-    code = f"""if True:
-        import numpy as np
-        import boostrank as br
-        from boostrank.queries import compiled
-        assert br.__file__.startswith({str(installed)!r})
-        queries, targets = br.Queries.from_sizes([2]), np.array([1.0, 0.0])
-        gradient, _ = br.surrogates.PairwiseLogistic().gradient_hessian(np.zeros(2), targets, queries)
-        print(compiled.is_available(), gradient)
-    """
     monkeypatch.setenv("PYTHONPATH", str(installed))
-    assert run_python(code, tmp_path) == "False [-0.5  0.5]\n"
+    code = "import boostrank as br; from boostrank.queries import compiled; print(compiled.is_available(), br.__file__)"
+    assert run_python(code, tmp_path) == f"False {installed / 'boostrank' / '__init__.py'}\n"
 
 
 def test_links_of_the_description_are_absolute_or_none(tmp_path):
     (tmp_path / "README.md").write_text("[a](b.md#c) ![d](e.png)[f](#g) [h](https://i)")
-    description = runpy.run_path(ROOT / "setup.py")["description"]
-    configuration = tmp_path / "pyproject.toml"
+    description, configuration = runpy.run_path(ROOT / "setup.py")["description"], tmp_path / "pyproject.toml"
     configuration.write_text('[project]\nversion = "1"\n')
     assert description(tmp_path) == "a f [h](https://i)"
     configuration.write_text('[project]\nversion = "1"\nurls.Source = "https://x/y"\n')
