@@ -48,12 +48,7 @@ html_domain_indices = False
 html_sidebars = {"faq": [], "changes": []}
 html_theme_options = {
     # Other pages need the width for code, formulas and tables.
-    "secondary_sidebar_items": {
-        "*": ["page-toc"],
-        "_generated/api/**": ["page-toc"],
-        "index": [],
-        "_generated/api/parameters": [],
-    },
+    "secondary_sidebar_items": {"*": ["page-toc"], "_generated/api/**": ["page-toc"], "_generated/api/parameters": []},
     "show_toc_level": 2,
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],

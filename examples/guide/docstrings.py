@@ -9,17 +9,22 @@ from sphinx.util import inspect
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "mu": "μ", "pi": "π", "rho": "ρ"}
 GREEK |= {"sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ"}
-SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
-SIGN = re.compile("|".join([r"<=|>=|!=", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
-#: A letter, a sum and so on, or a norm, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
-NAME = rf"(?<![\w.])(?:[A-Za-z]|{'|'.join(GREEK)}|sum|prod|max|min|sup|inf|log|argmin|argmax)['*+-]?|\|\|"
-INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|{'|'.join(GREEK)})(?!\w)|\*"
+SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-+": "±", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
+SIGN = re.compile("|".join([r"<=|>=|!=|-\+", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
+#: A letter, some words, sums, or norms, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
+WORDS = "rank|click|relevant|estimate|sum|prod|max|min|sup|inf|log|argmin|argmax"
+NAME = rf"(?<![\w.])(?:[A-Za-z]|{'|'.join(GREEK)}|{WORDS})['*+-]?|\|\|"
+INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|ideal|power|{'|'.join(GREEK)})(?!\w)|\*"
 POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
 PART = re.compile(rf"(?P<name>{NAME})_(?P<index>{INDEX})|(?<=\S)\^(?P<power>{POWER})")
+#: A part of a formula, an expectation or a root.
+FORMULA = re.compile(rf"{PART.pattern}|\bE\[|\bsqrt\(")
 LARGE = {"sum": "Σ", "prod": "Π"}
 #: A parameter of a function, with or without its value; and an inner product, <s, u>.
 NAME_OF_CODE = re.compile(r"[a-z_]{3,}(=\w+)?")
 PRODUCT = re.compile(r"<(?=\S)([^<>=]+, [^<>=]+)(?<=\S)>")
+#: A formula with a single fraction, whose bar has spaces.
+FRACTION = re.compile(r"\s*((?:[^=]+ = )?)((?:(?! / ).)+?) +/ +((?:(?! / ).)+?)([,.]?)\s*")
 #: A text of variables, functions, numbers and signs alone.
 TERMS = re.compile(
     rf"(?:\b(?:[A-Za-z]|exp|log2?|max|min|softmax|diag|{'|'.join(GREEK)})\b|\d[\d.]*|[-+*/<>=()|\[\],^' ])+"
@@ -131,7 +136,8 @@ def draw_formulas(app, doctree):
             # Columns are aligned by spaces, which need letters of equal width.
             if len(re.findall(r"^ *\S.*\S {2,}\S", literal.astext(), re.MULTILINE)) < 2:
                 literal["classes"].append("typeset")
-            literal[:] = drawn(literal.astext())
+            fraction = FRACTION.fullmatch(literal.astext())
+            literal[:] = with_fraction(*fraction.groups()) if fraction else drawn(literal.astext())
             # Sphinx highlights blocks whose source is their text, and nothing else.
             literal.rawsource = ""
     for link in list(doctree.findall(nodes.reference)):
@@ -141,12 +147,18 @@ def draw_formulas(app, doctree):
     for literal in list(doctree.findall(nodes.literal)):
         text = literal.astext()
         is_name = NAME_OF_CODE.fullmatch(text) and text not in {*SIGNS, "exp", "log"} and not PART.match(text)
-        is_formula = PART.search(text) or (TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text))
+        is_formula = FORMULA.search(text) or (TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text))
         is_link = isinstance(literal.parent, nodes.reference) or "xref" in literal["classes"]
         is_code = is_link or is_name or '"' in text or not is_formula
         if not is_code:
             literal["classes"] += ["formula", "typeset"]
             literal[:] = drawn(text)
+
+
+def with_fraction(before, numerator, denominator, after):
+    """A formula whose fraction is drawn with a line."""
+    halves = (nodes.inline("", "", *drawn(half)) for half in (numerator, denominator))
+    return [*drawn(before), nodes.inline("", "", *halves, classes=["fraction"]), *drawn(after)]
 
 
 def drawn(text):
@@ -158,7 +170,7 @@ def drawn(text):
         if index:
             content = index.removeprefix("{").removesuffix("}")
             is_pair = content.isalpha() and content not in SIGNS
-            inside = [nodes.emphasis("", content)] if is_pair else with_variables(content)
+            inside = [nodes.emphasis("", content)] if is_pair else drawn(content)
             parts.append(nodes.subscript("", "", *inside))
         else:
             content = power[1:-1] if power.startswith("(") else power
