@@ -206,6 +206,7 @@ def gallery_pages():
         text = heading(title_of(docstring)) + docstring.splitlines()[0] + "\n\n"
         for title, picture in pictures:
             text += directive("image", f"{UP}/examples/{picture}", alt=title)
+        text += f":download:`Download {name}.py <{UP}/examples/{name}.py>`\n\n"
         text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
         pages[f"gallery/{name}.rst"] = text
         card = directive("image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html")
