@@ -81,7 +81,7 @@ def title_of(docstring):
 
 #: The beginning of the API reference: what users need first, by purpose.
 FIRST = {
-    "Rankers": "LightGBMRanker XGBoostRanker BaggedRanker QueryFeatures LossEnsemble",
+    "Rankers": "LightGBMRanker XGBoostRanker load_model BaggedRanker QueryFeatures LossEnsemble",
     "Measures": "ndcg_score evaluate get_measure make_scorer reconcile",
     "Compare": "compare comparison.Comparison permutation_test",
     "Split and search": "split_queries QueryKFold cross_validate grid_search",
