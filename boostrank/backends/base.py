@@ -146,7 +146,7 @@ class TrainingSpecification:
         Determines the queries that are drawn.
     early_stopping_rounds : int, optional
     early_stopping_metric : str or int, default 0
-        Name of the metric that decides on early stopping, or its place among the first metric's values.
+        Name of the metric that decides on early stopping, or its place among the values of all metrics.
     metrics : tuple
         Computed on validation sets. An empty tuple means the default measure of the labels.
     metric_names : mapping of str to str

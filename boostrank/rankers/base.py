@@ -335,7 +335,7 @@ class BoostedRanker(TrainedModel):
         name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
         data, features = training_data(
             name,
-            X if isinstance(feature_name, str) else named_columns(X, feature_name),
+            X if feature_name is None or isinstance(feature_name, str) else named_columns(X, feature_name),
             relevance,
             qid,
             group,

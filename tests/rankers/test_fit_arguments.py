@@ -234,7 +234,7 @@ def test_validation_sets_are_features_and_labels_as_in_lightgbm(ranker_class, da
 def test_features_have_names_and_categories_as_in_lightgbm(data):
     X, y, qid = np.round(3 * np.abs(data[0])), *data[1:]
     names = [f"f{i}" for i in range(X.shape[1])]
-    ranker = small(br.LightGBMRanker).fit(X, y, qid, feature_name=names, categorical_feature=[0, "f3"])
+    ranker = small(br.LightGBMRanker).fit(X, y, qid, feature_name=np.array(names), categorical_feature=[0, "f3"])
     expected = small(br.LightGBMRanker, categorical_feature=[0, 3]).fit(pd.DataFrame(X, columns=names), y, qid)
     frame = pd.DataFrame(X, columns=names)
     np.testing.assert_array_equal(ranker.predict(frame), expected.predict(frame))
@@ -242,6 +242,7 @@ def test_features_have_names_and_categories_as_in_lightgbm(data):
     assert "categorical_feature" not in ranker.get_params()
     sparse = small(br.LightGBMRanker).fit(csr_array(X), y, qid, feature_name=names)
     np.testing.assert_array_equal(sparse.predict(frame), small(br.LightGBMRanker).fit(X, y, qid).predict(X))
+    small(br.LightGBMRanker).fit(X, y, qid, feature_name=None, categorical_feature=None)
     with pytest.raises(ValueError, match="feature_name must be one name for each of the 10 columns of X; got 1 names"):
         small(br.XGBoostRanker).fit(X, y, qid, feature_name=["a"])
     with pytest.raises(ValueError, match="'categorical_feature' cannot be used in a ranker: set feature_types"):

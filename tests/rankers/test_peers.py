@@ -202,8 +202,21 @@ def test_parameters_of_the_ranker_of_the_library_train_its_model(objective):
     theirs = rankers(objective, num_leaves=7) if objective == "lambdarank" else rankers(objective, device="cpu")
     ours = type(theirs[0])(**theirs[1].get_params()).fit(X, Y, group=SIZES)
     np.testing.assert_array_equal(ours.predict(X), theirs[1].fit(X, Y, group=SIZES).predict(X))
+    np.testing.assert_allclose(ours.feature_importances_, theirs[1].feature_importances_, rtol=1e-6)
     assert ours.subsample_freq == 0 if objective == "lambdarank" else ours.device == "cpu"
     assert not hasattr(ours, "subsample_frequency")
+
+
+def test_parameters_have_the_values_of_the_libraries_too():
+    table = [0, 1, 5, 6, 20, 50]
+    for values, expected in (
+        ({"label_gain": ",".join(map(str, table))}, {"gain": table}),
+        ({"ndcg_exp_gain": False, "verbose": 0, "disable_default_eval_metric": True}, {"gain": "linear"}),
+    ):
+        objective = "lambdarank" if "label_gain" in values else "rank:ndcg"
+        scores = [rankers(objective, **given)[0].fit(X, Y, QID).predict(X) for given in (values, expected, {})]
+        np.testing.assert_array_equal(scores[0], scores[1])
+        assert not np.array_equal(scores[0], scores[2])
 
 
 def test_attributes_of_lgbmranker():
@@ -222,6 +235,9 @@ def test_attributes_of_xgbranker():
     assert ours.get_num_boosting_rounds() == theirs.get_num_boosting_rounds() == 60
     np.testing.assert_array_equal(ours.intercept_, theirs.intercept_)
     assert ours.get_booster() is ours.booster_
+    margin = np.linspace(-1, 1, len(X))
+    scores = [ranker.predict(X, base_margin=margin) for ranker in (ours, theirs)]
+    np.testing.assert_allclose(*scores, atol=1e-5)
     booster = xgboost.train(ours.get_xgb_params(), xgboost.QuantileDMatrix(X, Y, qid=QID), theirs.best_iteration + 1)
     np.testing.assert_allclose(booster.inplace_predict(X), ours.predict(X), atol=1e-6)
     # Without early stopping there is no best round, also not that of the model that goes on.
