@@ -23,16 +23,14 @@ FORMATS = ("elasticsearch", "opensearch", "solr", "vespa")
 #: The package of the classes that documents of Solr name.
 SOLR = "org.apache.solr.ltr"
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
-# The name of a rank feature of Vespa: an identifier, and it may have arguments, quoted or not, and an output. Names of
-# functions of Vespa's expressions, if they have arguments, and its keywords are computed and not looked up.
-_VESPA_NAME = re.compile(
-    r"""(?!(if|in|true|false)(?![\w@$])|(f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|range
-    |unpack_bits|expand|diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?
-    |a?tanh?|atan2|exp|ldexp|log|log10|pow|sqrt|square|cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit
-    |hamming|matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch)\()
-    [A-Za-z_@][\w@$]* ( \( ( [\w@$.,\ ()-] | "[^"\\\n]*" | '[^'\\\n]*' )+ \) )? ( \.[\w@$]+ )*""",
-    re.ASCII | re.VERBOSE,
-)
+# Functions of Vespa's expressions, which are computed and not looked up if arguments follow.
+_VESPA_FUNCTIONS = """f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|range|unpack_bits|expand
+    |diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?|a?tanh?|atan2
+    |exp|ldexp|log|log10|pow|sqrt|square|cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit|hamming
+    |matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch"""
+# An identifier that is no keyword, and the constants among the arguments of rank features, in verbose notation.
+_VESPA_IDENTIFIER = rf"(?!(if|in|true|false)(?![\w@$])|({_VESPA_FUNCTIONS})\() [A-Za-z_@][\w@$]*"
+_VESPA_CONSTANT = r"""true|false|-?\d{1,18}(\.\d+)? | "[^"\\\n]*" | '[^'"\\\n]*'"""
 
 
 def evaluate(format: str, document: Any, features: Mapping[str, ArrayLike]) -> NDArray[np.float64]:  # noqa: A002
@@ -96,10 +94,15 @@ def is_vespa_name(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_vespa_name(name) for name in ("closeness(field,embedding)", "term(0).weight", "max(a,b)", "price-discount")]
+    >>> [is_vespa_name(name) for name in ("closeness(field,embedding)", "term(0).weight", "max(a,b)", "a(1)b(2)")]
     [True, True, False, False]
     """
-    return bool(_VESPA_NAME.fullmatch(name)) and name.count("(") == name.count(")")
+    feature, outputs = _VESPA_IDENTIFIER, r"(\.[A-Za-z0-9_@][\w@$]*)*"
+    # Features in arguments of features may have arguments again, so deep at most.
+    for _ in range(3):
+        argument = rf"\ *({_VESPA_CONSTANT}|{feature})\ *"
+        feature = rf"{_VESPA_IDENTIFIER}(\({argument}(,{argument})*\))?{outputs}"
+    return bool(re.fullmatch(feature, name, re.ASCII | re.VERBOSE))
 
 
 def _require(valid: object, message: str) -> None:

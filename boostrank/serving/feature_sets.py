@@ -13,6 +13,20 @@ from boostrank.serving.evaluators import FORMATS, SOLR, is_vespa_name
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
 
+# Rank features of Vespa without arguments: a function of the rank profile with such a name would replace them.
+_VESPA_FEATURES = {
+    "fieldInfo",
+    "firstPhase",
+    "firstPhaseMax",
+    "firstPhaseRank",
+    "globalSequence",
+    "match",
+    "nativeRank",
+}
+_VESPA_FEATURES |= {f"native{kind}" for kind in ("AttributeMatch", "DotProduct", "FieldMatch", "Proximity")}
+_VESPA_FEATURES |= {"now", "num_docs_indexed", "queryTermCount", "random", "randomNormal", "randomNormalStable"}
+_VESPA_FEATURES |= {"rankingExpression", "secondPhase"}
+
 # An expression of Vespa in one line, with braces up to two levels deep.
 _EXPRESSION = re.compile(r"(?=.*\S)([^{}\n]|{([^{}\n]|{[^{}\n]*})*})*")
 
@@ -102,8 +116,9 @@ def feature_set(
     faults = [feature for i, feature in enumerate(names) if feature in names[:i] or not is_valid(feature)]
     if faults or not names:
         refuse("names", faults or names, f"different names of features, as {format} takes them")
-    # What has arguments or an output is a rank feature of Vespa, and no function of the profile.
-    requested = [feature for feature in names if format != "vespa" or feature.isidentifier()]
+    # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no function of the profile.
+    own = [key for key in names if format == "vespa" and (not key.isidentifier() or key in _VESPA_FEATURES)]
+    requested = [feature for feature in names if feature not in own]
     if unknown := [feature for feature in queries if feature not in requested]:
         kind = "a function of the rank profile" if unknown[0] in names else "in names"
         raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")

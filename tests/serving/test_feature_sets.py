@@ -24,6 +24,12 @@ def test_one_name_is_no_sequence_of_letters():
     assert feature_set("vespa", "price") == feature_set("vespa", ["price"])
 
 
+def test_features_that_vespa_has_itself_are_not_replaced():
+    text = feature_set("vespa", ["nativeRank", "bm25(title)", "firstPhase", "rank"])
+    assert text.count("function") == 1 and "function rank() {" in text
+    assert text.split("match-features")[1].split()[1:-2] == ["nativeRank", "bm25(title)", "firstPhase", "rank"]
+
+
 def test_solr_gets_a_store_and_classes():
     field = {"class": "org.apache.solr.ltr.feature.FieldValueFeature", "params": {"field": "price"}}
     price, title = json.loads(feature_set("solr", ["price", "title"], queries={"price": field}, absent="missing"))
@@ -44,6 +50,7 @@ def test_solr_gets_a_store_and_classes():
         ("vespa", ["max(a,b)"], {}, r"as vespa takes them; got \['max\(a,b\)'\]"),
         ("opensearch", ["title"], {"queries": {"titel": {}}}, "'titel', which is not in names .did you mean 'title'"),
         ("vespa", ["bm25(t)"], {"queries": {"bm25(t)": "1"}}, "not a function of the rank profile"),
+        ("vespa", ["now"], {"queries": {"now": "1"}}, "'now', which is not a function of the rank profile"),
         ("vespa", ["price"], {"name": "x } }"}, "name must be .* for Vespa of letters, digits, .*; got 'x } }'"),
         *(
             ("vespa", ["price"], {"queries": {"price": query}}, r"queries\['price'\] must be an expression of Vespa")
