@@ -24,8 +24,8 @@ FORMATS = ("elasticsearch", "opensearch", "solr", "vespa")
 SOLR = "org.apache.solr.ltr"
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
 # Functions of Vespa's expressions, which are computed and not looked up if arguments follow.
-_VESPA_FUNCTIONS = """f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|range|unpack_bits|expand
-    |diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?|a?tanh?|atan2
+_VESPA_FUNCTIONS = """f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|range|unpack_bits
+    |expand|diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?|a?tanh?|atan2
     |exp|ldexp|log|log10|pow|sqrt|square|cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit|hamming
     |matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch"""
 # An identifier that is no keyword, and the constants among the arguments of rank features, in verbose notation.

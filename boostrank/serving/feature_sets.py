@@ -15,17 +15,10 @@ _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
 
 # Rank features of Vespa without arguments: a function of the rank profile with such a name would replace them.
 _VESPA_FEATURES = {
-    "fieldInfo",
-    "firstPhase",
-    "firstPhaseMax",
-    "firstPhaseRank",
-    "globalSequence",
-    "match",
-    "nativeRank",
+    *("fieldInfo", "firstPhase", "firstPhaseMax", "firstPhaseRank", "globalSequence", "match", "nativeAttributeMatch"),
+    *("nativeDotProduct", "nativeFieldMatch", "nativeProximity", "nativeRank", "now", "num_docs_indexed"),
+    *("queryTermCount", "random", "randomNormal", "randomNormalStable", "rankingExpression", "secondPhase"),
 }
-_VESPA_FEATURES |= {f"native{kind}" for kind in ("AttributeMatch", "DotProduct", "FieldMatch", "Proximity")}
-_VESPA_FEATURES |= {"now", "num_docs_indexed", "queryTermCount", "random", "randomNormal", "randomNormalStable"}
-_VESPA_FEATURES |= {"rankingExpression", "secondPhase"}
 
 # An expression of Vespa in one line, with braces up to two levels deep.
 _EXPRESSION = re.compile(r"(?=.*\S)([^{}\n]|{([^{}\n]|{[^{}\n]*})*})*")
