@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import boostrank as br
 from boostrank import displays
@@ -71,7 +72,10 @@ save(comparison.plot(), "comparison")
 print(comparison.conclusion("ndcg@10"))
 
 # How precise the ranking is down to the last relevant document.
-precision = save(displays.PrecisionRecallDisplay.from_estimator(rankers, *test), "precision_recall").precision
+documents = pd.DataFrame({"query_id": test.qid, "doc_id": np.arange(len(test.qid))})
+runs = {name: documents.assign(score=ranker.predict(test.X)) for name, ranker in rankers.items()}
+judgments = documents.assign(relevance=test.y)
+precision = save(displays.PrecisionRecallDisplay.from_runs(judgments, runs), "precision_recall").precision
 print(f"At full recall, the precision of the default is {precision['default'].iloc[-1]:.2f}.")
 
 # Why the default trained so many rounds.
@@ -79,8 +83,6 @@ left_out = save(displays.LeftOutQueriesDisplay.from_estimator(rankers["default"]
 print(f"The default trained {left_out.n_rounds} rounds, chosen by the queries that each of them left out.")
 
 # Where a ranker is good and where it is not.
-groups = save(displays.QueryGroupDisplay.from_estimator(rankers, *test, by="relevant"), "query_groups").table
-print(f"There are {groups['group'].nunique() - 1} groups of test queries by their number of relevant documents.")
 values = br.evaluate(test.y, rankers["default"].predict(test.X), test.qid, "ndcg@10", per_query=True)["ndcg@10"]
 worst = values.idxmin()
 print(f"The test query with the lowest NDCG@10 of the default is {worst}, with {values.min():.4f}.")

@@ -17,12 +17,6 @@ def line(ax, label):
     return found
 
 
-def error_bars(ax, number=0):
-    """Points, shape (n, 2), and segments of intervals of the error bars of this number."""
-    bars = ax.containers[number]
-    return bars.lines[0].get_xydata(), bars.lines[2][0].get_segments()
-
-
 def tick_texts(axis):
     """Texts of the tick labels of an x axis or y axis."""
     return [label.get_text() for label in axis.get_ticklabels()]

@@ -2,7 +2,6 @@ from .comparison import ComparisonDisplay as ComparisonDisplay
 from .comparison import QueryDifferencesDisplay as QueryDifferencesDisplay
 from .predictions import NDCGCurveDisplay as NDCGCurveDisplay
 from .predictions import PrecisionRecallDisplay as PrecisionRecallDisplay
-from .predictions import QueryGroupDisplay as QueryGroupDisplay
 from .rankers import ContributionDisplay as ContributionDisplay
 from .rankers import LeftOutQueriesDisplay as LeftOutQueriesDisplay
 from .rankers import TrainingCurveDisplay as TrainingCurveDisplay

@@ -19,8 +19,11 @@ DISPLAYS = {
     ).plot(ax),
     "LeftOutQueriesDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], ax=ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
-    "PrecisionRecallDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ax=ax),
-    "QueryGroupDisplay": lambda show, get, ax: show.from_predictions(*get("ragged"), ax=ax),
+    "PrecisionRecallDisplay": lambda show, get, ax: show.from_runs(
+        {"q": {"a": 1, "b": 1}},
+        {name: {"q": {"a": 2.0, "x": 1.0, "b": float(i)}} for i, name in enumerate("cd")},
+        ax=ax,
+    ),
     "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),
     "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
 }
@@ -86,7 +89,7 @@ def test_names_are_drawn_as_they_are(name, tmp_path):
         *(comparison.plot(), comparison.plot_queries()),
         displays.NDCGCurveDisplay.from_predictions([0, 1], scores, [7, 7]),
         displays.TrainingCurveDisplay({(name, "valid"): np.arange(3.0)}, {}, "$m^$").plot(),
-        displays.QueryGroupDisplay.from_predictions([0, 1], {name: [1, 2]}, [7, 7]),
+        displays.PrecisionRecallDisplay.from_runs(qrels, {name: run}),
     ]
     for display in drawn:
         display.figure_.savefig(tmp_path / "figure.svg")
