@@ -36,7 +36,6 @@ class History:
     def __init__(self, validation: Sequence[ValidationSet], specification: TrainingSpecification) -> None:
         self._sets = validation
         self._values: list[dict[str, list[float]]] = [{} for _ in self._sets]
-        self._directions: list[dict[str, bool]] = [{} for _ in self._sets]
         self._patience = specification.early_stopping_rounds
         self._names, deciding = specification.metric_names, specification.early_stopping_metric
         self._metric = deciding if isinstance(deciding, str) else None
@@ -53,7 +52,7 @@ class History:
         results = [result for metric in self._sets[i].metrics for result in interruptible(metric.results, scores)]
         results = [(self._names.get(name, name), value, better) for name, value, better in results]
         names, values = [name for name, _, _ in results], self._values[i]
-        better = self._directions[i] = {name: is_higher_better for name, _, is_higher_better in results}
+        better = {name: is_higher_better for name, _, is_higher_better in results}
         if not names or len(better) < len(names) or (values and values.keys() != better.keys()):
             raise ValueError(
                 "eval_metric must have at least one value, each with a name of its own, and the same names in every "
@@ -69,10 +68,6 @@ class History:
                 refuse("early_stopping_metric", self._metric, expected, did_you_mean(self._metric, better))
             self._sign = 1.0 if better[self._metric] else -1.0
         return results
-
-    def is_higher_better(self, i: int, metric: str) -> bool | None:
-        """Whether higher is better for a metric of validation set `i`; None if there is no such metric."""
-        return self._directions[i].get(metric)
 
     def best_round(self) -> int:
         """The round, counted from 0, in which the deciding metric first had its best value."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
-from boostrank.backends.lightgbm.callbacks import stopping_callbacks as stopping_callbacks
 from boostrank.backends.lightgbm.parameters import DECIDING_METRIC as DECIDING_METRIC
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES
 from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
@@ -31,6 +30,7 @@ from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infin
 from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
 from boostrank.backends.lightgbm.training import check_n_rows as check_n_rows
 from boostrank.backends.lightgbm.training import plain_matrix, with_named_objective
+from boostrank.backends.lightgbm.training import stopping_callbacks as stopping_callbacks
 from boostrank.backends.lightgbm.training import train as train
 from boostrank.backends.models import (
     BLANK_CHECKSUM,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from boostrank.backends.base import (
     import_backend,
 )
 from boostrank.backends.interrupts import interruptible
-from boostrank.backends.lightgbm.callbacks import AfterRound, FirstRound, n_earlier_rounds
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
@@ -84,12 +83,12 @@ def train(
         callbacks.append(lgb.log_evaluation(int(specification.verbose)))
     if is_dart and objective is not None:
         callbacks.append(FirstRound())
-    bar, after_round = None, None
+    bar = None
     if specification.verbose == BAR:
         bar = ProgressBar(specification.n_rounds, True, str if history is None else history.last_value)
-    if bar is not None or history is not None:
-        after_round = AfterRound(specification, history, sample, bar)
-        callbacks.append(after_round)
+    n_earlier = 0 if specification.init_model is None else specification.init_model.current_iteration()
+    # With DART, which rescales earlier trees in every round, the best model is not the first rounds of the last one.
+    best_model = ""
 
     # LightGBM does not keep a round in which it finds no split, unless it is the first one. Later rounds may find one,
     # where random numbers decide on the features, the documents or the thresholds.
@@ -99,12 +98,21 @@ def train(
         # Here, a signal that waits is handled.
         interruptible(rounds_kept.append, environment.model.current_iteration())
 
-    def stop_when_enough(environment: Any) -> None:
+    def end_round(environment: Any) -> None:
+        nonlocal best_model
+        if bar is not None:
+            bar.advance(sample)
         if sample is not None and sample.should_stop():
-            raise lgb.callback.EarlyStopException(environment.iteration, environment.evaluation_result_list)
+            raise lgb.EarlyStopException(environment.iteration, environment.evaluation_result_list)
+        if history is None or specification.early_stopping_rounds is None:
+            return
+        if is_dart and history.improved():
+            best_model = environment.model.model_to_string()
+        if history.should_stop():
+            raise lgb.EarlyStopException(n_earlier + history.best_round(), environment.evaluation_result_list)
 
     # LightGBM calls this callback before all others, because any of them may end the training, and that one last.
-    count_rounds.order, stop_when_enough.order = -np.inf, np.inf  # type: ignore[attr-defined]
+    count_rounds.order, end_round.order = -np.inf, np.inf  # type: ignore[attr-defined]
 
     def evaluate(scores: NDArray[Any], scored: Any) -> list[tuple[str, float, bool]]:
         assert history is not None
@@ -119,19 +127,46 @@ def train(
             valid_names=[validation_set.name for validation_set in validation] if validation else None,
             feval=evaluate if validation else None,
             init_model=specification.init_model,
-            callbacks=[*callbacks, count_rounds, stop_when_enough],
+            callbacks=[*callbacks, count_rounds, end_round],
         )
     best_round = len(rounds_kept)
     if history is not None and specification.early_stopping_rounds is not None:
         best_round = history.best_round() + 1
     elif booster.best_iteration > 0:
         # Left-out queries or a callback of the user stopped the training.
-        best_round = booster.best_iteration - n_earlier_rounds(specification)
+        best_round = booster.best_iteration - n_earlier
     best = rounds_kept[best_round - 1]
-    text = "" if after_round is None else after_round.best_model
-    model = lgb.Booster(model_str=with_named_objective(text or booster.model_to_string(num_iteration=best)))
+    model = lgb.Booster(model_str=with_named_objective(best_model or booster.model_to_string(num_iteration=best)))
     has_splits, curves = bool(model.feature_importance().any()), {} if history is None else history.as_dict()
     return Trained(model, best, curves, best_round, has_splits, () if sample is None else sample.improvement)
+
+
+def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
+    """Those of the callbacks that are LightGBM's ``early_stopping``."""
+    kind = type(import_backend("lightgbm").early_stopping(1))
+    return [callback for callback in callbacks if isinstance(callback, kind)]
+
+
+class FirstRound:
+    """A callback that makes trainings of DART with a custom objective take the same random numbers every time.
+
+    LightGBM drops trees when the scores of a round are asked for, unless a flag says that it has done so. With a custom
+    objective nothing sets this flag before the first round, so that its value is what the memory contained before. A
+    round in which trees are dropped takes a random number. So without this callback the same seed gives one of two
+    models.
+    """
+
+    before_iteration = True
+
+    def __call__(self, environment: Any) -> None:
+        """Set the flag, and let the random numbers start again, if no round of this training has ended."""
+        if environment.iteration == environment.begin_iteration:
+            # This call asks for the scores, which sets the flag and may take a random number.
+            environment.model.eval_train(feval=lambda scores, data: ("", 0.0, True))
+            # Setting any parameter makes the random numbers start again from `drop_seed`. Where no feature can split
+            # the rows, LightGBM refuses it; no tree has a split then, and the random numbers do not matter.
+            with suppress(import_backend("lightgbm").basic.LightGBMError):
+                environment.model.reset_parameter({"verbosity": environment.params.get("verbosity", 1)})
 
 
 def _check(specification: TrainingSpecification, data: GroupedData, validation: Sequence[ValidationSet]) -> None:

@@ -21,7 +21,6 @@ from boostrank.backends.models import (
     read_with_checksum,
     write_with_checksum,
 )
-from boostrank.backends.xgboost.callbacks import stopping_callbacks as stopping_callbacks
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.parameters import DECIDING_METRIC as DECIDING_METRIC
@@ -43,6 +42,7 @@ from boostrank.backends.xgboost.prediction import categories as categories
 from boostrank.backends.xgboost.prediction import contributions as contributions
 from boostrank.backends.xgboost.prediction import leaves as leaves
 from boostrank.backends.xgboost.prediction import predict as predict
+from boostrank.backends.xgboost.training import stopping_callbacks as stopping_callbacks
 from boostrank.backends.xgboost.training import train as train
 
 #: Name of feature i in the models if the training data had no names.

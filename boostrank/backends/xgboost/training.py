@@ -13,6 +13,7 @@ import importlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from copy import copy
 from typing import Any
 
 from numpy.typing import NDArray
@@ -31,7 +32,6 @@ from boostrank.backends.base import (
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
-from boostrank.backends.xgboost import callbacks
 from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
@@ -71,15 +71,39 @@ def train(
     names = [one.name if one.is_named else f"validation_{i}" for i, one in enumerate(validation)]
     stops_early = bool(validation) and specification.early_stopping_rounds is not None
     bar = ProgressBar(specification.n_rounds, True, history.last_value) if specification.verbose == BAR else None
+    stopping = stopping_callbacks(specification.callbacks)
+    # XGBoost would compare with the results of an earlier training.
+    fresh = {id(callback): copy(callback) for callback in stopping}
+    for callback in fresh.values():
+        callback.stopping_history, callback.best_scores = {}, {}
+    undirected = [callback for callback in fresh.values() if callback.maximize is None]
 
     def evaluate(scores: NDArray[Any], scored: Any) -> list[tuple[str, float]]:
-        results = history.record(next(i for i, matrix in enumerate(matrices) if matrix is scored), scores)
+        i = next(i for i, matrix in enumerate(matrices) if matrix is scored)
+        results = history.record(i, scores)
         for name, _, _ in results:
             _check_name("names of eval_metric", name, ":")
+        for callback in undirected:
+            # XGBoost takes the last ones too, and would minimize each metric whose name it does not know.
+            if callback.data in (None, names[i]):
+                is_higher_better = {name: better for name, _, better in results}
+                callback.maximize = is_higher_better.get(callback.metric_name or results[-1][0])
         return [(name, value) for name, value, _ in results]
 
-    with bar or nullcontext(), callbacks.fresh_early_stopping(specification.callbacks, history, names) as given:
-        after_round = callbacks.make_after_round(history if stops_early else None, sample, bar, keeps_best=is_dart)
+    class AfterRound(xgb.callback.TrainingCallback):  # type: ignore[misc, name-defined]
+        best_model: Any = None
+
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            # Here, a signal that waits is handled.
+            interruptible(lambda: None if bar is None else bar.advance(sample))
+            if not stops_early:
+                return sample is not None and sample.should_stop()
+            if is_dart and history.improved():
+                self.best_model = model.copy()
+            return history.should_stop()
+
+    with bar or nullcontext():
+        after_round = AfterRound()
         booster = xgb.train(
             {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
@@ -89,7 +113,7 @@ def train(
             custom_metric=evaluate if validation else None,
             verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
             xgb_model=model,
-            callbacks=[*given, after_round],
+            callbacks=[*(fresh.get(id(callback), callback) for callback in specification.callbacks), after_round],
         )
     best, n_earlier = booster.num_boosted_rounds(), 0 if model is None else model.num_boosted_rounds()
     if stops_early:
@@ -98,7 +122,7 @@ def train(
         booster = after_round.best_model if is_dart else _first_rounds(booster, best)
         # XGBoost's own early stopping writes these too.
         booster.set_attr(best_iteration=str(best - 1), best_score=repr(history.best_value()))
-    elif callbacks.stopping_callbacks(specification.callbacks):
+    elif stopping:
         found = {name: booster.attr(name) for name in ("best_iteration", "best_score")}
         best = int(found["best_iteration"]) + 1
         booster = _first_rounds(booster, best)
@@ -111,6 +135,12 @@ def train(
     improvement = () if sample is None else sample.improvement
     booster = remember_missing(booster, parameters)
     return Trained(booster, best, history.as_dict(), best - n_earlier, has_splits, improvement)
+
+
+def stopping_callbacks(callbacks: Sequence[Any]) -> list[Any]:
+    """Those of the callbacks that are XGBoost's ``EarlyStopping``."""
+    kind = import_backend("xgboost").callback.EarlyStopping
+    return [callback for callback in callbacks if isinstance(callback, kind)]
 
 
 def _parameters(specification: TrainingSpecification, data: GroupedData) -> dict[str, Any]:
@@ -156,7 +186,7 @@ def _check(
         by_feature = categories(model)
         if None not in by_feature.values():
             require_same_categories([values for values in by_feature.values() if values is not None], data.X)
-    if is_dart and callbacks.stopping_callbacks(specification.callbacks):
+    if is_dart and stopping_callbacks(specification.callbacks):
         raise ValueError(
             f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
