@@ -1,4 +1,4 @@
-"""Discounts and cutoffs with which NDCG distinguishes rankers: figures 1 to 4 of Wang et al. (COLT 2013), and two more.
+"""Discounts and cutoffs with which NDCG distinguishes rankers: figures 1 to 4 of Wang et al. (COLT 2013), and another.
 
 Two trained rankers and a random one rank lists of increasing length, whose documents come from one population. Bands
 contain 90% of the lists, a thin line shows one list whose length increases, dots are the pseudo-expectation computed
@@ -17,7 +17,7 @@ import numpy as np
 from rich.progress import Progress
 
 import boostrank as br
-from boostrank import significance, theory
+from boostrank import theory
 from boostrank.displays.style import DARK, GREY, HEIGHT, WIDTH, axes, legend_below, light_grid, styles
 
 try:
@@ -154,30 +154,6 @@ def plot_correct(table):
     return ax.figure
 
 
-def plot_queries(table, n):
-    """Draw the number of queries needed by cutoff, with a line and an interval for each discount."""
-    ax = axes(None)
-    by_discount = table.groupby("discount")
-    for (name, rows), style in zip(by_discount, styles(len(by_discount)), strict=True):
-        ks = np.where(rows["k"] == "n", n, rows["k"]).astype(int)
-        increasing = np.argsort(ks)
-        ks, rows = ks[increasing], rows.iloc[increasing]
-        ax.plot(ks, rows["queries"], label=name, markersize=5, **style._asdict())
-        ax.fill_between(ks, rows["low"], rows["high"], color=style.color, alpha=0.12, linewidth=0)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        shown = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
-        axis.set_ticks(shown, [str(tick) for tick in shown])
-        axis.set_minor_locator(matplotlib.ticker.NullLocator())
-    ax.set_xlabel(f"cutoff k, in lists of {n} documents")
-    ax.set_ylabel("queries needed (80% power at level 5%)")
-    light_grid(ax)
-    ax.legend(frameon=False, title="discount")
-    return ax.figure
-
-
 def describe(name, values, curves, longest):
     """Print the verdict of the theory on a discount, and NDCG of long lists beside its limit."""
     discount, k, title = FIGURES[name]
@@ -192,19 +168,14 @@ def describe(name, values, curves, longest):
         )
 
 
-def conclude(table, needed):
-    """Print which discount needs the fewest queries, and how the share of right lists changes with their length."""
+def conclude(table):
+    """Print how the share of right lists depends on the discount and the cutoff."""
     longest = table[table["n"] == table["n"].max()]
     right, wrong = longest.loc[longest["correct"].idxmax()], longest.loc[longest["correct"].idxmin()]
-    fewest, most = needed.loc[needed["queries"].idxmin()], needed.loc[needed["queries"].idxmax()]
     print(
         f"Learned: in lists of {right['n']:,.0f} documents, NDCG is larger for the better ranker in "
-        f"{right['correct']:.0%} of "
-        f"the lists with {right['discount']} and k = {right['k']}, but in {wrong['correct']:.0%} with "
-        f"{wrong['discount']} and "
-        f"k = {wrong['k']}. To tell the two rankers apart takes {fewest['queries']:,.0f} queries with "
-        f"{fewest['discount']} and "
-        f"k = {fewest['k']}, and {most['queries']:,.0f} with {most['discount']} and k = {most['k']}."
+        f"{right['correct']:.0%} of the lists with {right['discount']} and k = {right['k']}, but in "
+        f"{wrong['correct']:.0%} with {wrong['discount']} and k = {wrong['k']}."
     )
 
 
@@ -219,7 +190,6 @@ def main():
     small, random = not arguments.full, np.random.default_rng(0)
     n_lists, longest, n_lengths = (6, 2_000, 7) if small else (40, 100_000, 16)
     n_drawn, drawn_at = (400, [30, 100, 1_000]) if small else (400, [30, 100, 300, 1_000, 3_000, 10_000])
-    n_queries, n_documents = (100, 50) if small else (1_000, 200)
     lengths = np.unique(np.geomspace(100, longest, n_lengths).astype(int))
 
     def save(figure, name):
@@ -259,21 +229,8 @@ def main():
     wide = shown.pivot_table(index=["discount", "k"], columns="n", values="correct", sort=False)
     print(f"\nShare of lists with a larger NDCG of {BETTER} than of {GOOD}, by number of documents:\n")
     print(wide.rename_axis(columns="documents:").to_string(float_format="{:.0%}".format))
-
-    rows = np.arange(n_queries * n_documents)
-    needed = partial(significance.queries_needed, y[rows], pool[BETTER][rows], pool[GOOD][rows], rows // n_documents)
-    ks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if k < n_documents]
-    save(plot_queries(needed(ks=[*ks, None]), n_documents), "queries_needed")
-    counts = needed()
-    print(
-        f"\nQueries of {n_documents} documents that a test at level 5% needs for 80% power to tell the two rankers "
-        f"apart, "
-        f"estimated from {n_queries} queries:\n"
-    )
-    wide = counts.pivot_table(index="discount", columns="k", values="queries", sort=False)
-    print(wide.rename_axis(columns="cutoff k:").to_string(float_format="{:,.0f}".format))
     print()
-    conclude(shown, counts)
+    conclude(shown)
 
 
 if __name__ == "__main__":

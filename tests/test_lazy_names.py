@@ -84,7 +84,7 @@ FIRST_USES = {
             "runs.novelty",
             "model_selection.cross_validation",
             "preferences.tables",
-            "significance.power",
+            "significance",
             "theory",
         ],
     ),

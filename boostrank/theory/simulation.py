@@ -14,11 +14,20 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.metrics import check_scores
-from boostrank.queries.dcg import DCG, Gain, check_relevance
-from boostrank.queries.discounts import CUTOFFS, DISCOUNTS, Cutoff, DiscountedCutoff, Discounts, discounted_cutoffs
+from boostrank.queries.dcg import DCG, Gain, check_relevance, ratio_to_ideal
+from boostrank.queries.discounts import (
+    CUTOFFS,
+    DISCOUNTS,
+    Cutoff,
+    DiscountedCutoff,
+    Discounts,
+    discounted_cutoffs,
+    ranks_kept,
+)
 from boostrank.queries.queries import Queries, require_qid
+from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Segments
-from boostrank.significance.power import ndcg_differences
+from boostrank.significance.paired_tests import ROUNDING
 from boostrank.theory.decay import lengths_of_lists
 
 # Largest number of documents in memory at a time (tens of MB).
@@ -99,8 +108,11 @@ def distinguishability(
         Two rankers, given by data that are resampled.
     n : array-like of int, default (10, 100, 1,000)
         Lengths of lists.
-    discounts, ks
-        As in :func:`boostrank.significance.queries_needed`.
+    discounts : iterable of discounts
+        As in :class:`boostrank.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
+    ks : iterable of int, float, ("power", a) or None
+        Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or all ranks (None).
+        The default is all ranks, 10, a fifth of the ranks, and the square root of their number.
     gain
         As in :class:`boostrank.DCG`.
     n_lists : int, default 1,000
@@ -167,6 +179,40 @@ def distinguishability(
             of_lists = ndcg_differences(dcg.gains(relevance), first, second, queries, settings)
             row[:, start:stop] = np.nan_to_num(of_lists)
     return _table(differences, lengths, settings, truth)
+
+
+def ndcg_differences(
+    gains: Floats, first: Floats, second: Floats, queries: Segments, cutoffs: list[DiscountedCutoff]
+) -> Floats:
+    """NDCG of `first` minus NDCG of `second`, by discount and cutoff; NaN in queries whose gains are all 0.
+
+    Ties are averaged. Documents are sorted only once for each ranker, not for every discount and cutoff.
+
+    Parameters
+    ----------
+    gains, first, second : ndarray, shape (n_documents,)
+        Grouped.
+    queries : Segments
+    cutoffs : list of DiscountedCutoff
+
+    Returns
+    -------
+    ndarray, shape (len(cutoffs), n_queries)
+    """
+    measures = [
+        DCG(discount=cutoff.discount).per_block(gains, queries, "average", ranks_kept(cutoff.k, queries.sizes))
+        for cutoff in cutoffs
+    ]
+    dcg = np.empty((3, len(cutoffs), queries.n_segments))
+    for values, scores in zip(dcg, (first, second, gains), strict=True):
+
+        def add_block(ranked: RankedBlock, values: Floats = values) -> None:
+            values[:, ranked.segments] = [measure(ranked) for measure in measures]
+
+        for_each_ranked(queries, scores, queries.sizes, add_block, stable=False)
+    result = ratio_to_ideal(dcg[0], dcg[2]) - ratio_to_ideal(dcg[1], dcg[2])
+    result[np.abs(result) < ROUNDING] = 0.0
+    return result
 
 
 def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff], truth: int) -> pd.DataFrame:

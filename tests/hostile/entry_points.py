@@ -10,13 +10,11 @@ from loss_defaults import PLAIN_TREES
 from measure_definitions import FUNCTIONS
 
 import boostrank as br
-from boostrank import significance
 
 K = 3
 N_ROWS = 8
 LABELS = [2, 0, 1, 0, 3, 1, 0, 2]
 SCORES = [0.5, 0.5, 0.1, 0.9, 0.1, 0.3, 0.3, 0.2]
-OTHER_SCORES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
 CODES = [0, 1, 0, 1, 1, 0, 0, 1]
 FEATURES = np.random.default_rng(0).normal(size=(N_ROWS, 3)).round(2)
 RANKERS = {"LightGBMRanker": br.LightGBMRanker, "XGBoostRanker": br.XGBoostRanker}
@@ -60,10 +58,6 @@ def cross_validated(y, s, q):
     return br.cross_validate(tiny(br.LightGBMRanker), FEATURES, y, q, cv=folds, scoring="ndcg@3")["test_score"]
 
 
-def needed(y, s, q):
-    return significance.queries_needed(y, s, OTHER_SCORES, q, discounts=["log2"], ks=[K])["difference"]
-
-
 def agreement(y, s, q):
     return FUNCTIONS["agreement"](br.PreferenceGraph.from_grades(y, q), s, per_query=True)
 
@@ -74,7 +68,6 @@ METRICS = {
     "make_scorer": lambda y, s, q: br.make_scorer("ndcg@3")(Constant(s), FEATURES, y, q),
     "reconcile": lambda y, s, q: br.reconcile(y, s, q, k=K).value,
     "expected_ndcg": lambda y, s, q: br.expected_ndcg(y, s, q, K),
-    "queries_needed": needed,
     "agreement of preferences": agreement,
 }
 OF_RANKERS = {"eval_set": validated, "score": scored, "fit": fit_predict}

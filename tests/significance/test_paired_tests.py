@@ -1,4 +1,4 @@
-"""The permutation test and the correction of p-values, against enumeration, scipy and simulation."""
+"""The permutation test, the correction of p-values and power, against enumeration and scipy."""
 
 import itertools
 from contextlib import nullcontext
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from boostrank.significance import PairedTest, holm, permutation_test
+from boostrank.significance import PairedTest, holm, permutation_test, required_queries
 
 
 @pytest.mark.parametrize("n", [1, 8, 9])
@@ -72,3 +72,24 @@ def test_holm():
     assert holm([]).shape == (0,)
     with pytest.raises(ValueError, match="p_values"):
         holm([0.5, 1.5])
+
+
+@pytest.mark.parametrize(("power", "level"), [(0.5, 0.05), (0.8, 0.01), (0.95, 0.05)])
+def test_required_queries_are_those_of_the_noncentral_t_distribution(power, level):
+    for effect in (0.03, 0.1, 0.3, 0.7, 1.2):
+        found = int(required_queries(effect, power=power, level=level))
+
+        def reached(n, effect=effect):
+            quantile = stats.t.ppf(1 - level / 2, n - 1)
+            return stats.nct.sf(quantile, n - 1, effect * np.sqrt(n)) >= power
+
+        assert reached(found + 1)
+        assert not reached(found - 2)
+
+
+def test_required_queries_at_the_ends():
+    assert required_queries([0.0, np.inf, -np.inf]).tolist() == [np.inf, 2.0, 2.0]
+    with pytest.raises(ValueError, match="level"):
+        required_queries(0.1, level=0.0)
+    with pytest.raises(ValueError, match=r"power must be a finite number above 0.05"):
+        required_queries(0.1, power=0.01)
