@@ -21,7 +21,6 @@ from sklearn.utils import _safe_indexing
 
 from boostrank.backends.features import FeatureParameter
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
@@ -314,103 +313,8 @@ def multiply(arrays: tuple[Any, Any], factors: NDArray[np.float32]) -> None:
         array *= factors
 
 
-@dataclass(frozen=True)
-class KnownParameters:
-    """The parameters of a boosting library.
-
-    Attributes
-    ----------
-    library : str
-        Name of the library, for messages.
-    canonical : mapping of str to str
-        The canonical name of each parameter, by its canonical name and by its aliases.
-    explicit : mapping of str to str
-        Names of the parameters of the ranker, by their canonical names in the library.
-    refused : mapping of str to str
-        Parameters that would have no effect or a wrong one in a ranker, by canonical name: the reason, and what to use
-        instead.
-    neutral : mapping of str to tuple
-        The values of such a parameter that ask for what a ranker does anyway, by canonical name. So does None.
-    convert : mapping of str to callable
-        For parameters that the ranker has with other values: the function to the value of the ranker, by canonical
-        name.
-    """
-
-    library: str
-    canonical: Mapping[str, str]
-    explicit: Mapping[str, str]
-    refused: Mapping[str, str]
-    neutral: Mapping[str, tuple[Any, ...]]
-    convert: Mapping[str, Callable[[Any], Any]]
-
-    def translate(
-        self, values: Mapping[str, Any], native: Mapping[str, Any], defaults: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Translate the native parameters that a user gave.
-
-        Parameters
-        ----------
-        values : mapping of str to object
-            Parameters of the ranker by name.
-        native : mapping of str to object
-            Native parameters by their canonical names or aliases.
-        defaults : mapping of str to object
-            Defaults of the parameters of the ranker. A parameter that has its default counts as not given.
-
-        Returns
-        -------
-        values : dict
-            Parameters of the ranker, with the values of native parameters that are other names of them.
-        native : dict
-            The other native parameters by their canonical names.
-
-        Raises
-        ------
-        ValueError
-            For a native parameter that is unknown or refused, and for two names of one parameter with two values.
-        """
-        resolved, handed_on = dict(values), {}
-        settings = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
-        for name, value in native.items():
-            canonical = self._find(name, value, values)
-            if value is None or canonical in self.refused:
-                continue
-            value = self.convert[canonical](value) if canonical in self.convert else value
-            name_in_ranker = self.explicit.get(canonical, canonical)
-            first_name, previous = settings.setdefault(name_in_ranker, (name, value))
-            if not _equal(value, previous):
-                raise ValueError(
-                    f"{first_name}={previous!r} and {name}={value!r} are two names of one parameter: give only "
-                    f"{name_in_ranker}"
-                )
-            if canonical in self.explicit:
-                resolved[name_in_ranker] = value
-            else:
-                handed_on[canonical] = value
-        return resolved, handed_on
-
-    def _find(self, name: str, value: Any, values: Mapping[str, Any]) -> str:
-        """The canonical name of a parameter; ValueError if it is unknown, or refused with this value."""
-        canonical = self.canonical.get(name, name if name in self.refused else None)
-        if canonical is None:
-            usable = {alias: target for alias, target in self.canonical.items() if target not in self.refused}
-            names = {alias: self.explicit.get(target, target) for alias, target in usable.items()}
-            near = did_you_mean(name, {**names, **values}, names)
-            raise ValueError(f"neither the ranker nor {self.library} has a parameter {name!r}{near}")
-        if canonical in self.refused and not any(
-            _equal(value, other) for other in (None, *self.neutral.get(canonical, ()))
-        ):
-            alias = "" if name == canonical else f", which is {self.library}'s {canonical},"
-            raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {self.refused[canonical]}")
-        return canonical
-
-
-def _equal(first: Any, second: Any) -> bool:
-    return first is second or np.array_equal(first, second)
-
-
-class Backend(Protocol):
-    """A boosting library as the rankers use it. The modules `lightgbm` and `xgboost` of this package fulfil it."""
+class LibraryParameters(Protocol):
+    """The parameters of a boosting library. The modules `parameters` of `lightgbm` and `xgboost` fulfil it."""
 
     #: Name of the library, for messages.
     LIBRARY: str
@@ -422,6 +326,8 @@ class Backend(Protocol):
     DECIDING_METRIC: int
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
+    #: Names of all parameters of the ranker that the library has too, by their canonical names there.
+    EXPLICIT: Mapping[str, str]
     #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
     #: so that the same values fit all data, which is not true of other objectives.
     LOSS_DEFAULTS: Mapping[str, float]
@@ -429,9 +335,14 @@ class Backend(Protocol):
     NATIVE_LOSS_DEFAULTS: Mapping[str, Any]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
+    #: For parameters that are refused: the values that ask for what a ranker does anyway, by canonical name. So does
+    #: None.
+    NEUTRAL: Mapping[str, tuple[Any, ...]]
+    #: For parameters that the ranker has with other values: the function to the value of the ranker, by canonical name.
+    CONVERT: Mapping[str, Callable[[Any], Any]]
 
-    def stopping_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        """Those of the callbacks that stop a training early, by metrics of validation sets."""
+    def canonical_names(self) -> Mapping[str, str]:
+        """The canonical name of each parameter of the library, by its canonical name and by its aliases."""
 
     def tree_shape(self, values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
         """The shape of random trees, by the names of its parameters in the ranker.
@@ -446,9 +357,6 @@ class Backend(Protocol):
         `objective` is the name of the objective if it is one of :attr:`NATIVE_OBJECTIVES`, otherwise None.
         """
 
-    def known_parameters(self, refused: Mapping[str, str]) -> KnownParameters:
-        """All parameters of the library; `refused` are those of :meth:`refused_parameters`."""
-
     def native_metric(self, objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
         """The metric and its cutoffs that the library's own ranker has for one of :attr:`NATIVE_OBJECTIVES`."""
 
@@ -457,6 +365,15 @@ class Backend(Protocol):
 
         Raises ValueError for labels and gains that the objective does not take.
         """
+
+
+class Backend(Protocol):
+    """A boosting library as the rankers use it. The modules `backend` of `lightgbm` and `xgboost` fulfil it."""
+
+    parameters: LibraryParameters
+
+    def stopping_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
+        """Those of the callbacks that stop a training early, by metrics of validation sets."""
 
     def takes_infinity(self, model: Any) -> bool:
         """Whether features may be infinite; `model` is a booster, or the native parameters of its training."""

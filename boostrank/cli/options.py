@@ -106,8 +106,8 @@ def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: 
         For an unknown objective or normalization, and if no objective runs on the backend.
     """
     # Commands that train nothing need none of these.
-    from boostrank.backends.lightgbm.backend import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
-    from boostrank.backends.xgboost.backend import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
+    from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as LIGHTGBM_OBJECTIVES
+    from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as XGBOOST_OBJECTIVES
     from boostrank.rankers import LightGBMRanker, XGBoostRanker
     from boostrank.surrogates import SURROGATES
     from boostrank.training.losses import loss_names

@@ -65,7 +65,7 @@ def checked_settings(
     if getattr(settings.values["query_features"], "cut_copies", 0):
         raise ValueError("cut_copies of query_features is not possible on a cluster: use the ranker of one machine")
     # XGBoost has interaction_constraints too, and its workers take them.
-    native = settings.native if settings.backend.LIBRARY == "LightGBM" else {}
+    native = settings.native if settings.backend.parameters.LIBRARY == "LightGBM" else {}
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
     for parameter, reason in ONE_MACHINE_ONLY.items():
         value = native.get(parameter)

@@ -115,7 +115,7 @@ def train_worker(
     StoppedError
         If another worker has an error, or the training is cancelled.
     """
-    threads = backend.PARAMETERS["n_jobs"]
+    threads = backend.parameters.PARAMETERS["n_jobs"]
     parameters = {threads: n_threads, **specification.parameters}
 
     @named_part(f"worker {rank}")
@@ -124,7 +124,7 @@ def train_worker(
 
     with use_threads(parameters[threads]), collective.communicator(tracker, rank), ExitStack() as stack:
         data, validation, objective = collective.compute_on_all_workers(prepare_with_name)
-        if backend.LIBRARY == "LightGBM":  # XGBoost's network is the collective.
+        if backend.parameters.LIBRARY == "LightGBM":  # XGBoost's network is the collective.
             parameters |= stack.enter_context(collective.lightgbm_network(host, parameters))
         weights = None if data.weights is None else collective.global_unit_mean(data.weights)
         for loss in single_objectives(objective):
@@ -156,10 +156,10 @@ def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedD
     native = specification.native_objective
     if native is not None:
         # The backend computes these parameters again. Here, they are computed for errors in the labels to be raised.
-        backend.native_parameters(native, specification.dcg, data.labels.per_document)
+        backend.parameters.native_parameters(native, specification.dcg, data.labels.per_document)
         if data.weights is not None:
             require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
-            if backend.LIBRARY == "XGBoost" and not data.weights.any():
+            if backend.parameters.LIBRARY == "XGBoost" and not data.weights.any():
                 raise ValueError(
                     f"sample_weight is zero for all queries of one worker, and XGBoost's {native} divides by the mean "
                     "weight there: leave these queries out, or partition the data in another way"

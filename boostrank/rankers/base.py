@@ -397,7 +397,7 @@ class BoostedRanker(TrainedModel):
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
         self.objective_ = specification.native_objective or self.objective
-        self.learning_rate_ = specification.parameters.get(self._backend.PARAMETERS["learning_rate"])
+        self.learning_rate_ = specification.parameters.get(self._backend.parameters.PARAMETERS["learning_rate"])
         self.oob_improvement_ = np.asarray(trained.oob_improvement, dtype=np.float64)
 
     def _settings(self, categorical_feature: Any = "auto") -> Settings:

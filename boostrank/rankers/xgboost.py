@@ -35,9 +35,9 @@ class NamesOfXGBRanker(BoostedRanker):
 
     def get_xgb_params(self) -> dict[str, Any]:
         """Return the parameters that XGBoost has too; `objective` only if it is XGBoost's own."""
-        names = {*xgboost_backend.PARAMETERS, "random_state", *self._native} - {*OF_FIT}
+        names = {*xgboost_backend.parameters.PARAMETERS, "random_state", *self._native} - {*OF_FIT}
         parameters = {name: value for name, value in self.get_params().items() if name in names}
-        is_native = self.objective in xgboost_backend.NATIVE_OBJECTIVES
+        is_native = self.objective in xgboost_backend.parameters.NATIVE_OBJECTIVES
         return {**parameters, "objective": self.objective} if is_native else parameters
 
     @property

@@ -84,7 +84,7 @@ def _train_poisson(
     backend: Backend, specification: TrainingSpecification, rows: GroupedData, held_out: Bools, n_rounds: int
 ) -> tuple[Any, float, Sequence[float]]:
     """The model of a training without the queries of a mask, its offset, and its loss on them in every round."""
-    parameters = {**specification.parameters, backend.PARAMETERS["reg_lambda"]: 1.0}
+    parameters = {**specification.parameters, backend.parameters.PARAMETERS["reg_lambda"]: 1.0}
     specification = replace(
         specification,
         parameters=parameters,

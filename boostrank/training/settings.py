@@ -12,7 +12,14 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from boostrank.backends.base import FIXED_ROUNDS, MAX_ROUNDS, MIN_TOTAL_STEP, Backend, TrainingSpecification
+from boostrank.backends.base import (
+    FIXED_ROUNDS,
+    MAX_ROUNDS,
+    MIN_TOTAL_STEP,
+    Backend,
+    LibraryParameters,
+    TrainingSpecification,
+)
 from boostrank.backends.features import resolve_features
 from boostrank.backends.progress import BAR
 from boostrank.inputs import checks
@@ -122,28 +129,28 @@ class Settings:
             Rules of the parameters of the ranker.
         """
         if native and values["objective"] == DEFAULT_LOSS:
-            values = {**values, "objective": _objective_of(backend, native)}
-        loss = _resolve_objective(backend, values["objective"], values["normalize"])
-        _check_values(values, rules, optional=backend.PARAMETERS)
-        native_objective = loss if isinstance(loss, str) else None
-        by_native_name = {canonical: values[name] for name, canonical in backend.PARAMETERS.items()}
-        refused = backend.refused_parameters({**by_native_name, **native}, native_objective)
+            values = {**values, "objective": _objective_of(backend.parameters, native)}
+        loss = _resolve_objective(backend.parameters, values["objective"], values["normalize"])
+        _check_values(values, rules, optional=backend.parameters.PARAMETERS)
+        library, native_objective = backend.parameters, loss if isinstance(loss, str) else None
+        by_native_name = {canonical: values[name] for name, canonical in library.PARAMETERS.items()}
+        refused = library.refused_parameters({**by_native_name, **native}, native_objective)
         handed_on: dict[str, Any] = {}
         if native:
-            values, handed_on = backend.known_parameters(refused).translate(values, native, defaults)
-            _check_values(values, rules, optional=backend.PARAMETERS)
+            values, handed_on = _translate(library, refused, values, native, defaults)
+            _check_values(values, rules, optional=backend.parameters.PARAMETERS)
         if native_objective and values["subsample_queries"] not in (None, 1):
             raise ValueError(
                 f"subsample_queries={values['subsample_queries']} is not for {native_objective!r}, which "
-                f"{backend.LIBRARY} computes: set subsample, the share of the rows"
+                f"{library.LIBRARY} computes: set subsample, the share of the rows"
             )
         if values["query_features"] is not None:
             # Imported on use: few trainings need it.
             from boostrank.training.query_features import as_query_features
 
             values = {**values, "query_features": as_query_features(values["query_features"], handed_on)}
-        unused = frozenset(refused.keys() & set(backend.PARAMETERS.values()))
-        for name, canonical in backend.PARAMETERS.items() if unused else ():
+        unused = frozenset(refused.keys() & set(library.PARAMETERS.values()))
+        for name, canonical in library.PARAMETERS.items() if unused else ():
             if canonical in unused and values[name] is not None and values[name] != defaults[name]:
                 raise ValueError(f"{name}={values[name]!r} would have no effect: {refused[canonical]}")
         return cls(backend, loss, values, handed_on, unused)
@@ -177,7 +184,7 @@ class Settings:
         if by_tree is None:
             by_tree = min(1.0, share / NODE_SHARE) if by_node is None else 1.0
         shares = {"colsample_bytree": by_tree, "colsample_bynode": min(1.0, share / by_tree)}
-        return {**shares, **self.backend.tree_shape(self.values, self.unused)}
+        return {**shares, **self.backend.parameters.tree_shape(self.values, self.unused)}
 
     def check_validation(self, eval_set: Any, early_stopping_metric: str | None, name: str = "eval_set") -> None:
         """Raise ValueError for settings that contradict each other or these arguments, or that have no effect.
@@ -239,7 +246,8 @@ class Settings:
         share = float(values["subsample_queries"] or (QUERY_SHARE if self.is_own_loss else 1.0))
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
         stops_early = bool(values["early_stopping_rounds"] or (callbacks and backend.stopping_callbacks(callbacks)))
-        n_rounds, min_rounds = self._rounds(share, parameters[backend.PARAMETERS["learning_rate"]], stops_early)
+        rate = parameters[backend.parameters.PARAMETERS["learning_rate"]]
+        n_rounds, min_rounds = self._rounds(share, rate, stops_early)
         metrics: tuple[Any, ...] = ()
         names: dict[str, str] = {}
         deciding = 0
@@ -276,9 +284,9 @@ class Settings:
         eval_at = eval_at if self.values["eval_at"] is None else self.values["eval_at"]
         parameters = as_list(self.values["eval_metric"])
         of_fit = [metric for metric in as_list(eval_metric) if not (isinstance(metric, str) and metric in parameters)]
-        deciding = self.backend.DECIDING_METRIC if parameters and not of_fit else 0
+        deciding = self.backend.parameters.DECIDING_METRIC if parameters and not of_fit else 0
         if isinstance(self.loss, str) and eval_at is None and dcg.k is None and not (of_fit or parameters):
-            (name, eval_at), deciding = self.backend.native_metric(self.loss, self.native), -1
+            (name, eval_at), deciding = self.backend.parameters.native_metric(self.loss, self.native), -1
             of_fit = [name]
         return *as_metrics([*of_fit, *parameters], eval_at, dcg), deciding
 
@@ -286,17 +294,17 @@ class Settings:
         self, features: TrainingFeatures, shape: tuple[int, int], random_state: RandomState
     ) -> dict[str, Any]:
         """Parameters of the boosting library by canonical name."""
-        native, (n_documents, n_features) = self.native, shape
+        library, native, (n_documents, n_features) = self.backend.parameters, self.native, shape
         if native:
-            native = resolve_features(native, self.backend.FEATURE_PARAMETERS, features.of_booster)
+            native = resolve_features(native, library.FEATURE_PARAMETERS, features.of_booster)
         defaults: dict[str, Any] = {"learning_rate": NATIVE_LEARNING_RATE}
         if self.is_own_loss:
             rate = LOSS_LEARNING_RATE * np.clip(n_documents, *RATE_DOCUMENTS) / RATE_DOCUMENTS[0]
-            defaults = {"learning_rate": float(rate), **self.backend.LOSS_DEFAULTS}
+            defaults = {"learning_rate": float(rate), **library.LOSS_DEFAULTS}
             defaults.update(self.random_trees(features.n_features_in_, n_features))
-            native = {**self.backend.NATIVE_LOSS_DEFAULTS, **native}
+            native = {**library.NATIVE_LOSS_DEFAULTS, **native}
         parameters: dict[str, Any] = {}
-        for name, canonical in self.backend.PARAMETERS.items():
+        for name, canonical in library.PARAMETERS.items():
             value = defaults.get(name) if self.values[name] is None else self.values[name]
             if value is not None and canonical not in self.unused:
                 parameters[canonical] = value
@@ -307,29 +315,105 @@ class Settings:
         return {**parameters, **native}
 
 
-def _objective_of(backend: Backend, native: Mapping[str, Any]) -> str:
+def _translate(
+    library: LibraryParameters,
+    refused: Mapping[str, str],
+    values: Mapping[str, Any],
+    native: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Translate the native parameters that a user gave.
+
+    Parameters
+    ----------
+    library : LibraryParameters
+    refused : mapping of str to str
+        Result of :meth:`LibraryParameters.refused_parameters`.
+    values : mapping of str to object
+        Parameters of the ranker by name.
+    native : mapping of str to object
+        Native parameters by their canonical names or aliases.
+    defaults : mapping of str to object
+        Defaults of the parameters of the ranker. A parameter that has its default counts as not given.
+
+    Returns
+    -------
+    values : dict
+        Parameters of the ranker, with the values of native parameters that are other names of them.
+    native : dict
+        The other native parameters by their canonical names.
+
+    Raises
+    ------
+    ValueError
+        For a native parameter that is unknown or refused, and for two names of one parameter with two values.
+    """
+    resolved, handed_on = dict(values), {}
+    settings = {name: (name, value) for name, value in values.items() if not _equal(value, defaults.get(name))}
+    for name, value in native.items():
+        canonical = _canonical_name(library, refused, name, value, values)
+        if value is None or canonical in refused:
+            continue
+        value = library.CONVERT[canonical](value) if canonical in library.CONVERT else value
+        name_in_ranker = library.EXPLICIT.get(canonical, canonical)
+        first_name, previous = settings.setdefault(name_in_ranker, (name, value))
+        if not _equal(value, previous):
+            raise ValueError(
+                f"{first_name}={previous!r} and {name}={value!r} are two names of one parameter: give only "
+                f"{name_in_ranker}"
+            )
+        if canonical in library.EXPLICIT:
+            resolved[name_in_ranker] = value
+        else:
+            handed_on[canonical] = value
+    return resolved, handed_on
+
+
+def _canonical_name(
+    library: LibraryParameters, refused: Mapping[str, str], name: str, value: Any, values: Mapping[str, Any]
+) -> str:
+    """The canonical name of a parameter; ValueError if it is unknown, or refused with this value."""
+    known = library.canonical_names()
+    canonical = known.get(name, name if name in refused else None)
+    if canonical is None:
+        usable = {alias: target for alias, target in known.items() if target not in refused}
+        names = {alias: library.EXPLICIT.get(target, target) for alias, target in usable.items()}
+        near = checks.did_you_mean(name, {**names, **values}, names)
+        raise ValueError(f"neither the ranker nor {library.LIBRARY} has a parameter {name!r}{near}")
+    is_neutral = any(_equal(value, other) for other in (None, *library.NEUTRAL.get(canonical, ())))
+    if canonical in refused and not is_neutral:
+        alias = "" if name == canonical else f", which is {library.LIBRARY}'s {canonical},"
+        raise ValueError(f"the parameter {name!r}{alias} cannot be used in a ranker: {refused[canonical]}")
+    return canonical
+
+
+def _equal(first: Any, second: Any) -> bool:
+    return first is second or np.array_equal(first, second)
+
+
+def _objective_of(library: LibraryParameters, native: Mapping[str, Any]) -> str:
     """The library's objective, with a warning, if a parameter is one of LambdaMART; otherwise the default."""
     name = next((name for name in native if name.startswith("lambdarank_") and native[name] is not None), None)
     if name is None:
         return DEFAULT_LOSS
-    objective = backend.OBJECTIVE_ALIASES[None]
+    objective = library.OBJECTIVE_ALIASES[None]
     checks.warn(
-        f"{name} is a parameter of LambdaMART, so the objective is {objective!r} of {backend.LIBRARY}, and not the "
+        f"{name} is a parameter of LambdaMART, so the objective is {objective!r} of {library.LIBRARY}, and not the "
         f"default of boostrank: give objective={objective!r}, or leave {name} out"
     )
     return objective
 
 
-def _resolve_objective(backend: Backend, objective: Any, normalize: str) -> Any:
+def _resolve_objective(library: LibraryParameters, objective: Any, normalize: str) -> Any:
     """The loss, the objective of a user or the name of the library's objective that the parameter stands for."""
     if objective is None or isinstance(objective, str):
-        objective = backend.OBJECTIVE_ALIASES.get(objective, objective)
-    is_native = isinstance(objective, str) and objective in backend.NATIVE_OBJECTIVES
+        objective = library.OBJECTIVE_ALIASES.get(objective, objective)
+    is_native = isinstance(objective, str) and objective in library.NATIVE_OBJECTIVES
     loss = None if is_native else find_loss(objective)
     if loss is not None:
         return loss
     if not (is_native or is_function(objective)):
-        names = [*loss_names(), *backend.NATIVE_OBJECTIVES]
+        names = [*loss_names(), *library.NATIVE_OBJECTIVES]
         expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss, LossEnsemble or function"
         checks.refuse("objective", objective, expected, checks.did_you_mean(objective, names))
     if normalize != "dcg":

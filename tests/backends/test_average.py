@@ -105,7 +105,7 @@ def test_onnx_and_treelite_give_the_same_scores(ranker_class, data, frame, tmp_p
     ranker = averaged(train(ranker_class, X, data, **parameters), tmp_path / "model.json")
     session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
     np.testing.assert_allclose(session.run(None, {"X": X})[0].ravel(), ranker.predict(X), atol=1e-5)
-    load = getattr(treelite.frontend, f"load_{ranker._backend.LIBRARY.lower()}_model")
+    load = getattr(treelite.frontend, f"load_{ranker._backend.parameters.LIBRARY.lower()}_model")
     scores = treelite.gtil.predict(load(str(tmp_path / "model.json")), X).ravel()
     np.testing.assert_allclose(scores, ranker.predict(X), atol=1e-5)
 

@@ -46,7 +46,7 @@ def given(ranker_class, specified):
 
     def of(names, *objective, **parameters):
         values = specified(*objective, **parameters).parameters
-        return [values.get(ranker_class._backend.PARAMETERS[name]) for name in names]
+        return [values.get(ranker_class._backend.parameters.PARAMETERS[name]) for name in names]
 
     return of
 
@@ -119,9 +119,10 @@ def test_shares_of_queries_and_features(ranker_class, specified, given):
 
 
 def test_penalties(ranker_class, given):
-    names, backend, defaults = ("reg_lambda", "min_child_weight"), ranker_class._backend, ranker_class().get_params()
+    names, defaults = ("reg_lambda", "min_child_weight"), ranker_class().get_params()
+    of_losses = ranker_class._backend.parameters.LOSS_DEFAULTS
     for objective in ((), (br.surrogates.get_surrogate("cosine"),), ("edge-logistic",)):
-        assert given(names, *objective) == [backend.LOSS_DEFAULTS.get(name, defaults[name]) for name in names]
+        assert given(names, *objective) == [of_losses.get(name, defaults[name]) for name in names]
     aliases = [("lambda_l2", "min_sum_hessian_in_leaf"), ("lambda", "min_hessian"), names]
     if ranker_class is br.XGBoostRanker:
         aliases = [("lambda", "min_child_weight"), names]
@@ -147,7 +148,7 @@ def test_all_of_them_reach_the_booster(ranker_class, data, given):
         values = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)
     else:
         values, names = of_trees(ranker), [*names, "min_child_weight"]
-    stored = [float(values[ranker._backend.PARAMETERS[name]]) for name in names]
+    stored = [float(values[ranker._backend.parameters.PARAMETERS[name]]) for name in names]
     assert stored == pytest.approx(given(names), rel=1e-6)
 
 

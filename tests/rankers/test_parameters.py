@@ -13,7 +13,7 @@ from cases import for_each
 from sklearn.base import clone
 
 import boostrank as br
-from boostrank.backends.lightgbm.parameters import canonical_names, known_parameters, refused_parameters
+from boostrank.backends.lightgbm.parameters import EXPLICIT, canonical_names, refused_parameters
 
 X, Y, QID = br.make_ranking(n_queries=20, random_state=3)
 SMALL = {"n_estimators": 4, "random_state": 0, "n_jobs": 1}
@@ -103,10 +103,9 @@ def test_all_parameters_of_lightgbm_are_known_and_reasons_to_refuse_belong_to_th
     table = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     expected = {alias: name for name, aliases in table.items() for alias in (name, *aliases)}
     assert canonical_names() == {**expected, "eval_metric": "metric", "callbacks": "callbacks"}
-    known = known_parameters(refused_parameters({}, None))
-    of_estimators = {"callbacks", "class_weight"}
-    assert set(known.refused) - of_estimators | set(known.explicit) <= set(known.canonical.values())
-    assert not set(known.refused) & set(known.explicit)
+    refused, of_estimators = set(refused_parameters({}, None)), {"callbacks", "class_weight"}
+    assert refused - of_estimators | set(EXPLICIT) <= set(canonical_names().values())
+    assert not refused & set(EXPLICIT)
 
 
 def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_class):

@@ -12,22 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from boostrank.backends.base import import_backend, onnx_inputs
-from boostrank.backends.lightgbm.parameters import DECIDING_METRIC as DECIDING_METRIC
-from boostrank.backends.lightgbm.parameters import FEATURE_NAMES
-from boostrank.backends.lightgbm.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
-from boostrank.backends.lightgbm.parameters import LIBRARY as LIBRARY
-from boostrank.backends.lightgbm.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
-from boostrank.backends.lightgbm.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
-from boostrank.backends.lightgbm.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
-from boostrank.backends.lightgbm.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
-from boostrank.backends.lightgbm.parameters import PARAMETERS as PARAMETERS
+from boostrank.backends.lightgbm import parameters as parameters
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
-from boostrank.backends.lightgbm.parameters import known_parameters as known_parameters
-from boostrank.backends.lightgbm.parameters import native_metric as native_metric
-from boostrank.backends.lightgbm.parameters import native_parameters as native_parameters
-from boostrank.backends.lightgbm.parameters import refused_parameters as refused_parameters
 from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infinity
-from boostrank.backends.lightgbm.parameters import tree_shape as tree_shape
 from boostrank.backends.lightgbm.training import check_n_rows as check_n_rows
 from boostrank.backends.lightgbm.training import plain_matrix, with_named_objective
 from boostrank.backends.lightgbm.training import stopping_callbacks as stopping_callbacks
@@ -114,7 +101,7 @@ def feature_names(booster: Any) -> list[str] | None:
     """Names of the features; None if the training data had none."""
     names = booster.feature_name()
     unnamed = [UNNAMED_FEATURE.format(i) for i in range(len(names))]
-    return None if names == unnamed else [FEATURE_NAMES.decode(name) for name in names]
+    return None if names == unnamed else [parameters.FEATURE_NAMES.decode(name) for name in names]
 
 
 def categories(booster: Any) -> dict[int, list[Any] | None]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends import features
-from boostrank.backends.base import KnownParameters, import_backend
+from boostrank.backends.base import import_backend
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number, refuse_first
 from boostrank.queries.dcg import DCG
@@ -121,10 +121,10 @@ _REFUSED: Mapping[str, str] = {
     "class_weight": "it is for classifiers; give sample_weight to fit",
 }
 #: LightGBM takes a table of gains as text too.
-_CONVERT: Mapping[str, Callable[[Any], Any]] = {
+CONVERT: Mapping[str, Callable[[Any], Any]] = {
     "label_gain": lambda table: [float(gain) for gain in table.split(",")] if isinstance(table, str) else table
 }
-_NEUTRAL: Mapping[str, tuple[Any, ...]] = {"task": ("train",), "first_metric_only": (True,), "num_class": (1,)}
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {"task": ("train",), "first_metric_only": (True,), "num_class": (1,)}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
     "sigmoid": "lambdarank",
@@ -175,11 +175,6 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
     if objective is None:
         refused["bagging_by_query"] = "LightGBM trains a constant model with it; set subsample_queries"
     return refused
-
-
-def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
-    """All parameters of LightGBM by name; `refused` are those of :func:`refused_parameters`."""
-    return KnownParameters(LIBRARY, canonical_names(), EXPLICIT, refused, _NEUTRAL, _CONVERT)
 
 
 def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:

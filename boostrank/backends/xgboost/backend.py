@@ -21,21 +21,9 @@ from boostrank.backends.models import (
     read_with_checksum,
     write_with_checksum,
 )
+from boostrank.backends.xgboost import parameters as parameters
 from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
-from boostrank.backends.xgboost.parameters import DECIDING_METRIC as DECIDING_METRIC
-from boostrank.backends.xgboost.parameters import FEATURE_PARAMETERS as FEATURE_PARAMETERS
-from boostrank.backends.xgboost.parameters import LIBRARY as LIBRARY
-from boostrank.backends.xgboost.parameters import LOSS_DEFAULTS as LOSS_DEFAULTS
-from boostrank.backends.xgboost.parameters import NATIVE_LOSS_DEFAULTS as NATIVE_LOSS_DEFAULTS
-from boostrank.backends.xgboost.parameters import NATIVE_OBJECTIVES as NATIVE_OBJECTIVES
-from boostrank.backends.xgboost.parameters import OBJECTIVE_ALIASES as OBJECTIVE_ALIASES
-from boostrank.backends.xgboost.parameters import PARAMETERS as PARAMETERS
-from boostrank.backends.xgboost.parameters import known_parameters as known_parameters
-from boostrank.backends.xgboost.parameters import native_metric as native_metric
-from boostrank.backends.xgboost.parameters import native_parameters as native_parameters
-from boostrank.backends.xgboost.parameters import refused_parameters as refused_parameters
-from boostrank.backends.xgboost.parameters import tree_shape as tree_shape
 from boostrank.backends.xgboost.prediction import base_score as base_score
 from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document
 from boostrank.backends.xgboost.prediction import categories as categories

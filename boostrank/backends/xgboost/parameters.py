@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends import features
-from boostrank.backends.base import KnownParameters, import_backend
+from boostrank.backends.base import import_backend
 from boostrank.backends.interrupts import defer_interrupts
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number, refuse, refuse_first
@@ -88,6 +88,8 @@ FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
     "interaction_constraints": features.FeatureGroups(json.dumps),
     **MATRIX_PARAMETERS,
 }
+#: Parameters of the training function, which are not in the configuration either.
+_OF_TRAINING = ("num_boost_round", "early_stopping_rounds", "verbosity", "eval_metric", "eval_at", "callbacks")
 #: Parameters that only some of XGBoost's trainings use.
 _OF_DART: tuple[str, ...] = ("normalize_type", "one_drop", "rate_drop", "sample_type", "skip_drop")
 _OF_OBJECTIVES: tuple[str, ...] = (
@@ -123,9 +125,7 @@ _REFUSED: Mapping[str, str] = {
     "evals": "give eval_set to fit",
     "verbose_eval": "give verbose to fit",
 }
-
-
-_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "disable_default_eval_metric": (True,),
     # XGBRanker would refuse columns with a categorical type.
     "enable_categorical": (True, False),
@@ -133,7 +133,7 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "validate_parameters": (True,),
     "scale_pos_weight": (1,),
 }
-_CONVERT: Mapping[str, Callable[[Any], Any]] = {"ndcg_exp_gain": lambda is_exp2: "exp2" if is_exp2 else "linear"}
+CONVERT: Mapping[str, Callable[[Any], Any]] = {"ndcg_exp_gain": lambda is_exp2: "exp2" if is_exp2 else "linear"}
 
 
 def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
@@ -206,25 +206,20 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
     return refused
 
 
-def known_parameters(refused: Mapping[str, str]) -> KnownParameters:
-    """All parameters of XGBoost by name; `refused` are those of :func:`refused_parameters`."""
-    names = [*_names(), *MATRIX_PARAMETERS, *ALIASES]
-    canonical = {name: ALIASES.get(name, name) for name in names}
-    return KnownParameters(LIBRARY, canonical, EXPLICIT, refused, _NEUTRAL, _CONVERT)
-
-
 @cache
-def _names() -> frozenset[str]:
-    """Names of all parameters of trees and of ranking objectives, from the configuration that XGBoost makes."""
+def canonical_names() -> Mapping[str, str]:
+    """Canonical names of the parameters by name and alias: those of trees and of ranking objectives, and others.
+
+    The former are in the configuration that XGBoost makes.
+    """
     xgb = import_backend("xgboost")
     data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
     booster = xgb.Booster({"nthread": 1, "booster": "dart", "objective": "rank:ndcg"}, [data])
     with defer_interrupts(), xgb.config_context(verbosity=0):
         # XGBoost may write to its log here, such as that DART is deprecated, and would drop an interrupt in it.
         learner = json.loads(booster.save_config())["learner"]
-    # These are parameters of the training function, and not of the configuration.
-    of_training = {"num_boost_round", "early_stopping_rounds", "verbosity", "eval_metric", "eval_at", "callbacks"}
-    return frozenset(_names_within(learner)) | of_training
+    names = [*_names_within(learner), *_OF_TRAINING, *MATRIX_PARAMETERS, *ALIASES]
+    return {name: ALIASES.get(name, name) for name in names}
 
 
 def _names_within(configuration: Any, section: str = "") -> Iterator[str]:

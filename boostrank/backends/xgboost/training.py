@@ -90,7 +90,7 @@ def train(
                 callback.maximize = is_higher_better.get(callback.metric_name or results[-1][0])
         return [(name, value) for name, value, _ in results]
 
-    class AfterRound(xgb.callback.TrainingCallback):  # type: ignore[misc, name-defined]
+    class AfterRound(xgb.callback.TrainingCallback):  # type: ignore[name-defined]
         best_model: Any = None
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:

@@ -175,7 +175,7 @@ def _load(
         if folder is None:
             return stack(blocks)
         # LightGBM cannot keep its bins in files.
-        X = FeatureFiles(blocks, cache=folder if backend.LIBRARY == "XGBoost" else None)
+        X = FeatureFiles(blocks, cache=folder if backend.parameters.LIBRARY == "XGBoost" else None)
         X.names = getattr(features, "feature_names_in_", None)
         return X
 
