@@ -23,10 +23,10 @@ from .datasets import make_ranking as make_ranking
 from .datasets import read_letor as read_letor
 from .datasets import read_letor_folds as read_letor_folds
 from .metrics import evaluate as evaluate
+from .metrics import expected_ndcg as expected_ndcg
 from .metrics import get_measure as get_measure
 from .metrics import make_scorer as make_scorer
 from .metrics import ndcg_score as ndcg_score
-from .metrics.ndcg import expected_ndcg as expected_ndcg
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import cross_validate as cross_validate
 from .model_selection import feature_importance as feature_importance

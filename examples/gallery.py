@@ -78,10 +78,6 @@ judgments = documents.assign(relevance=test.y)
 precision = save(displays.PrecisionRecallDisplay.from_runs(judgments, runs), "precision_recall").precision
 print(f"At full recall, the precision of the default is {precision['default'].iloc[-1]:.2f}.")
 
-# Why the default trained so many rounds.
-left_out = save(displays.LeftOutQueriesDisplay.from_estimator(rankers["default"]), "left_out_queries")
-print(f"The default trained {left_out.n_rounds} rounds, chosen by the queries that each of them left out.")
-
 # Where a ranker is good and where it is not.
 values = br.evaluate(test.y, rankers["default"].predict(test.X), test.qid, "ndcg@10", per_query=True)["ndcg@10"]
 worst = values.idxmin()

@@ -3,5 +3,4 @@ from .comparison import QueryDifferencesDisplay as QueryDifferencesDisplay
 from .predictions import NDCGCurveDisplay as NDCGCurveDisplay
 from .predictions import PrecisionRecallDisplay as PrecisionRecallDisplay
 from .rankers import ContributionDisplay as ContributionDisplay
-from .rankers import LeftOutQueriesDisplay as LeftOutQueriesDisplay
 from .rankers import TrainingCurveDisplay as TrainingCurveDisplay

@@ -1,4 +1,4 @@
-"""Pictures of fitted rankers: a metric by boosting round, what rounds are worth, and why ranks are above others."""
+"""Pictures of fitted rankers: a metric by boosting round, and why ranks are above others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from boostrank.backends.base import best_round
 from boostrank.displays import style
 from boostrank.displays.style import Display, by_name
 from boostrank.inputs.arrays import Floats
@@ -117,64 +116,6 @@ class TrainingCurveDisplay(Display):
         marker = " (marker: last round that predictions use)" if self.best else ""
         ax.set_xlabel(f"boosting round{marker}")
         ax.set_ylabel(style.literal(f"{style.measure_name(self.metric)}, mean over queries"))
-        return ax
-
-
-@dataclass
-class LeftOutQueriesDisplay(Display):
-    """How much the loss of the queries that rounds leave out has decreased, by round, and the last round of the model.
-
-    Created by :meth:`from_estimator`. The marker is at the round where the smoothed curve is highest. Rankers that
-    choose their number of rounds themselves have twice as many, within limits.
-
-    Attributes
-    ----------
-    improvement : ndarray, shape (n_values,)
-        `oob_improvement_` of the ranker.
-    n_rounds : int
-        Number of rounds of this training that the model has.
-    figure_, ax_ : matplotlib Figure and Axes
-        Of the last call of :meth:`plot`.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> import boostrank as br
-    >>> ranker = br.LightGBMRanker(random_state=0, n_jobs=1).fit(*br.make_ranking(n_queries=50, random_state=0))
-    >>> display = br.displays.LeftOutQueriesDisplay.from_estimator(ranker, ax=Figure().subplots())
-    >>> display.n_rounds == ranker.best_iteration_
-    True
-    """
-
-    improvement: Floats
-    n_rounds: int
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> LeftOutQueriesDisplay:
-        """Plot `oob_improvement_` of a fitted ranker.
-
-        Raises
-        ------
-        ValueError
-            For a ranker that was trained without leaving queries out, and for one that was loaded from a file.
-        """
-        improvement = getattr(estimator, "oob_improvement_", np.empty(0))
-        if not len(improvement):
-            raise ValueError("no oob_improvement_: fit a ranker with subsample_queries below 1 and three rounds")
-        return cls(improvement, estimator._best_round).plot(ax)
-
-    def _draw(self, ax: Any) -> Any:
-        ax, best = style.axes(ax), best_round(self.improvement)
-        label = f"left-out queries, a mean over documents, highest at round {best}"
-        sums = np.cumsum(self.improvement)
-        ax.plot(np.arange(1, len(sums) + 1), sums, label=label, color=style.BLUE, marker="o", markevery=[best - 1])
-        label = f"the model has {self.n_rounds} rounds"
-        ax.axvline(self.n_rounds, label=label, color=style.DARK, linestyle="--", linewidth=1)
-        style.legend_below(ax)
-        style.whole_ticks(ax)
-        style.light_grid(ax)
-        ax.set_xlabel("boosting round")
-        ax.set_ylabel("decrease of the loss")
         return ax
 
 

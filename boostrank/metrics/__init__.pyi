@@ -2,10 +2,10 @@ from .base import EMPTY as EMPTY
 from .base import BoundMeasure as BoundMeasure
 from .base import Empty as Empty
 from .base import Measure as Measure
+from .graded import expected_ndcg as expected_ndcg
+from .graded import ndcg_score as ndcg_score
 from .labels import check_scores as check_scores
 from .names import MEASURES as MEASURES
-from .ndcg import expected_ndcg as expected_ndcg
-from .ndcg import ndcg_score as ndcg_score
 from .registry import default_measure as default_measure
 from .registry import evaluate as evaluate
 from .registry import get_measure as get_measure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -347,6 +348,50 @@ def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
     others = (relevant - 1.0) / np.maximum(size - 1, 1)
     n_relevant = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
     return np.where(ranking.counts, tied.repeat(relevant / size) * n_relevant / ranking.ranks, 0.0)
+
+
+class RankBiasedPrecision(BinaryMeasure):
+    """Mean rank-biased precision over queries.
+
+    ``RBP@k = (1 - p) sum over ranks r <= k of rel_r p^(r-1)``, where ``rel_r`` is 1 if the document of rank ``r`` is
+    relevant. A user reads the document of rank 1, and after each
+    document reads the next one with probability `p`. RBP is the expected total gain of the documents read, divided by
+    their expected number in an endless list. It is not normalized: if ``n`` documents are relevant, the ideal ranking
+    has the value ``1 - p^n``.
+
+    Parameters
+    ----------
+    k, ties, empty
+        See :func:`boostrank.ndcg_score`.
+    p : float, default 0.8
+        Probability that the user reads the next document, in (0, 1). The default is that of ir_measures; ``rbp`` of
+        trec_eval 10 has 0.9. The name of the measure says it: ``str(get_measure("rbp@10"))`` is "rbp(p=0.8)@10".
+    threshold : float, default 1
+        Labels of at least this are relevant. With a gain of each label, RBP is the measure "dcg" with the discount
+        ``lambda ranks: (1 - p) * p ** (ranks - 1)``.
+
+    References
+    ----------
+    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import get_measure
+    >>> get_measure("rbp", p=0.5)([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
+    0.625
+    """
+
+    name: ClassVar[str] = "rbp"
+    always_named: ClassVar[tuple[str, ...]] = ("p",)
+    p: float = setting(0.8, check_number, above=0, below=1)
+
+    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+        return DCG(discount=partial(_reading_probability, self.p)).per_block(gains, queries, self.ties, cutoffs)
+
+
+def _reading_probability(p: float, ranks: Floats) -> Floats:
+    """Probability that the user reads each rank, divided by the expected number of ranks that he reads."""
+    return (1.0 - p) * p ** (ranks - 1.0)
 
 
 class RPrecision(RelevantDocuments):

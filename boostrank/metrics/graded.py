@@ -1,17 +1,87 @@
-"""Measures of graded relevance that model a user: expected reciprocal rank and rank-biased precision."""
+"""Measures of graded relevance: DCG, NDCG with its expectation over noisy labels, and expected reciprocal rank."""
 
 from __future__ import annotations
 
-from functools import cached_property, partial
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_number, setting
-from boostrank.metrics.base import PreparedRanks, QueryMeasure, RankedDocuments, as_value, sum_over_ranks
-from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import DCG, Gain, Ties, check_cutoff
+from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, RankedDocuments, as_value, sum_over_ranks
+from boostrank.metrics.labels import GroupedLabels, check_scores, require_ids
+from boostrank.queries.dcg import DCG, Discount, Gain, Ties, check_cutoff, check_relevance, ratio_to_ideal
+from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import RankedBlock
+
+
+class DiscountedCumulativeGain(QueryMeasure):
+    """Mean over queries of the discounted cumulative gain (DCG), which is not normalized.
+
+    ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest score has rank 1.
+
+    Parameters
+    ----------
+    k, gain, discount, ties, empty
+        See :func:`boostrank.ndcg_score`.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+
+    Examples
+    --------
+    >>> from boostrank.metrics import get_measure
+    >>> round(get_measure("dcg")([3, 2], [1.0, 0.0], qid=[7, 7]), 4)
+    8.8928
+    """
+
+    name: ClassVar[str] = "dcg"
+    k: int | float | None = None
+    gain: Gain = "exp2"
+    discount: Discount = "log2"
+    ties: Ties = "average"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "gain", as_value(self.gain))
+        object.__setattr__(self, "discount", as_value(self.discount))
+        _ = self.dcg  # Raises ValueError for settings that are invalid.
+
+    @cached_property
+    def dcg(self) -> DCG:
+        """Gain, discount and cutoff; made once."""
+        return DCG(self.k, self.gain, self.discount)
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        return PreparedRanks.of_dcg(self.dcg, self.dcg.gains_of(labels.values), labels.queries, self.ties)
+
+
+class NDCG(DiscountedCumulativeGain):
+    """NDCG as a measure; see :func:`ndcg_score`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bound = NDCG(k=1, empty="skip").bind([1, 0, 0], Queries.from_sizes([2, 1]))
+    >>> bound.per_query(np.array([0.1, 0.2, 0.0])).tolist()
+    [0.0, nan]
+    >>> bound.mean(np.array([0.2, 0.1, 0.0]))
+    1.0
+    """
+
+    name: ClassVar[str] = "ndcg"
+
+    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
+        gains, ideal = labels.gains_and_ideal(self.dcg)
+        dcg = PreparedRanks.of_dcg(self.dcg, gains, labels.queries, self.ties)
+
+        def per_block(ranked: RankedBlock) -> Floats:
+            return ratio_to_ideal(dcg.per_block(ranked), ideal[ranked.segments])
+
+        return dcg._replace(undefined=ideal == 0, per_block=per_block)
 
 
 class ExpectedReciprocalRank(QueryMeasure):
@@ -97,70 +167,113 @@ def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
     return (-np.diff(reading, axis=0).T * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)
 
 
-class RankBiasedPrecision(QueryMeasure):
-    """Mean rank-biased precision over queries.
+def ndcg_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | float | None = None,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
+    ties: Ties = "average",
+    empty: Empty = "zero",
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+) -> Any:
+    """Mean over queries of the normalized discounted cumulative gain (NDCG).
 
-    ``RBP@k = (1 - p) sum over ranks r <= k of G(y) p^(r-1)``. A user reads the document of rank 1, and after each
-    document reads the next one with probability `p`. RBP is the expected total gain of the documents read, divided by
-    their expected number in an endless list. It is not normalized: if ``n`` documents are relevant, the ideal ranking
-    has the value ``1 - p^n``.
+    ``NDCG@k = DCG@k / Z_k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest
+    score has rank 1, and ``Z_k`` is the largest DCG@k of any ranking. It is computed by ``OMP_NUM_THREADS`` threads, or
+    as many as there are processors; ``boostrank.use_threads`` sets another number.
 
     Parameters
     ----------
-    k, ties, empty
-        See :func:`boostrank.ndcg_score`.
-    p : float, default 0.8
-        Probability that the user reads the next document, in (0, 1). The default is that of ir_measures; ``rbp`` of
-        trec_eval 10 has 0.9. The name of the measure says it: ``str(get_measure("rbp@10"))`` is "rbp(p=0.8)@10".
-    gain : {"exp2", "linear"}, sequence of float, or callable, optional
-        None: the gain is 1 for labels of at least `threshold`, and 0 for others. Otherwise as in
-        :class:`boostrank.DCG`, such as the table ``[0, 0.25, 0.5, 1]`` of gains by label. If all gains are in
-        [0, 1], RBP is at most 1.
-    threshold : float, default 1
-        Labels of at least this are relevant. Used only if `gain` is None.
+    y_true : array-like, shape (n_documents,)
+        Relevance labels, 0 or more.
+    y_score : array-like, shape (n_documents,)
+        Scores, finite.
+    qid : array-like, shape (n_documents,)
+        Query id of each row. Rows of one query need not be adjacent. If all rows belong to one query, pass
+        ``numpy.zeros(len(y_true))``; without query ids there is an error.
+    k, gain, discount
+        See :class:`boostrank.DCG`.
+    ties : {"average", "stable", "best", "worst"}, default "average"
+        How tied documents, which have equal scores, are ranked. "average" takes the exact mean over all their
+        permutations (as scikit-learn), "stable" ranks them by row number (as LightGBM), and "best" and "worst" rank
+        them so that the result is largest or smallest.
+    empty : {"zero", "one", "skip", "raise"}, default "zero"
+        Value of a query without relevant documents: 0 (as in scikit-learn), 1 (as in LightGBM and XGBoost), left out of
+        the mean, or an error.
+    sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
+        Weights of queries, in the sequence in which the queries first appear; or weights of documents, which must be
+        equal within a query.
+    per_query : bool, default False
+        Return the value of each query instead of the mean, in the sequence in which the queries first appear. Values of
+        queries that are left out are NaN.
+
+    Returns
+    -------
+    float in [0, 1], or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
 
     References
     ----------
-    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002. McSherry and Najork,
+    "Computing information retrieval performance measures efficiently in the presence of tied scores", ECIR 2008.
 
     Examples
     --------
-    >>> from boostrank.metrics import get_measure
-    >>> get_measure("rbp", p=0.5)([1, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
-    0.625
-    >>> get_measure("rbp", p=0.5, gain=[0, 0.5, 1])([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
-    0.5625
+    >>> import boostrank as br
+    >>> round(br.ndcg_score([0, 1, 2, 0], [0.1, 0.2, 0.3, 0.9], qid=["a", "a", "a", "b"], empty="skip"), 4)
+    1.0
+    >>> round(br.ndcg_score([0, 1], [0.5, 0.5], qid=[7, 7], k=1), 4)
+    0.5
     """
-
-    name: ClassVar[str] = "rbp"
-    reason: ClassVar[str] = "has no document with a gain (for gain=None: a label of at least {0.threshold:g})"
-    always_named: ClassVar[tuple[str, ...]] = ("p",)
-    p: float = setting(0.8, check_number, above=0, below=1)
-    k: int | float | None = setting(None, check_cutoff)
-    gain: Gain | None = None
-    threshold: float = setting(1, check_number, above=0)
-    ties: Ties = "average"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.gain is not None and self.threshold != 1:
-            raise ValueError(
-                f"threshold acts only on binary gains, gain=None; got threshold={self.threshold!r} with "
-                f"gain={self.gain!r}"
-            )
-        object.__setattr__(self, "gain", as_value(self.gain))
-        _ = self.dcg  # Raises ValueError for a gain that is invalid.
-
-    @cached_property
-    def dcg(self) -> DCG:
-        """Gain, discount and cutoff."""
-        return DCG(self.k, "exp2" if self.gain is None else self.gain, partial(_reading_probability, self.p))
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        gains = labels.binary(self.threshold)[0] if self.gain is None else self.dcg.gains_of(labels.values)
-        return PreparedRanks.of_dcg(self.dcg, gains, labels.queries, self.ties)
+    measure = NDCG(k=k, gain=gain, discount=discount, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
-def _reading_probability(p: float, ranks: Floats) -> Floats:
-    """Probability that the user reads each rank, divided by the expected number of ranks that he reads."""
-    return (1.0 - p) * p ** (ranks - 1.0)
+def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None) -> Floats:
+    """Expectation, over the noise of labels, of the NDCG of each query if it is ranked by `scores`.
+
+    NDCG is linear in the normalized gains ``u``, so its expectation is ``sum_i E[u_i] d(rank_i)``. With `k` the sum is
+    over the first `k` ranks. The ranking by ``scores=bayes`` has the largest value, and the difference of another
+    ranking to this value is its regret. Ties are averaged.
+
+    Parameters
+    ----------
+    bayes : array-like, shape (n_documents,)
+        Expected normalized gains ``E[u]``, as :func:`boostrank.make_ranking` returns them with
+        ``return_bayes=True``.
+    scores : array-like, shape (n_documents,)
+        Scores, finite.
+    qid : array-like, shape (n_documents,)
+        Query id of each row.
+    k : int or float, optional
+        Cutoff, as in :class:`boostrank.DCG`.
+
+    Returns
+    -------
+    ndarray, shape (n_queries,)
+        Expected NDCG of each query, in the sequence in which the queries first appear.
+
+    Raises
+    ------
+    ValueError
+        If a value of `bayes` is negative or not finite, a score is not finite, an id is missing, or lengths differ.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid, bayes = br.make_ranking(n_queries=3, random_state=0, return_bayes=True)
+    >>> bool((br.expected_ndcg(bayes, bayes, qid) >= br.expected_ndcg(bayes, X[:, 0], qid)).all())
+    True
+    """
+    queries = Queries.from_qid(require_ids(qid, "expected_ndcg"))
+    expected, values = check_relevance(bayes, "bayes"), check_scores(scores)
+    check_lengths(qid=queries.n_documents, bayes=len(expected), scores=len(values))
+    return DCG(k).of_ranking(queries.group(expected), queries.group(values), queries)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from boostrank.inputs.checks import did_you_mean, refuse
 
 #: Modules of this package that define measures. Each is imported when a name was not found in those before it.
-MODULES = ("ndcg", "binary", "graded", "correlation")
+MODULES = ("graded", "binary", "pairs")
 #: The entry points of extensions: by the name of a measure, the module that defines it.
 MEASURES_OF_EXTENSIONS = "boostrank.measures"
 #: The entry points of modules that know names of other libraries, by ``parse_name(text)`` and ``similar_name(text)``,

@@ -36,7 +36,7 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     measure : str, Measure or callable, default "ndcg@10"
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f", "map",
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
-        recall, as in ``"iprec@0.5"``; "rprec", "bpref", "kendall_tau", "auc" and "agreement" have neither.
+        recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have neither.
         ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "judged", which may have a cutoff, "setp", "setr",
         "setf", "setap", "numq", "numrel", "numret" and the geometric mean "gm_map". A name may have settings, as in

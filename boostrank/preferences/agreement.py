@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.metrics.base import Domain, Empty, Prepared, PreparedRanks, QueryMeasure
-from boostrank.metrics.correlation import count_reversed_pairs, label_codes
 from boostrank.metrics.labels import GroupedLabels, check_scores
+from boostrank.metrics.pairs import count_reversed_pairs, label_codes
 from boostrank.preferences.graph import PreferenceGraph
 from boostrank.queries.dcg import Ties
 from boostrank.queries.queries import Queries

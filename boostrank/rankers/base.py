@@ -114,8 +114,8 @@ class BoostedRanker(TrainedModel):
     oob_improvement_ : ndarray of float64, shape (n_values,)
         How much each round lowered the loss of the queries that it left out (out of bag), a mean over their documents;
         see :class:`boostrank.backends.base.QuerySample`. The last round, or the last two of the default
-        objective, have no value. Their running sum is drawn by :class:`boostrank.displays.LeftOutQueriesDisplay`. Empty
-        if no queries are left out, and not there after `load_model`.
+        objective, have no value. Their running sum, ``numpy.cumsum``, chooses the number of rounds. Empty if no queries
+        are left out, and not there after `load_model`.
     best_score_ : dict of str to dict of str to float
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     objective_ : str, Surrogate, EdgeLoss or callable

@@ -108,7 +108,7 @@ def evaluate_run(
     ------
     ValueError
         If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
-        documents are missing in the run: kendall_tau, auc, agreement, and those with a fraction as cutoff. If a measure
+        documents are missing in the run: auc, agreement, and those with a fraction as cutoff. If a measure
         is unknown; or if ir_measures has to compute it, and is not installed, or `ties` or `unjudged` are given. If an
         evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
         all are 0; or if `by` has a query that neither the judgments nor the run have.

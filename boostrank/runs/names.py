@@ -48,7 +48,6 @@ _GAINS = {"log2": "linear", "exp-log2": "exp2"}
 _OF_TREC_EVAL = {
     "recip_rank": "RR",
     "11pt_avg": "IPrec",
-    "kendall": "kendall_tau",
     "num_q": "NumQ",
     "num_rel": "NumRel",
     "num_ret": "NumRet",
@@ -117,8 +116,8 @@ def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | No
         settings[setting] = _GAINS[value] if parameter == "dcg" else value
     if kind.name == "rbp" and "threshold" not in settings:
         raise ValueError(
-            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), "
-            "get_measure('rbp', gain=[0, 0.5, 1]) for gains up to 1, or get_measure('rbp', gain='linear') for the same"
+            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), or for "
+            "the same get_measure('dcg', gain='linear', discount=lambda ranks: (1 - p) * p ** (ranks - 1))"
         )
     if theirs in _CONVENTIONS and not of_runs:
         same, ours = measure_name(kind.name, settings, at), measure_name(kind.name, {}, at)

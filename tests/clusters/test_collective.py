@@ -18,8 +18,8 @@ from boostrank.clusters.collective import (
     lightgbm_network,
     use_global_start,
 )
-from boostrank.metrics.correlation import AUC
-from boostrank.metrics.ndcg import NDCG
+from boostrank.metrics.graded import NDCG
+from boostrank.metrics.pairs import AUC
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power
 from boostrank.training.losses import get_loss

@@ -8,7 +8,7 @@ import pytest
 from artists import legend_texts, line, overlapping_texts, tick_texts
 
 import boostrank as br
-from boostrank.displays import ContributionDisplay, LeftOutQueriesDisplay, TrainingCurveDisplay
+from boostrank.displays import ContributionDisplay, TrainingCurveDisplay
 from boostrank.displays.rankers import MAX_VALUE
 from boostrank.displays.style import shortened
 from boostrank.rankers.explanations import explain
@@ -116,21 +116,3 @@ def test_long_names_and_no_difference(data):
     same = pd.concat([frame[:1]] * 2)
     display = ContributionDisplay(explain(ranker, same)).plot()
     assert tick_texts(display.ax_.yaxis) == [f"{X.shape[1]} other features", "difference of scores"]
-
-
-def test_the_sum_of_improvements_its_maximum_and_the_end_are_drawn():
-    data = br.make_ranking(n_queries=40, random_state=0)
-    ranker = br.LightGBMRanker(random_state=0, n_jobs=1).fit(*data)
-    display = LeftOutQueriesDisplay.from_estimator(ranker)
-    curve, end = display.ax_.get_lines()
-    np.testing.assert_allclose(curve.get_ydata(), np.cumsum(ranker.oob_improvement_))
-    (best,) = curve.get_markevery()
-    assert set(end.get_xdata()) == {ranker.best_iteration_} == {2 * (best + 1)}
-    assert legend_texts(display.ax_) == [
-        f"left-out queries, a mean over documents, highest at round {best + 1}",
-        f"the model has {ranker.best_iteration_} rounds",
-    ]
-    assert not overlapping_texts(display.figure_)
-    fixed = br.LightGBMRanker(n_estimators=2, subsample_queries=1, n_jobs=1).fit(*data)
-    with pytest.raises(ValueError, match="no oob_improvement_: fit a ranker with subsample_queries below 1"):
-        LeftOutQueriesDisplay.from_estimator(fixed)

@@ -17,7 +17,6 @@ DISPLAYS = {
     "ContributionDisplay": lambda show, get, ax: show(
         br.explain(get("rankers")["a"], *get("data")[::2], query=get("data")[2][0])
     ).plot(ax),
-    "LeftOutQueriesDisplay": lambda show, get, ax: show.from_estimator(get("rankers")["a"], ax=ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
     "PrecisionRecallDisplay": lambda show, get, ax: show.from_runs(
         {"q": {"a": 1, "b": 1}},

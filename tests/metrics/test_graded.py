@@ -1,11 +1,11 @@
-"""Expected reciprocal rank and rank-biased precision."""
+"""Expected reciprocal rank."""
 
 import math
 
 import numpy as np
 import pytest
-from measure_definitions import CHOOSE, FUNCTIONS, queries_of
-from oracles import one_query, orders_by
+from measure_definitions import FUNCTIONS
+from oracles import one_query
 
 
 def test_a_long_tie_of_several_grades():
@@ -70,14 +70,3 @@ def test_satisfaction_by_labels_of_all_sizes(label, beside):
     values = FUNCTIONS["err"]([label, beside], [1.0, 1.0], qid=[1, 2], max_grade=highest, per_query=True)
     exact = [-math.expm1(-y * math.log(2.0)) * 2.0 ** (y - highest) for y in (label, beside)]
     np.testing.assert_allclose(values, exact, rtol=1e-12, atol=1e-16)
-
-
-def test_graded_rank_biased_precision(ragged):
-    y, scores, qid = ragged
-    table = [0.0, 0.25, 0.5, 1.0]
-    for ties in ("average", "best"):
-        values = FUNCTIONS["rbp"](y, scores, qid, p=0.5, k=3, gain=table, ties=ties, per_query=True)
-        for value, (labels, by) in zip(values, queries_of(qid, y, scores), strict=True):
-            orders = [sum(table[labels[i]] / 2**r for r, i in enumerate(o[:3], 1)) for o in orders_by(by)]
-            assert value == pytest.approx(CHOOSE[ties](orders), abs=1e-13)
-    assert FUNCTIONS["rbp"](y, scores, qid) == FUNCTIONS["rbp"](y, scores, qid, p=0.8, gain=[0, 1, 1, 1])

@@ -21,7 +21,7 @@ from boostrank.clusters.dask.trainings import train_on_workers
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID
 from boostrank.metrics import Measure
-from boostrank.metrics.ndcg import NDCG
+from boostrank.metrics.graded import NDCG
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.features import TrainingFeatures

@@ -1,4 +1,4 @@
-"""Correlation of labels and scores, and measures of pairs: tau, and the area under the ROC curve."""
+"""Pairs of documents that a ranking reverses, and the area under the ROC curve, which counts them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,7 @@ def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
     distinct = label_runs.repeat(np.arange(label_runs.n_segments))
     codes = np.empty(queries.n_rows, dtype=np.int64)
     codes[by_label] = distinct - queries.repeat(distinct[queries.starts])
-    return codes, equal_pairs(label_runs, queries)
-
-
-def equal_pairs(runs: Segments, queries: Segments) -> Ints:
-    """Number of pairs of documents of each query that are in the same run, shape (n_queries,)."""
-    return queries.sum(runs.repeat(runs.sizes - 1)) // 2
+    return codes, queries.sum(label_runs.repeat(label_runs.sizes - 1)) // 2
 
 
 def count_reversed_pairs(codes: Ints, ranked: RankedBlock, ties: Ties) -> Floats:
@@ -68,52 +63,6 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
         moved[agree.repeat(agree.starts) + position] = codes
         codes = moved
     return count
-
-
-class KendallTau(QueryMeasure):
-    """Mean over queries of Kendall's tau-b between labels and scores.
-
-    ``tau_b = (C - D) / sqrt((N - N_y) (N - N_s))``. Of the ``N = n (n - 1) / 2`` pairs of documents of a query, ``C``
-    are ranked in the same way by labels and scores, and ``D`` in opposite ways; ``N_y`` have equal labels, and ``N_s``
-    have equal scores. All ranks are equally important, and there is no cutoff.
-
-    Parameters
-    ----------
-    empty : {"zero", "one", "skip", "raise"}, default "skip"
-        Tau of a query for which it is 0/0, because all labels or all scores are equal, or because it has one document:
-        0, 1, left out of the mean, or an error. With "skip", the queries that are left out depend on the scores; use
-        "zero" to compare rankers with few different scores.
-
-    References
-    ----------
-    Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
-
-    Examples
-    --------
-    >>> from boostrank.metrics import get_measure
-    >>> round(get_measure("kendall_tau")([3, 2, 1, 0], [0.9, 0.1, 0.5, 0.2], qid=[7, 7, 7, 7]), 4)  # C = 4, D = 2
-    0.3333
-    """
-
-    name: ClassVar[str] = "kendall_tau"
-    domain: ClassVar[Domain] = "arrays"
-    reason: ClassVar[str] = "has labels or scores that are all equal"
-    empty: Empty = "skip"
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        queries = labels.queries
-        codes, same_label = label_codes(labels.values, queries)
-        n_pairs = queries.sizes * (queries.sizes - 1) / 2.0
-        n_different = n_pairs - same_label
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            pairs, different = n_pairs[ranked.segments], n_different[ranked.segments]
-            # Half of the pairs with equal scores count as reversed.
-            balance = different - 2.0 * count_reversed_pairs(codes, ranked, "average")
-            norm = np.sqrt(different) * np.sqrt(pairs - equal_pairs(ranked.tied, ranked.part))
-            return np.clip(balance / norm, -1.0, 1.0)
-
-        return PreparedRanks(n_different == 0, queries.sizes, per_block, stable=False)
 
 
 class AUC(QueryMeasure):
