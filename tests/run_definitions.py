@@ -88,11 +88,6 @@ def counts(judged, documents, rel):
     return both, len(documents), sum(grade >= rel for grade in judged.values())
 
 
-def set_precision_recall(judged, documents, rel):
-    both, retrieved, relevant = counts(judged, documents, rel)
-    return both / retrieved if retrieved else 0.0, both / relevant if relevant else 0.0
-
-
 #: Each takes the judgments of a query, its documents in the sequence of their ranks, and the smallest relevance of
 #: relevant documents.
 DEFINITIONS = {
@@ -101,9 +96,6 @@ DEFINITIONS = {
     "success@5": success,
     "iprec@0.3": iprec,
     "judged@5": judged_share,
-    "setp": lambda *query: set_precision_recall(*query)[0],
-    "setr": lambda *query: set_precision_recall(*query)[1],
-    "setap": lambda *query: math.prod(set_precision_recall(*query)),
     "numq": lambda judged, documents, rel: 1,
     "numrel": lambda judged, documents, rel: counts(judged, documents, rel)[2],
 }

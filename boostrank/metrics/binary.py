@@ -128,8 +128,7 @@ def _depths(k: int | float | None, queries: Segments) -> Floats:
 class FMeasure(BinaryMeasure):
     """Mean over queries of the F measure of the first `k`: the weighted harmonic mean of precision P and recall R.
 
-    ``F@k = (1 + beta^2) P R / (beta^2 P + R)`` with ``P = Prec@k`` and ``R = Recall@k``, and 0 if both are 0. "setf" is
-    that of all documents of a run.
+    ``F@k = (1 + beta^2) P R / (beta^2 P + R)`` with ``P = Prec@k`` and ``R = Recall@k``, and 0 if both are 0.
 
     Parameters
     ----------

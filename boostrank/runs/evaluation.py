@@ -25,7 +25,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
-from boostrank.runs.names import GROUPS, parse_name
+from boostrank.runs.names import GROUPS, as_ir_measures, parse_name
 from boostrank.runs.trec_tables import (
     QUERY,
     RELEVANCE,
@@ -72,7 +72,7 @@ def evaluate_run(
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
         ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
         have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
-        Measures of what was judged or retrieved, such as ``"Judged@10"`` and ``"SetP"``, are taken only
+        Measures of what was judged or retrieved, such as ``"Judged@10"`` and ``"NumRet"``, are taken only
         here. Other measures of ir_measures, such as ``"alpha_nDCG@10"`` and ``"INST(max_rel=2)"``, are computed by the
         programs that this package calls, if it is installed, with their tie rule and all queries and documents.
         ``"official"`` stands for the measures that trec_eval prints by default.
@@ -194,7 +194,9 @@ def _measure_of_runs(measure: Any) -> Any:
     if parsed is not None:
         return from_parsed(parsed, text, {})
     name = base_name(text)
-    return provided_measure(text) if name and ":" not in name and name not in MEASURES else get_measure(measure)
+    if not name or ":" in name or name in MEASURES:
+        return get_measure(measure)
+    return provided_measure(as_ir_measures(text))
 
 
 def for_runs(name: str, measure: Any, ties: str, unjudged: str) -> Any:

@@ -29,8 +29,7 @@ _MEASURES = {
     **dict.fromkeys(("Rprec", "RPrec"), "rprec"),
     **dict.fromkeys(("Bpref", "BPref"), "bpref"),
     **dict.fromkeys(("NumRet", "NumRelRet"), "numret"),
-    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "Judged")},
-    **{name: name.lower() for name in ("SetP", "SetR", "SetF", "SetAP", "NumQ", "NumRel")},
+    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "Judged", "NumQ", "NumRel")},
 }
 # Settings that give our measure the conventions of ir_measures. The largest grade of ERR is that of gdeval.
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -90,13 +89,23 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     >>> parse_name("map_cut_30")
     ParsedName(name='map', settings={'k': 30})
     """
-    number = re.search(r"(?<=_)[0-9.]+$", text)
-    of_trec_eval = _OF_TREC_EVAL.get(text[: number.start()] if number else text)
-    if of_trec_eval:
-        text = of_trec_eval + (number[0] if number else "")
+    text = as_ir_measures(text)
     if base_name(text) in _MEASURES:
         return _parse_ir_measures(text, base_name(text), of_runs)
     return names_of_measures.parse_name(text) if base_name(text) in MEASURES else None
+
+
+def as_ir_measures(text: str) -> str:
+    """The text, in which a name of trec_eval is replaced by that of ir_measures.
+
+    Examples
+    --------
+    >>> as_ir_measures("map_cut_30")
+    'AP@30'
+    """
+    number = re.search(r"(?<=_)[0-9.]+$", text)
+    theirs = _OF_TREC_EVAL.get(text[: number.start()] if number else text)
+    return theirs + (number[0] if number else "") if theirs else text
 
 
 def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | None:

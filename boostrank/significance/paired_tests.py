@@ -65,30 +65,6 @@ class PairedTest(NamedTuple):
         n_queries = self.wins + self.ties + self.losses
         return self.p_value < LEVEL and n_queries < MIN_QUERIES and abs(self.skewness) > MAX_SKEWNESS
 
-    def conclusion(self, name: str, baseline: str) -> str:
-        """A sentence that says whether the ranker is better or worse at the level 0.05, without the full stop.
-
-        It is about the trained rankers as they are, on other queries; another training may give another result.
-
-        Parameters
-        ----------
-        name, baseline : str
-            What the sentence calls the two rankers.
-
-        Examples
-        --------
-        >>> import boostrank as br
-        >>> br.significance.PairedTest(0.0111, 0.0023, 20, 1, 9).conclusion("softmax", "LambdaMART")
-        'softmax is better than LambdaMART (difference +0.0111, p = 0.002)'
-        >>> br.significance.PairedTest(-0.005, 0.4, 10, 1, 9).conclusion("softmax", "LambdaMART")
-        'softmax does not differ significantly from LambdaMART (difference -0.0050, p = 0.400)'
-        """
-        verdict = "does not differ significantly from"
-        if self.p_value < LEVEL:
-            verdict = "is better than" if self.difference > 0 else "is worse than"
-        p = "p < 0.001" if self.p_value < MIN_SHOWN_P else f"p = {self.p_value:.3f}"
-        return f"{name} {verdict} {baseline} (difference {self.difference:+.4f}, {p})"
-
 
 def permutation_test(
     values: ArrayLike,

@@ -45,6 +45,13 @@ def test_values_and_means_are_those_of_ir_measures(tables):
     assert common.equals(table.loc[common.index])
 
 
+def test_names_of_trec_eval_stand_for_those_of_ir_measures():
+    qrels, run = {"q": {"a": 1, "b": 0, "c": 1}, "r": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0, "x": 0.5}, "r": {"x": 1.0}}
+    values = evaluate_run(qrels, run, ["set_P", "set_recall", "set_map", "SetF"])
+    expected = {"set_P": 1 / 6, "set_recall": 1 / 4, "set_map": 1 / 12, "SetF": 1 / 5}
+    assert values == pytest.approx(expected)
+
+
 def test_ours_and_theirs_stand_in_one_table():
     qrels, runs = {"q": {"a": 1, "b": 0}}, {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"a": 1.0, "b": 2.0}}}
     table = evaluate_run(qrels, runs["y"], ["RR", "Compat"], by={"q": "short"})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from boostrank.significance import PairedTest, holm, permutation_test, required_queries
+from boostrank.significance import holm, permutation_test, required_queries
 
 
 @pytest.mark.parametrize("n", [1, 8, 9])
@@ -51,15 +51,6 @@ def test_skewed_differences_of_few_queries_warn():
         with pytest.warns(UserWarning, match="fewer than 100 queries with skewed") if is_doubtful else nullcontext():
             seen = permutation_test(differences, np.zeros(len(differences)))
         assert seen.skewness == pytest.approx(stats.skew(differences), abs=1e-12)
-
-
-def test_a_conclusion_names_the_direction_and_small_p_values():
-    better = PairedTest(0.01, 0.0004, 9, 0, 1)
-    assert better.conclusion("a", "b") == "a is better than b (difference +0.0100, p < 0.001)"
-    worse = better._replace(difference=-0.01, p_value=0.03)
-    assert worse.conclusion("a", "b") == "a is worse than b (difference -0.0100, p = 0.030)"
-    unclear = worse._replace(p_value=0.05)
-    assert "does not differ significantly from b" in unclear.conclusion("a", "b")
 
 
 def test_holm():
