@@ -162,23 +162,11 @@ class ValuePerFeature:
         return self.convert(entry)
 
 
-@dataclass(frozen=True)
-class FeatureGroups:
-    """Groups of features: a list of lists of names or indices.
-
-    Attributes
-    ----------
-    as_type : callable
-        The form that the library takes, from a list of lists of indices.
-    """
-
-    as_type: Callable[[list[list[int]]], Any] = list
-
-    def __call__(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
-        """The groups by index."""
-        expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
-        groups = [_elements(name, group, expected) for group in _elements(name, value, expected)]
-        return self.as_type([[features.index(name, feature) for feature in group] for group in groups])
+def feature_groups(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[list[int]]:
+    """Groups of features: a list of lists of names or indices."""
+    expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
+    groups = [_elements(name, group, expected) for group in _elements(name, value, expected)]
+    return [[features.index(name, feature) for feature in group] for group in groups]
 
 
 def feature_choice(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:

@@ -22,13 +22,6 @@ BLANK_CHECKSUM = "0" * 64
 _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
 
 
-def require_file(path: str | os.PathLike[str]) -> str:
-    """Return the path as a string; raise FileNotFoundError if there is no file at it."""
-    if not os.path.isfile(as_path(path)):
-        raise FileNotFoundError(f"no model file at {os.fspath(path)!r}")
-    return os.fspath(path)
-
-
 def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a model whose checksum field contains :data:`BLANK_CHECKSUM`, with the checksum in that field."""
     field = _CHECKSUM.search(content)
@@ -47,7 +40,7 @@ def read_with_checksum(path: str | os.PathLike[str]) -> bytes:
     ValueError
         If the content does not have the checksum of the file.
     """
-    with open(require_file(path), "rb") as file:
+    with open(as_path(path), "rb") as file:
         content = file.read()
     field = _CHECKSUM.search(content)
     if field is not None and _checksum(_replace(content, field, BLANK_CHECKSUM.encode())) != field.group(1):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend
-from boostrank.backends.models import require_file
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
+from boostrank.inputs.files import as_path
 from boostrank.queries.dcg import Discount, Gain, Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.lightgbm import LightGBMRanker
@@ -268,7 +268,7 @@ def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
     >>> type(loaded).__name__, bool((loaded.predict(X) == ranker.predict(X)).all())
     ('XGBoostRanker', True)
     """
-    with open(require_file(path), "rb") as file:
+    with open(as_path(path), "rb") as file:
         head = file.read(5)
     if head == b"tree\n":
         return LightGBMRanker().load_model(path)

@@ -65,7 +65,7 @@ DEFAULT_MAX_BIN = 255
 #: Parameters that concern single features.
 FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
     "monotone_constraints": features.monotone_constraints(list),
-    "interaction_constraints": features.FeatureGroups(),
+    "interaction_constraints": features.feature_groups,
     "categorical_feature": features.feature_choice,
     "feature_contri": features.number_per_feature(1.0),
     "cegb_penalty_feature_lazy": features.number_per_feature(0.0),

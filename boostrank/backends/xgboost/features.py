@@ -35,6 +35,7 @@ from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.frames import is_pandas, replace_columns
 from boostrank.inputs.streams import FeatureStream
+from boostrank.queries.segments import parts
 
 #: Attribute of boosters: the number that means a missing value.
 MISSING_ATTRIBUTE = "boostrank_missing"
@@ -172,21 +173,16 @@ def _dense(X: Any) -> NDArray[np.float32]:
     return X.astype(np.float32).toarray()
 
 
-def _rows_of_blocks(n_rows: int, ends: Ints) -> Iterator[tuple[int, int]]:
+def _rows_of_blocks(n_rows: int, ends: Ints) -> list[tuple[int, int]]:
     """First row and end of blocks of at most `n_rows` rows where `ends` allows it: a block ends at some of these.
 
     Examples
     --------
-    >>> list(_rows_of_blocks(4, np.array([2, 3, 5, 9])))
+    >>> _rows_of_blocks(4, np.array([2, 3, 5, 9]))
     [(0, 3), (3, 5), (5, 9)]
     """
-    start = 0
-    while start < ends[-1]:
-        i = np.searchsorted(ends, start + n_rows, side="right") - 1
-        if i < 0 or ends[i] <= start:
-            i += 1
-        yield start, int(ends[i])
-        start = int(ends[i])
+    bounds = [0, *(int(ends[segments.stop - 1]) for segments in parts(ends, n_rows))]
+    return list(pairwise(bounds))
 
 
 def _iterate(

@@ -85,7 +85,7 @@ MATRIX_PARAMETERS: Mapping[str, features.FeatureParameter] = {
 #: Parameters that concern single features.
 FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
     "monotone_constraints": features.monotone_constraints(tuple),
-    "interaction_constraints": features.FeatureGroups(json.dumps),
+    "interaction_constraints": lambda *arguments: json.dumps(features.feature_groups(*arguments)),
     **MATRIX_PARAMETERS,
 }
 #: Parameters of the training function, which are not in the configuration either.
