@@ -62,7 +62,7 @@ class DatasetFunction(ABC):
 
 
 class NativeObjective(DatasetFunction):
-    """A loss as a custom objective; the subclass for a library has the signature that this library calls."""
+    """A loss as a custom objective of both libraries."""
 
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
         super().__init__()
@@ -79,9 +79,30 @@ class NativeObjective(DatasetFunction):
         bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
         return bound.boosting_function()
 
+    # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes labels, scores,
+    # weights and group sizes to a function of four parameters; the functions `train` pass scores and the data set.
+    def __call__(
+        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and Hessian, float32, each of shape (n_documents,)."""
+        scores, fields, parameters = _scores_and_fields(first, second, weight, group)
+        if samples_queries(parameters):
+            raise ValueError(
+                "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
+                "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
+            )
+        with use_threads(int(parameters.get("num_threads") or 0)):
+            boost = self._bound(*fields)
+            if _is_xgboost(second) and not self.loss.shift_invariant and scores[0] == 0.5 and (scores == 0.5).all():
+                warn(
+                    "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from "
+                    "0: set base_score=0 in the parameters"
+                )
+            return boost(scores)
+
 
 class NativeMetric(DatasetFunction):
-    """A measure as a custom metric; the subclass for a library has the signature that this library calls."""
+    """A measure as a custom metric of both libraries."""
 
     def __init__(self, measure: str | Measure, settings: dict[str, Any]) -> None:
         super().__init__()
@@ -98,36 +119,12 @@ class NativeMetric(DatasetFunction):
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoundMeasure:
         return self.measure.bind(labels, queries, weights)
 
-
-class LightGBMObjective(NativeObjective):
-    """A loss as a custom objective of LightGBM; made by :func:`lightgbm_objective`."""
-
-    # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes labels, scores,
-    # weights and group sizes to a function of four parameters; lightgbm.train passes scores and the Dataset.
-    def __call__(
-        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
-    ) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian, float32, each of shape (n_documents,)."""
-        scores, fields, parameters = _scores_and_fields(first, second, weight, group)
-        if samples_queries(parameters):
-            raise ValueError(
-                "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
-                "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
-            )
-        with use_threads(int(parameters.get("num_threads") or 0)):
-            return self._bound(*fields)(scores)
-
-
-class LightGBMMetric(NativeMetric):
-    """A measure as a custom metric of LightGBM; made by :func:`lightgbm_metric`."""
-
-    def __call__(
-        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
-    ) -> tuple[str, float, bool]:
-        """Name, value, and that higher is better."""
+    def __call__(self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None) -> tuple[Any, ...]:
+        """Name, value, and, for LightGBM, that higher is better."""
         scores, fields, parameters = _scores_and_fields(first, second, weight, group)
         with use_threads(int(parameters.get("num_threads") or 0)):
-            return str(self.measure), self._bound(*fields).mean(scores), True
+            result = str(self.measure), self._bound(*fields).mean(scores)
+        return result if _is_xgboost(second) else (*result, True)
 
 
 def lightgbm_objective(
@@ -137,7 +134,7 @@ def lightgbm_objective(
     discount: Discount = "log2",
     k: int | float | None = None,
     normalize: Normalize = "dcg",
-) -> LightGBMObjective:
+) -> NativeObjective:
     """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and ``lightgbm.LGBMRanker``.
 
     The weights of the Dataset are applied here, because LightGBM does not apply them to custom gradients. Gradients are
@@ -186,10 +183,10 @@ def lightgbm_objective(
     >>> model.fit(X, y, group=[50, 50]).predict(X).shape
     (100,)
     """
-    return LightGBMObjective(objective, DCG(k, gain, discount), normalize)
+    return NativeObjective(objective, DCG(k, gain, discount), normalize)
 
 
-def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> LightGBMMetric:
+def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> NativeMetric:
     """Make a custom metric of LightGBM from a measure.
 
     It is the ``feval`` of ``lightgbm.train`` or the ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
@@ -218,7 +215,7 @@ def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> Ligh
     >>> br.lightgbm_metric("ndcg@1")(np.array([0, 1]), np.array([0.1, 0.2]), None, [2])
     ('ndcg@1', 1.0, True)
     """
-    return LightGBMMetric(measure, settings)
+    return NativeMetric(measure, settings)
 
 
 def _scores_and_fields(
@@ -226,8 +223,11 @@ def _scores_and_fields(
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The scores, the fields of the data set, and the parameters of the training by canonical name.
 
-    ``lightgbm.train`` gives the parameters to the Dataset too; LGBMRanker passes none.
+    ``lightgbm.train`` gives the parameters to the Dataset too; LGBMRanker and XGBoost pass none.
     """
+    if _is_xgboost(second):
+        sizes = np.diff(second.get_uint_info("group_ptr").astype(np.int64))
+        return first, (second.get_label(), second.get_weight(), sizes, second), {}
     if not hasattr(second, "get_label"):
         return second, (first, weight, group), {}
     canonical = canonical_names()
@@ -235,26 +235,9 @@ def _scores_and_fields(
     return first, (second.get_label(), second.get_weight(), second.get_group(), second), parameters
 
 
-class XGBoostObjective(NativeObjective):
-    """A loss as a custom objective of XGBoost; made by :func:`xgboost_objective`."""
-
-    def __call__(self, preds: NDArray[np.float32], dtrain: Any) -> tuple[Float32s, Float32s]:
-        """Gradient and Hessian, float32, each of shape (n_documents,)."""
-        boost = self._bound(*_fields(dtrain))
-        if not self.loss.shift_invariant and preds[0] == 0.5 and (preds == 0.5).all():
-            warn(
-                "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from 0: "
-                "set base_score=0 in the parameters"
-            )
-        return boost(preds)
-
-
-class XGBoostMetric(NativeMetric):
-    """A measure as a custom metric of XGBoost; made by :func:`xgboost_metric`."""
-
-    def __call__(self, preds: NDArray[np.float32], dmatrix: Any) -> tuple[str, float]:
-        """Name and value; higher is better."""
-        return str(self.measure), self._bound(*_fields(dmatrix)).mean(preds)
+def _is_xgboost(dataset: Any) -> bool:
+    """Whether this is a DMatrix."""
+    return hasattr(dataset, "get_uint_info")
 
 
 def xgboost_objective(
@@ -264,7 +247,7 @@ def xgboost_objective(
     discount: Discount = "log2",
     k: int | float | None = None,
     normalize: Normalize = "dcg",
-) -> XGBoostObjective:
+) -> NativeObjective:
     """Make a custom objective of XGBoost from a loss: the ``obj`` of ``xgboost.train``.
 
     The DMatrix must have ``group`` or ``qid``. Its weights, one per query, are applied here, because XGBoost does not
@@ -315,10 +298,10 @@ def xgboost_objective(
     >>> xgboost.train(parameters, dtrain, 2, obj=br.xgboost_objective("softmax", k=10)).num_boosted_rounds()
     2
     """
-    return XGBoostObjective(objective, DCG(k, gain, discount), normalize)
+    return NativeObjective(objective, DCG(k, gain, discount), normalize)
 
 
-def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> XGBoostMetric:
+def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> NativeMetric:
     """Make a custom metric of XGBoost from a measure: the ``custom_metric`` of ``xgboost.train``.
 
     Parameters
@@ -351,10 +334,4 @@ def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> XGBoo
     >>> br.xgboost_metric("ndcg@1")(np.array([0.1, 0.2]), dmatrix)
     ('ndcg@1', 1.0)
     """
-    return XGBoostMetric(measure, settings)
-
-
-def _fields(dmatrix: Any) -> tuple[Any, ...]:
-    """Labels, weights and sizes of the queries, and the data set itself."""
-    sizes = np.diff(dmatrix.get_uint_info("group_ptr").astype(np.int64))
-    return dmatrix.get_label(), dmatrix.get_weight(), sizes, dmatrix
+    return NativeMetric(measure, settings)

@@ -92,7 +92,7 @@ def test_errors_name_what_is_wrong(make_set, make, make_metric):
     for measure in ("click-dcg@5", br.get_measure("click-dcg")):
         with pytest.raises(ValueError, match=r"click-dcg.* needs ClickLabels, and a Dataset or a DMatrix has only"):
             make_metric(measure)
-    assert repr(br.xgboost_metric("map", k=5)) == "XGBoostMetric(get_measure('map@5'))"
+    assert repr(br.xgboost_metric("map", k=5)) == "NativeMetric(get_measure('map@5'))"
     uneven = lgb.Dataset(X, Y, group=SIZES, weight=np.arange(1.0, len(Y) + 1)).construct()
     with pytest.raises(ValueError, match="differs within query"):
         br.lightgbm_objective("pnorm")(np.zeros(len(Y)), uneven)
