@@ -18,7 +18,7 @@ from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from boostrank.backends.base import import_backend
-from boostrank.inputs.arrays import Floats, rescale_extreme
+from boostrank.inputs.arrays import Floats
 from boostrank.metrics import BoundMeasure, Measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
@@ -166,11 +166,9 @@ class GlobalMeasure(BoundMeasure):
 
 def global_unit_mean(weights: Floats) -> Floats:
     """Weights of this worker, divided by the mean of those of all workers that are not 0. All workers must call it."""
-    largest = allreduce_max(weights.max(initial=0.0))
-    if largest == 0.0:
-        raise ValueError("sample_weight is zero for all queries to train on")
-    weights = rescale_extreme(weights, largest)
     total, n_documents = allreduce([weights.sum(), np.count_nonzero(weights)])
+    if not n_documents:
+        raise ValueError("sample_weight is zero for all queries to train on")
     return weights * (n_documents / total)
 
 

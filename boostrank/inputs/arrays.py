@@ -14,9 +14,6 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-#: Between these limits, sums and squares of numbers and their products with factors of usual size do not overflow.
-MIN_USUAL, MAX_USUAL = 2.0**-100, 2.0**100
-
 
 def as_list(values: Any) -> list[Any]:
     """The values of an argument that may be a list or a single value; None is an empty list."""
@@ -102,25 +99,6 @@ def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floa
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be numbers: {error}") from None
-
-
-def rescale_extreme(values: Floats, largest: float | None = None) -> Floats:
-    """Multiply relative numbers by a power of two, if their largest is so large or small that sums would be wrong.
-
-    `largest` is that of all numbers that `values` are relative to; the default is the largest of `values`.
-
-    The result is exact, except for numbers that are smaller than the largest by a factor of 10^250 or more.
-
-    Examples
-    --------
-    >>> rescale_extreme(np.array([2.0**200, 2.0**199])).tolist()
-    [0.5, 0.25]
-    """
-    if largest is None:
-        largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0 or MIN_USUAL < largest < MAX_USUAL:
-        return values
-    return np.ldexp(values, -np.frexp(largest)[1])
 
 
 def check_lengths(**lengths: int) -> None:

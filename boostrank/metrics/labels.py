@@ -100,9 +100,9 @@ class GroupedLabels:
         return gains, self.queries.sum(gains)
 
     def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
-        """Relative gain of each document, and the ideal DCG of each query; gains are computed once for all cutoffs."""
+        """Gain of each document, and the ideal DCG of each query; gains are computed once for all cutoffs."""
         if self._gains is None or self._gains[0] != dcg.gain:
-            gains = dcg.relative_gains_of(self.values, self.queries)
+            gains = dcg.gains_of(self.values)
             self._gains = dcg.gain, gains, count_levels(gains, self.queries)
         _, gains, counts = self._gains
         return gains, dcg.ideal(gains, self.queries, counts)

@@ -61,7 +61,7 @@ class Agreement(QueryMeasure):
         """Compute the part of the measure that depends only on labels."""
         values, queries = labels.values, labels.queries
         if isinstance(values, PreferenceGraph):
-            graph = values.relative()
+            graph = values
             weight = graph.total()
 
             def of_graph(scores: Floats) -> Floats:

@@ -124,7 +124,7 @@ class EdgeObjective(BoundLoss):
 
     def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: Floats | None = None) -> None:
         self.surrogate, self.queries = loss, graph.queries
-        self.graph = graph.relative().grouped
+        self.graph = graph.grouped
         if weights is not None:
             self.use_weights(weights)
         if not self.graph.weights.any():

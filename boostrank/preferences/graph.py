@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Floats, as_array, check_lengths, finite_numbers, rescale_extreme
+from boostrank.inputs.arrays import Floats, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.by_id import as_frame, rows_with_ids
 from boostrank.queries.dcg import TIES, Ties, check_relevance
@@ -204,14 +204,6 @@ class PreferenceGraph(RowsOfQueries, Labels):
             backwards = graph.winner[tied] > graph.loser[tied]
             is_reversed[tied] = {"average": 0.5, "worst": 1.0}.get(ties, backwards)
         return graph.sum(is_reversed * graph.weights)
-
-    def relative(self) -> PreferenceGraph:
-        """The graph; if its weights are extreme, with all of them times a power of two, so that sums do not overflow.
-
-        Losses and measures of preferences do not depend on a factor that is common to all weights.
-        """
-        weight = None if self.weight is None else rescale_extreme(self.weight)
-        return self if weight is self.weight else self.with_weight(weight)
 
     def with_weight(self, weight: Floats | None) -> PreferenceGraph:
         """The graph with other weights of its edges, shape (n_edges,)."""

@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import MAX_USUAL, MIN_USUAL, Floats, Ints, as_floats
+from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse, refuse_first
 from boostrank.queries.compiled import RankedMeasure, is_available, ranked_measure
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
@@ -139,19 +139,6 @@ class DCG:
         _raise_where(~np.isfinite(gains), labels, "has a gain that is not finite")
         _raise_where(gains < 0, labels, "has a negative gain; gains must be 0 or more")
         return gains
-
-    def relative_gains_of(self, labels: Floats, queries: Segments) -> Floats:
-        """Gains of grouped labels, in queries with extreme gains times a power of two, so that sums do not overflow.
-
-        NDCG does not depend on a factor that is common to the gains of a query. `labels` are those that
-        :func:`check_relevance` has checked.
-        """
-        gains = self.gains_of(labels)
-        largest = queries.max(gains)
-        extreme = (largest > MAX_USUAL) | ((largest < MIN_USUAL) & (largest > 0.0))
-        if not extreme.any():
-            return gains
-        return np.ldexp(gains, queries.repeat(np.where(extreme, -np.frexp(largest)[1], 0)))
 
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
@@ -477,7 +464,7 @@ def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize
         return queries.softmax(labels)
     if normalize == "none":
         return dcg.gains_of(labels)
-    gains = dcg.relative_gains_of(labels, queries)
+    gains = dcg.gains_of(labels)
     if normalize == "dcg":
         return dcg.normalized_gains(gains, queries)
     if normalize == "l2":

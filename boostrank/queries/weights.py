@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints, as_floats, rescale_extreme
+from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.frames import is_pandas
 from boostrank.queries.queries import Queries, id_index
@@ -22,8 +22,6 @@ DOCUMENT_WEIGHTS = (
 
 def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True) -> Floats:
     """Check weights of queries or documents, and return the weight of each grouped document.
-
-    Weights are relative: those whose largest is extreme are returned times a power of two.
 
     Parameters
     ----------
@@ -58,7 +56,7 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     if weights.shape not in {(queries.n_queries,), (queries.n_documents,)}:
         lengths = f"per query ({queries.n_queries}) or per document ({queries.n_documents})"
         refuse("sample_weight", weights, f"one weight {lengths}", got=f"shape {weights.shape}")
-    weights = check_weights(weights)
+    check_weights(weights)
     if len(weights) == queries.n_queries:
         return queries.repeat(weights)
     if not grouped:
@@ -69,16 +67,10 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
 
 
 def check_weights(weights: Floats) -> Floats:
-    """Raise ValueError unless weights are finite, not negative and not all 0; return them, rescaled if extreme.
-
-    Examples
-    --------
-    >>> check_weights(np.array([2.0, 1.0])).tolist()
-    [2.0, 1.0]
-    """
+    """Raise ValueError unless weights are finite, not negative and not all 0; return them."""
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError("sample_weight must be finite, not negative, and not zero everywhere")
-    return rescale_extreme(weights)
+    return weights
 
 
 def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:

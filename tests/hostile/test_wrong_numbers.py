@@ -13,12 +13,6 @@ HUGE = 10**30
 both = for_each("ranker_class", RANKERS.values(), ids=RANKERS)
 
 
-def test_agreement_with_extreme_weights_of_edges():
-    for weight in (1e308, 5e-324):
-        graph = br.PreferenceGraph([0, 0, 0], [0, 1, 2], [1, 2, 0], [weight] * 3)
-        assert br.get_measure("agreement")(graph, [3, 2, 1]) == pytest.approx(2 / 3)
-
-
 @both
 @for_each("n_weights", [1, 7, 42, 59, 61])
 def test_weights_of_a_wrong_length_with_validation_fraction(ranker_class, n_weights):

@@ -116,15 +116,12 @@ def test_blocks_do_not_matter(surrogate):
 
 
 @every
-@for_each("factor", [1 / 15, 1e308, 5e-324])
+@for_each("factor", [1 / 15, 1e200])
 def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
     labels, queries, scores = ragged()
     weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
-    # The smallest number is only exact with integer factors.
     plain = make_objective(surrogate, labels, queries, weights=weights)
-    scaled = make_objective(
-        surrogate, labels, queries, weights=weights * factor if factor < 1e308 else weights / 3 * factor
-    )
+    scaled = make_objective(surrogate, labels, queries, weights=weights * factor)
     assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
     for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
