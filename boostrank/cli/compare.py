@@ -38,6 +38,7 @@ PATH = "Folder of LETOR folds (Fold1/train.txt, ...), or a file, divided by quer
 NAMES = f"Rankers with their defaults; the first one is the baseline. By default {USUAL_RANKERS}; or CatBoostRanker."
 OBJECTIVES = "Compare losses with equal trees instead: lambdarank,rank:ndcg,softmax; the first one is the baseline."
 QUERY_FEATURES = "Further rows: our rankers with standardize,rank, or one of them, how documents stand in their lists."
+REPEATS = "Repeat the folds with other seeds, say 10 times: tests over folds count the training too."
 FOLDS_HELP = f"Folds of a file, by default {FOLDS}, or of synthetic data, by default {SYNTHETIC_FOLDS}."
 RESULTS = "Folder that keeps finished trainings: the same command goes on where it was stopped."
 
@@ -60,6 +61,7 @@ def compare(
     gain: options.GainOption = None,
     empty: options.EmptyOption = None,
     folds: Annotated[int | None, Option(help=FOLDS_HELP, min=2)] = None,
+    repeats: Annotated[int | None, Option(help=REPEATS, min=2)] = None,
     seed: options.SeedOption = 0,
     jobs: Annotated[int | None, Option(help="Trainings at a time; by default up to five.", min=1)] = None,
     results: Annotated[Path | None, Option(help=RESULTS)] = None,
@@ -90,7 +92,9 @@ def compare(
         added = {"query_features": options.split_outside_brackets(query_features)}
         ours = {name: ranker for name, ranker in compared.items() if "query_features" in ranker.get_params()}
         compared |= {f"{name}, query features": clone(ranker).set_params(**added) for name, ranker in ours.items()}
-    data = read_data(path, ColumnOptions(qid, label, features, drop, categorical, missing), folds, seed)
+    data = read_data(
+        path, ColumnOptions(qid, label, features, drop, categorical, missing), seed, folds=folds, repeats=repeats
+    )
     jobs = jobs or min(joblib.cpu_count(), FOLDS)
     if "CatBoostRanker()" in compared:
         categories = [*data["X"].select_dtypes("category")] if hasattr(data.get("X"), "columns") else None
@@ -133,12 +137,12 @@ def rankers_with_equal_trees(objectives: str, backend: str, **settings: Any) -> 
     return rankers
 
 
-def read_data(path: Path | None, columns: ColumnOptions, n_folds: int | None, seed: int) -> dict[str, Any]:
+def read_data(path: Path | None, columns: ColumnOptions, seed: int, **folds: int | None) -> dict[str, Any]:
     """The arguments of :func:`boostrank.compare` for the folds of a folder, or the rows of a file or synthetic ones."""
     if path is None or path.is_dir():
         options.refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
     if path is not None and path.is_dir():
-        options.refuse_unused("a file, or no path: a folder has its own folds", folds=n_folds)
+        options.refuse_unused("a file, or no path: a folder has its own folds", **folds)
         return {"folds": read_letor_folds(path)}
     if path is None:
         data = make_ranking(SYNTHETIC_QUERIES, random_state=seed)
@@ -147,7 +151,8 @@ def read_data(path: Path | None, columns: ColumnOptions, n_folds: int | None, se
     if hasattr(data.X, "columns"):
         # Libraries refuse some names of features.
         data = data._replace(X=data.X.set_axis([*map(str, range(data.X.shape[1]))], axis=1))
-    n_folds = n_folds or (SYNTHETIC_FOLDS if path is None else FOLDS)
+    n_folds = folds["folds"] or (SYNTHETIC_FOLDS if path is None else FOLDS)
     n_queries = Queries.from_qid(data.qid).n_queries
     typer.echo(f"{path or 'Synthetic data'}: {n_queries} queries, {len(data.y)} documents, {n_folds} folds.")
-    return {**data._asdict(), "cv": QueryKFold(n_folds, shuffle=True, random_state=seed)}
+    cv = n_folds if folds["repeats"] else QueryKFold(n_folds, shuffle=True, random_state=seed)
+    return {**data._asdict(), "cv": cv, "repeats": folds["repeats"]}

@@ -47,9 +47,10 @@ def counted(count: int, name: str, plural: str | None = None) -> str:
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the tables of a comparison, and what their columns mean, in lines of at most 80 characters."""
+    test, units = comparison.test
     meaning = (
-        "diff: to the baseline. p (Holm): paired randomization test over queries, adjusted by Holm's method; "
-        "significant below 0.05. w/t/l: queries won, tied, lost."
+        f"diff: to the baseline. p (Holm): {test} over {units}, adjusted by Holm's method; "
+        f"significant below 0.05. w/t/l: {units} won, tied, lost."
     )
     times = comparison.kind == "ranker"
     meaning += " rounds: mean number. time: of a training, as a multiple of the baseline's." if times else ""

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.differences import difference_table, group_table
+from boostrank.comparison.differences import difference_table, group_table, paired_test, rows_by_name
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_lines
 from boostrank.metrics.names import printed_name
 from boostrank.significance import holm
-from boostrank.significance.paired_tests import DOUBT, LEVEL, PairedTest, randomization_test, shown_p
+from boostrank.significance.paired_tests import DOUBT, LEVEL, PairedTest, shown_p
 from boostrank.tables import Marked, escape_latex, html_table, latex_table, markdown_table, text_lines
 
 LAYOUTS = ("marks", "pairs", "differences")
@@ -34,18 +34,20 @@ class Comparison:
 
     The tests are over queries, and take the trained rankers as they are: another training may give another result.
     Printed tables say so where a difference is significant, and where :func:`boostrank.permutation_test` would warn.
+    With repeated folds, the tests are over the folds, and count the training: printed tables say that.
 
     Columns of the printed tables are the mean over queries, its difference to that of the baseline, the p-value of the
     difference after Holm's correction for the number of rankers or runs ("p (Holm)", ">0.5" where it is larger), the
-    numbers of queries won, tied and lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where
-    rankers were trained. :meth:`to_text` adds how long trainings take.
+    numbers of queries, or of repeated folds, won, tied and lost against the baseline ("w/t/l"), and the mean number of
+    boosting rounds, where rankers were trained. :meth:`to_text` adds how long trainings take.
 
     Parameters
     ----------
     per_query : DataFrame
         One row per ranker, fold and query, with the number of boosting rounds and the seconds of the training,
         "relevant", the number of documents with a label above 0 if the labels are relevance, and a column for each
-        measure; or one row per run and query, with the columns "run", "query", "relevant", "group" and "weight" where
+        measure; if folds are repeated, a row for each repetition, with its number as "repetition"; or one row per run
+        and query, with the columns "run", "query", "relevant", "group" and "weight" where
         these were given, and a column for each measure. The queries of all rankers or runs are in the same sequence.
     measures : list of str
         Names of the measures.
@@ -67,17 +69,18 @@ class Comparison:
         ranker or run, metric
             Names of the ranker or the run, and of the measure.
         mean
-            Mean over the queries, for rankers those of all folds.
+            Mean over the queries, for rankers those of all folds; or mean over repeated folds.
         one column per fold, with its name (only for rankers)
             Mean over the queries of the fold.
         difference, p_value, wins, ties, losses, skewness
-            Result of :func:`boostrank.permutation_test` against the baseline.
+            Result of :func:`boostrank.permutation_test` against the baseline; for repeated folds, of
+            :func:`boostrank.significance.corrected_resampled_t_test` on the means of the folds.
         p_holm
             p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs in this measure.
         low, high
             95% interval of the difference, of :func:`boostrank.significance.confidence_interval`.
         effect
-            :func:`boostrank.significance.effect_size` of the difference.
+            :func:`boostrank.significance.effect_size` of the difference, over queries or repeated folds.
         rounds (only for rankers)
             Mean over folds of the number of boosting rounds.
         seconds (only for rankers)
@@ -114,15 +117,30 @@ class Comparison:
     groups: pd.DataFrame | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        settings: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state}
-        self.table = difference_table(self.per_query, self.measures, self.kind, self.baseline, **settings)
+        tests: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state, "repeats": self.repeats}
+        self.table = difference_table(self.per_query, self.measures, self.kind, self.baseline, **tests)
         if "group" in self.per_query:
-            self.groups = group_table(self.per_query, self.table, self.kind, baseline=self.baseline, **settings)
+            self.groups = group_table(self.per_query, self.table, self.kind, baseline=self.baseline, **tests)
 
     @property
     def names(self) -> list[str]:
         """Names of the rankers or runs."""
         return list(self.table[self.kind].unique())
+
+    @property
+    def repeats(self) -> int:
+        """How often folds were drawn, for tests over folds; 0 if tests are over queries."""
+        return self.per_query["repetition"].nunique() if "repetition" in self.per_query else 0
+
+    @property
+    def test(self) -> tuple[str, str]:
+        """Name of the test, and what it is over."""
+        return ("corrected resampled t-test", "folds") if self.repeats else ("paired randomization test", "queries")
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries of each ranker or run."""
+        return len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
 
     @property
     def heads(self) -> list[str]:
@@ -149,8 +167,7 @@ class Comparison:
     def conclusion(self, measure: str) -> str:
         """Say in words which rankers or runs differ significantly from the baseline in a measure, at the level 0.05.
 
-        The p-values are those after Holm's correction. They are about other queries, and the rankers as they were
-        trained. The text is empty if there is only the baseline.
+        The p-values are those after Holm's correction. The text is empty if there is only the baseline.
         """
         rows = self.rows_of(measure).drop(self.baseline)
         if rows.empty:
@@ -197,7 +214,13 @@ class Comparison:
         return "\n".join([*tables, *(f"<p>{text}</p>" for text in [self.caveats()] if text)])
 
     def caveats(self) -> str:
-        """The sentences for a significant difference: what the tests take as given, and whether queries are too few."""
+        """The sentences on tests: what they count or take as given, and whether there are too few queries.
+
+        Those of tests over queries are only for a significant difference.
+        """
+        if self.repeats:
+            counted = "training on other queries with other seeds; tests over queries do not"
+            return f"Corrected resampled t-tests over folds drawn {self.repeats} times: they count {counted}."
         tests = self.table if self.groups is None else self.groups
         columns = tests.assign(p_value=tests["p_holm"])[[*PairedTest._fields]]
         is_doubtful = any(PairedTest(*row).is_doubtful for row in columns.itertuples(index=False))
@@ -254,7 +277,7 @@ class Comparison:
         return "\n".join([*head, latex_table(rows, n_texts) + r"\end{table}"]) + "\n"
 
     def pairwise(self, measure: Any = None) -> pd.DataFrame:
-        """Test the differences of all pairs of rankers or runs in a measure, by the paired randomization test.
+        """Test the differences of all pairs of rankers or runs in a measure, by the test of the comparison.
 
         Parameters
         ----------
@@ -264,7 +287,7 @@ class Comparison:
         Returns
         -------
         DataFrame
-            One row per pair: the names, the results of :func:`boostrank.permutation_test`, where the first of the two
+            One row per pair: the names, the results of the test as in `table`, where the first of the two
             has the larger value in `wins`, and "p_holm", the p-value after Holm's correction for the number of pairs.
 
         Raises
@@ -285,12 +308,12 @@ class Comparison:
         2  same       bad         0.5   0.023
         """
         column, kind = self.find_measure(measure), self.kind
-        rows_of = dict(list(self.per_query.groupby(kind, sort=False)))
+        rows_of = rows_by_name(self.per_query, kind)
         values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
         weights = rows_of[self.baseline]["weight"].to_numpy() if "weight" in self.per_query else None
-        settings = weights, self.n_permutations, self.random_state
+        tests: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state, "repeats": self.repeats}
         pairs = combinations(values.items(), 2)
-        rows = [(name, other, *randomization_test(a, b, *settings)) for (name, a), (other, b) in pairs]
+        rows = [(name, other, *paired_test(a, b, weights, **tests)) for (name, a), (other, b) in pairs]
         table = pd.DataFrame(rows, columns=[kind, f"other_{kind}", *PairedTest._fields])
         return table.assign(p_holm=holm(table["p_value"]))
 
@@ -376,10 +399,9 @@ class Comparison:
             "pairs": (f"letters: significantly better than the {self.kind} with this letter", n * (n - 1) // 2),
             "differences": (f"diff: to {self.baseline}; significant if p is below {LEVEL}", n - 1),
         }[layout]
-        n_queries = (self.per_query[self.kind] == self.baseline).sum()
         best = "" if layout == "differences" else ", the best one bold"
         return (
-            f"Means over {n_queries} queries{best}; {meaning}, by the paired randomization test with Holm's correction "
+            f"Means over {self.n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's correction "
             f"for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure. {self.caveats()}"
         ).rstrip()
 

@@ -11,7 +11,7 @@ import pandas as pd
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics.query_groups import ALL_QUERIES, GROUP, as_groups
 from boostrank.queries.weights import weighted_means
-from boostrank.significance import confidence_interval, effect_size, holm
+from boostrank.significance import PairedTest, confidence_interval, corrected_resampled_t_test, effect_size, holm
 from boostrank.significance.paired_tests import randomization_test
 
 # Columns of a table of differences that are results of tests.
@@ -29,15 +29,16 @@ def difference_table(
     Parameters
     ----------
     per_query : DataFrame
-        Rows of the same queries, in the same sequence, for each name in the column `kind`.
+        Rows of the same queries, in the same sequence, for each name in the column `kind`. With a column "repetition",
+        the means of folds are tested in place of the values of queries.
     measures : iterable of str
         Columns of `per_query`.
     kind, baseline
         Those of the comparison.
     **settings
-        Arguments of :func:`boostrank.permutation_test`.
+        Further arguments of :func:`paired_test`.
     """
-    rows_of: dict[Any, pd.DataFrame] = dict(list(per_query.groupby(kind, sort=False)))
+    rows_of = rows_by_name(per_query, kind)
     weights = rows_of[baseline]["weight"].to_numpy() if "weight" in per_query else None
     table: list[dict[Any, Any]] = []
     for measure in measures:
@@ -68,6 +69,25 @@ def group_table(per_query: pd.DataFrame, table: pd.DataFrame, kind: str, **setti
     return pd.concat([by_group, _with_group(table, ALL_QUERIES, per_query, kind)], ignore_index=True)
 
 
+def rows_by_name(per_query: pd.DataFrame, kind: str, unit: str = "fold") -> dict[Any, pd.DataFrame]:
+    """The rows of each ranker or run; where folds are repeated, their means over each `unit`: "fold" or "query"."""
+    if "repetition" in per_query:
+        per_query = per_query.groupby([kind, unit], sort=False).mean(numeric_only=True).reset_index()
+    return {name: rows.reset_index(drop=True) for name, rows in per_query.groupby(kind, sort=False)}
+
+
+def paired_test(values: Floats, baseline: Floats, weights: Any, repeats: int, **settings: Any) -> PairedTest:
+    """The test of the values of queries, or, if `repeats` is not 0, of folds that were drawn so often."""
+    if repeats == 0:
+        return randomization_test(values, baseline, weights, **settings)
+    return corrected_resampled_t_test(values, baseline, test_to_train=test_to_train(values, repeats))
+
+
+def test_to_train(values: Floats, repeats: int) -> float:
+    """The number of queries that a fold tests by that of its others, 1 / (k - 1); 0 if folds are not repeated."""
+    return repeats / (len(values) - repeats)
+
+
 def _tests(values: dict[str, Floats], baseline: str, weights: Floats | None, settings: Any) -> dict[str, Any]:
     """The columns :data:`TESTS` of each ranker or run in one measure; "p_holm" is not known yet."""
     matrix, of_baseline = np.stack(list(values.values())), values[baseline]
@@ -76,8 +96,9 @@ def _tests(values: dict[str, Floats], baseline: str, weights: Floats | None, set
         return {name: dict.fromkeys(TESTS, np.nan) | dict.fromkeys(COUNTS, 0) for name in values}
     tests = {}
     for name, of_name in values.items():
-        test = randomization_test(of_name, of_baseline, weights, **settings)
-        low, high = confidence_interval(of_name, of_baseline, sample_weight=weights)
+        test = paired_test(of_name, of_baseline, weights, **settings)
+        ratio = test_to_train(of_name, settings["repeats"])
+        low, high = confidence_interval(of_name, of_baseline, sample_weight=weights, test_to_train=ratio)
         effect = effect_size(of_name, of_baseline, sample_weight=weights)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}
     tests[baseline].update(dict.fromkeys(UNTESTED, np.nan))

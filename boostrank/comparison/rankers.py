@@ -1,8 +1,9 @@
-"""Comparison of rankers on the same folds, by paired tests over queries."""
+"""Comparison of rankers on the same folds, by paired tests over queries, or over folds that are drawn repeatedly."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,18 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
-from boostrank.comparison.trainings import run_trainings
+from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
-from boostrank.inputs.checks import check_flag, named_part
+from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, refuse_lazy
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
-from boostrank.model_selection import with_validation
-from boostrank.model_selection.estimators import needs_validation
+from boostrank.model_selection import QueryKFold, with_validation
+from boostrank.model_selection.estimators import accept_qid, needs_validation
 from boostrank.model_selection.splits import make_folds
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
@@ -30,6 +32,8 @@ from boostrank.queries.queries import Queries, find_qid, require_qid
 
 # Cutoffs of the default measures.
 CUTOFFS = (1, 5, 10)
+# Names of the seed of an estimator; the first one is set if none is given.
+SEEDS = ("random_state", "random_seed", "seed")
 
 
 def compare(
@@ -40,6 +44,7 @@ def compare(
     *,
     cv: Any = None,
     folds: Iterable[Fold] | None = None,
+    repeats: int | None = None,
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] | None = None,
     baseline: str | None = None,
     n_permutations: int = 10_000,
@@ -67,12 +72,19 @@ def compare(
         DataFrame with a column or an index level named "qid", or if `y` is ClickLabels. Without `y`, X is `folds`.
     cv : int, splitter or iterable of (train, test), default 5
         As in :func:`boostrank.cross_validate`. No query may be in the test rows of two folds, because the tests count
-        each query once.
+        each query once. With `repeats`, the number of folds.
     folds : iterable of Fold, optional
         In place of `X`, `y`, `qid` and `cv`: the result of :func:`boostrank.read_letor_folds` or
         :func:`boostrank.query_folds`. The labels `y` of their parts are relevance labels or
         :class:`boostrank.ClickLabels`. If a fold has no validation data, as those of `cv`, and one of the rankers stops
         early by them, a fifth of its training queries is used for validation instead of training, for all rankers.
+    repeats : int, optional
+        How often folds are drawn, 10 for example, with other seeds each time. The tests are then corrected resampled
+        t-tests over the ``cv * repeats`` folds (:func:`boostrank.significance.corrected_resampled_t_test`), which count
+        that training on other queries, or with another seed, gives other rankers. The i-th fold, from 0, adds i to each
+        ranker's seed (`random_state`, `random_seed` or `seed`, also those of steps and members), where none or an
+        object counts as 0. A training in `results` is the same for a larger number of repetitions. By default folds are
+        not repeated, and tests are over queries.
     measures : list of str or Measure, or dict of str to them, optional
         As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the test labels are
         ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10". :func:`boostrank.get_measure` makes measures with
@@ -80,9 +92,9 @@ def compare(
     baseline : str, optional
         Name of the ranker to compare with; the first one by default.
     n_permutations : int, default 10_000
-        As in :func:`boostrank.permutation_test`. The queries of all folds are tested together.
+        As in :func:`boostrank.permutation_test`. The queries of all folds are tested together. Not for `repeats`.
     random_state : int or None, default 0
-        Seed of the permutation tests, and of the choice of validation queries.
+        Seed of the permutation tests, of the choice of validation queries, and of repeated folds.
     n_jobs : int, optional
         Number of trainings at the same time, in processes of joblib; -1 means one for each processor, and None means 1,
         unless a ``joblib.parallel_config`` says otherwise. Each process gets the processors divided by their number for
@@ -107,7 +119,7 @@ def compare(
     Notes
     -----
     Tests and intervals are over the test queries, and take the trained rankers as they are: they do not say how much
-    the result of another training would differ.
+    the result of another training would differ. With `repeats`, they are over folds, and count that.
 
     Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))`` by estimates from the
     clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by true labels. The value of a query in the
@@ -120,8 +132,9 @@ def compare(
     ------
     ValueError
         If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid, or tests a query in
-        two folds; if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure
-        needs, and as :func:`boostrank.get_measure` for `measures`.
+        two folds; if `repeats` is not an integer of at least 2, or is given with folds or a `cv` that is no number;
+        if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, and as
+        :func:`boostrank.get_measure` for `measures`.
     TypeError
         If `rankers` is not a dict of one or more rankers by name.
     OSError
@@ -144,35 +157,71 @@ def compare(
     """
     baseline = check_named("ranker", rankers, baseline)
     check_flag("progress", progress)
-    folds = _folds(X, y, qid, cv, folds)
+    check_count("repeats", repeats, smallest=2, optional=True)
+    seeds, splitters = [random_state], [cv]
+    if repeats is not None:
+        check_count("cv with repeats", cv, smallest=2, optional=True)
+        seeds = as_random_state(random_state).randint(2**31 - 1, size=repeats).tolist()
+        splitters = [QueryKFold(cv or 5, shuffle=True, random_state=seed) for seed in seeds]
+    drawn = _folds(X, y, qid, splitters[0], folds)
     if measures is None:
-        measures = [default_measure(as_labels(folds[0].test.y), DCG(k=k)) for k in CUTOFFS]
+        measures = [default_measure(as_labels(drawn[0].test.y), DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
-    _check_test_labels(measures, folds)
-    if any(map(needs_validation, rankers.values())):
-        folds = [with_validation(fold, random_state=random_state) for fold in folds]
-    jobs = [(name, ranker, fold) for fold in folds for name, ranker in rankers.items()]
-    tables: dict[int, pd.DataFrame] = {}
+    _check_test_labels(measures, drawn)
+    tables: list[pd.DataFrame] = []
     label = ""
-    bar = ProgressBar(len(jobs), progress, lambda: label, "trainings")
-    with bar, contextlib.closing(run_trainings(jobs, n_jobs, None if results is None else Path(results))) as finished:
-        for number, (scores, rounds, seconds), is_saved in finished:
-            name, _, fold = jobs[number]
-            values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
-            # reset_index() of pandas fails for texts that Arrow does not have.
-            ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
-            columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": rounds, "seconds": seconds}
-            tables[number] = pd.DataFrame(columns | _relevant(fold.test) | dict(values.reset_index(drop=True)))
-            if is_saved:
-                bar.leave_out()
-            else:
-                label = f"{fold.name}: {name}"
-                bar.advance()
-    # The sequence is that of the arguments, and not that in which the trainings ended.
-    per_query = pd.concat([tables[number] for number in range(len(jobs))], ignore_index=True)
+    with ProgressBar(len(rankers) * len(drawn) * len(seeds), progress, lambda: label, "trainings") as bar:
+        for repetition, seed in enumerate(seeds):
+            drawn = drawn or _folds(X, y, qid, splitters[repetition], folds)
+            if any(map(needs_validation, rankers.values())):
+                drawn = [with_validation(fold, random_state=seed) for fold in drawn]
+            jobs = [(name, ranker, fold) for fold in drawn for name, ranker in rankers.items()]
+            if repeats is not None:
+                jobs = [_in_repetition(job, repetition * len(drawn) + i // len(rankers)) for i, job in enumerate(jobs)]
+            by_number: dict[int, pd.DataFrame] = {}
+            with contextlib.closing(
+                run_trainings(jobs, n_jobs, None if results is None else Path(results))
+            ) as finished:
+                for number, result, is_saved in finished:
+                    name, _, fold = jobs[number]
+                    by_number[number] = _values(name, fold, measures, *result)
+                    if is_saved:
+                        bar.leave_out()
+                    else:
+                        label = f"{fold.name}: {name}"
+                        bar.advance()
+            # The sequence is that of the arguments, and not that in which the trainings ended.
+            tables += [by_number[number] for number in range(len(jobs))]
+            # Folds are copies of the rows: those of one repetition at a time are in memory.
+            drawn, jobs = [], []
+    per_query = pd.concat(tables, ignore_index=True)
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
+    if repeats is not None:
+        per_query.insert(1, "repetition", 1 + np.arange(len(per_query)) * repeats // len(per_query))
     settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
     return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings)
+
+
+def _in_repetition(job: TrainingJob, number: int) -> TrainingJob:
+    """The job with a number added to each seed of the ranker, and with the number of the fold in all repetitions."""
+    name, ranker, fold = job
+    changed = clone(accept_qid(ranker))
+    for estimator in (changed, *changed.get_params().values()):
+        if hasattr(estimator, "set_params"):
+            # CatBoost returns only the parameters that were given.
+            values = dict.fromkeys(inspect.signature(type(estimator)).parameters) | estimator.get_params(deep=False)
+            names = [key for key in SEEDS if values.get(key) is not None] or [key for key in SEEDS[:1] if key in values]
+            estimator.set_params(**{key: number + (values[key] if is_count(values[key]) else 0) for key in names})
+    return name, changed, fold._replace(name=f"Fold{number + 1}")
+
+
+def _values(name: str, fold: Fold, measures: Any, scores: Floats, rounds: float, seconds: float) -> pd.DataFrame:
+    """The measures of the test queries of a fold, and what is known of the training."""
+    values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
+    # reset_index() of pandas fails for texts that Arrow does not have.
+    ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
+    columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": rounds, "seconds": seconds}
+    return pd.DataFrame(columns | _relevant(fold.test) | dict(values.reset_index(drop=True)))
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:
@@ -196,7 +245,7 @@ def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
     if folds is None and X is not None:
         return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
     listed = list(folds) if isinstance(folds, Iterable) else [folds]
-    others = [name for name, value in {"X": X, "y": y, "qid": qid, "cv": cv}.items() if value is not None]
+    others = [name for name, value in {"X": X, "y": y, "qid": qid, "cv or repeats": cv}.items() if value is not None]
     if listed and not others and all(isinstance(fold, Fold) for fold in listed):
         return listed
     arguments = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")

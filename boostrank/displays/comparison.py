@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from boostrank.comparison import Comparison
+from boostrank.comparison.differences import rows_by_name
 from boostrank.displays import style
 from boostrank.displays.style import Display
 from boostrank.inputs.checks import check_choice
@@ -26,8 +27,8 @@ REPORT_WIDTH = 5.2
 # Number of the worst queries in a report.
 N_LISTED = 10
 EXPLANATION = (
-    "<p>diff: difference to the baseline. p (Holm): p-value of a two-sided paired randomization test over all queries, "
-    "adjusted for the number of comparisons. w/t/l: queries won, tied and lost. Intervals are those of 95%.</p>"
+    "<p>diff: difference to the baseline. p (Holm): p-value of a two-sided {0} over all {1}, "
+    "adjusted for the number of comparisons. w/t/l: {1} won, tied and lost. Intervals are those of 95%.</p>"
 )
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 48rem; margin: auto }
@@ -59,7 +60,7 @@ class ComparisonDisplay(Display):
     ----------
     table : DataFrame
         Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference.
-        `low` and `high` are the ends of the 95% interval of the mean difference over queries, as in
+        `low` and `high` are the ends of the 95% interval of the mean difference over queries or repeated folds, as in
         :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
     measure : str
     baseline : str
@@ -122,7 +123,7 @@ class ComparisonDisplay(Display):
         ax.set_yticks(rows, labels)
         ax.set_ylim(-0.6, len(table) - 0.4)
         # Two lines, because the names of rankers take much of the width.
-        ax.set_xlabel(f"difference in {measure}\n(mean over queries, 95% interval; filled: significant)")
+        ax.set_xlabel(f"difference in {measure}\n(mean, 95% interval; filled: significant)")
         title = f"{measure} (mean in brackets)\n{style.wrapped(f'compared with {self.baseline}', 40)}"
         ax.set_title(title, fontsize="medium")
         style.light_grid(ax, "x")
@@ -138,7 +139,7 @@ class QueryDifferencesDisplay(Display):
     Attributes
     ----------
     table : DataFrame
-        Columns query and difference, the smallest difference first.
+        Columns query and difference, the smallest difference first; a mean over repetitions if folds are repeated.
     measure, name, baseline : str
         Names of the measure, of the ranker or run, and of the baseline.
     figure_, ax_ : matplotlib Figure and Axes
@@ -185,7 +186,7 @@ class QueryDifferencesDisplay(Display):
             raise ValueError(f"there is no {kind} to compare with {baseline}")
         name = str(means.idxmax()) if name is None else name
         check_choice("name", name, list(means.index))
-        values = {key: rows.reset_index(drop=True) for key, rows in comparison.per_query.groupby(kind)}
+        values = rows_by_name(comparison.per_query, kind, "query")
         difference = values[name][measure] - values[baseline][measure]
         table = pd.DataFrame({"query": values[name]["query"], "difference": difference}).dropna()
         table = table.sort_values("difference", kind="stable").reset_index(drop=True)
@@ -218,10 +219,9 @@ class QueryDifferencesDisplay(Display):
 def html_report(comparison: Comparison, measure: str) -> str:
     """The text of the file of :meth:`Comparison.save_html`, with the pictures in it."""
     name, title = style.measure_name(measure), f"{comparison.kind.capitalize()}s compared with {comparison.baseline}"
-    n_queries = (comparison.per_query[comparison.kind] == comparison.baseline).sum()
     differences = ComparisonDisplay.from_comparison(comparison, measure)
     sections = {
-        f"{n_queries:,} queries": comparison._repr_html_() + EXPLANATION,
+        f"{comparison.n_queries:,} queries": comparison._repr_html_() + EXPLANATION.format(*comparison.test),
         f"Differences in {name}": _picture(differences, f"Differences to {comparison.baseline}"),
         f"Queries with the lowest difference in {name}": _worst(comparison, measure),
         "Settings": html_table([("setting", "value"), *comparison.settings.items()], n_texts=2),
@@ -236,7 +236,7 @@ def _worst(comparison: Comparison, measure: str) -> str:
     if means.empty:
         return ""
     best = str(means.idxmax())
-    rows_of = {name: rows.reset_index(drop=True) for name, rows in comparison.per_query.groupby(comparison.kind)}
+    rows_of = rows_by_name(comparison.per_query, comparison.kind, "query")
     queries, values = rows_of[baseline], pd.DataFrame({name: rows_of[name][measure] for name in (baseline, best)})
     counted = queries["weight"] > 0 if "weight" in queries else slice(None)
     difference = (values[best] - values[baseline])[counted].rename("diff")

@@ -1,5 +1,6 @@
 from .paired_tests import PairedTest as PairedTest
 from .paired_tests import confidence_interval as confidence_interval
+from .paired_tests import corrected_resampled_t_test as corrected_resampled_t_test
 from .paired_tests import effect_size as effect_size
 from .paired_tests import holm as holm
 from .paired_tests import permutation_test as permutation_test

@@ -1,4 +1,4 @@
-"""Differences of a metric between two rankers, paired by query: tests, intervals, effect sizes, and power."""
+"""Differences of a metric between two rankers, paired by query or fold: tests, intervals, effect sizes, and power."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=
 
 
 class PairedTest(NamedTuple):
-    """The result of :func:`permutation_test`.
+    """The result of :func:`permutation_test`, over queries, or :func:`corrected_resampled_t_test`, over folds.
 
     Attributes
     ----------
     difference : float
-        Mean over queries of the ranker's value minus the baseline's value.
+        Mean over queries or folds of the ranker's value minus the baseline's value.
     p_value : float
         Two-sided.
     wins, ties, losses : int
-        Numbers of queries on which the ranker has the larger, the same and the smaller value.
+        Numbers of queries or folds on which the ranker has the larger, the same and the smaller value.
     skewness : float
         Sample skewness of the differences, ``mean((d - mean d)^3) / sd(d)^3``; 0 if they are all equal.
 
@@ -145,9 +145,62 @@ def randomization_test(
     extreme = total = 0 if exact else 1
     for sums in _signed_sums(decisive, None if exact else n_permutations, random_state):
         extreme, total = extreme + int((np.abs(sums) >= observed).sum()), total + len(sums)
-    wins, ties = int((differences > 0).sum()), len(differences) - len(decisive)
-    mean, skewness = mean_and_skewness(differences)
-    return PairedTest(mean, extreme / total, wins, ties, len(decisive) - wins, skewness)
+    return _summary(differences, extreme / total)
+
+
+def corrected_resampled_t_test(values: ArrayLike, baseline: ArrayLike, *, test_to_train: float) -> PairedTest:
+    """Corrected resampled t-test of a mean difference over the folds of repeated cross-validation.
+
+    The test over queries, :func:`boostrank.permutation_test`, takes the trained rankers as they are. This one counts
+    that they were trained: it asks whether one way to train gives better rankers than the other on other queries to
+    train on and to test on, and, if each training had another seed, with other seeds. The statistic of the n
+    differences ``d`` of k folds that are drawn r times, n = k r, is ::
+
+        t = mean(d) / sqrt((1 / n + n_test / n_train) var(d))
+
+    and the p-value is that of Student's distribution with n - 1 degrees of freedom. The variance ``var(d)`` has the
+    divisor n - 1. The term ``n_test / n_train`` is there because folds share queries to train on, so that their
+    differences are correlated: without it, more repetitions would make any difference significant.
+
+    Parameters
+    ----------
+    values, baseline : array-like, shape (n_folds,)
+        Mean of a metric over the test queries of each fold of each repetition, of a ranker and of the one that it is
+        compared with. Folds that are NaN in both are left out.
+    test_to_train : float of at least 0
+        Number of queries that a fold tests divided by the number of its other queries: ``1 / (k - 1)`` for k folds.
+
+    Returns
+    -------
+    PairedTest
+        The p-value is NaN for a single fold; if all differences are equal, it is 1 if they are 0, and 0 otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a fold is NaN in only one of the two, no fold is left, or `test_to_train` is negative.
+
+    References
+    ----------
+    Nadeau and Bengio, "Inference for the generalization error", Machine Learning 2003. Bouckaert and Frank, "Evaluating
+    the replicability of significance tests for comparing learning algorithms", PAKDD 2004.
+
+    Examples
+    --------
+    Two folds, drawn twice.
+
+    >>> import boostrank as br
+    >>> values, baseline = [0.62, 0.58, 0.66, 0.61], [0.60, 0.55, 0.60, 0.60]
+    >>> test = br.significance.corrected_resampled_t_test(values, baseline, test_to_train=1.0)
+    >>> round(test.difference, 4), round(test.p_value, 4), test.wins
+    (0.03, 0.3024, 4)
+    """
+    check_number("test_to_train", test_to_train, smallest=0)
+    differences, _ = paired_differences(values, baseline)
+    n = len(differences)
+    deviation = differences.std(ddof=1) if n > 1 else np.nan
+    t = standardized(differences.mean(), deviation * np.sqrt(1 / n + test_to_train), largest=np.abs(differences).max())
+    return _summary(differences, float(2 * scipy.special.stdtr(n - 1, -np.abs(t))))
 
 
 def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -183,11 +236,12 @@ def effect_size(values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayL
 
 
 def confidence_interval(
-    values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95, sample_weight: ArrayLike | None = None
+    values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95, sample_weight: Any = None, test_to_train: float = 0
 ) -> tuple[float, float]:
-    """Confidence interval of a mean difference over queries, by Student's t distribution.
+    """Confidence interval of a mean difference over queries or folds, by Student's t distribution.
 
-    It is about other queries, and the two rankers as they are: another training may give another difference.
+    It is about other queries, and the two rankers as they are: another training may give another difference. With the
+    means of repeated folds and `test_to_train`, it counts other trainings too.
 
     It is the mean and ``t_{n - 1, (1 + level) / 2}`` standard errors on both sides, with the quantile of Student's
     distribution and the standard error ``sqrt(sum(w^2 (x - mean)^2) / (n (n - 1)))`` of a weighted mean, for weights of
@@ -204,17 +258,20 @@ def confidence_interval(
         Probability that the interval contains the mean difference.
     sample_weight : array-like, shape (n_queries,), optional
         Weights of queries: the interval is that of the weighted mean. Queries of weight 0 are left out.
+    test_to_train : float, default 0
+        As in :func:`boostrank.significance.corrected_resampled_t_test`, whose interval this is for the values of folds:
+        the standard errors are multiplied by ``sqrt(1 + n test_to_train)``. 0 is for the values of queries.
 
     Returns
     -------
     low, high : float
-        The ends of the interval. They are NaN for a single query.
+        The ends of the interval. They are NaN for a single query or fold.
 
     Raises
     ------
     ValueError
-        If the shapes differ, a query is NaN in only one of the two, no query is left, or the level is out of range; if
-        weights are negative, not finite or all 0.
+        If the shapes differ, a query is NaN in only one of the two, no query is left, or the level or `test_to_train`
+        is out of range; if weights are negative, not finite or all 0.
 
     References
     ----------
@@ -228,8 +285,10 @@ def confidence_interval(
     (-0.0598, 0.4598)
     """
     check_number("level", level, above=0, below=1)
+    check_number("test_to_train", test_to_train, smallest=0)
     means = weighted_means(*paired_differences(values, baseline, sample_weight))
-    (mean,), (margin,) = means.mean.tolist(), means.margin(level).tolist()
+    margins = means.margin(level) * np.sqrt(1 + means.n_values * test_to_train)
+    (mean,), (margin,) = means.mean.tolist(), margins.tolist()
     return mean - margin, mean + margin
 
 
@@ -357,11 +416,13 @@ def paired_differences(
     """
     left, right = as_floats(values, "values", keep_shape=True), as_floats(baseline, "baseline")
     if left.ndim != 1 or left.shape != right.shape:
-        raise ValueError(f"values and baseline must be paired by query; got shapes {left.shape} and {right.shape}")
+        raise ValueError(
+            f"values and baseline must be paired by query or fold; got shapes {left.shape} and {right.shape}"
+        )
     if np.isinf(left).any() or np.isinf(right).any():
         raise ValueError("values and baseline must be finite, or NaN where a query is skipped")
     if (np.isnan(left) != np.isnan(right)).any():
-        raise ValueError("a query is NaN in only one of values and baseline: evaluate both rankers on the same queries")
+        raise ValueError("a value is NaN in only one of values and baseline: evaluate both rankers on the same queries")
     weights: Floats = np.ones(len(right))
     if sample_weight is not None:
         weights = check_weights(as_floats(sample_weight, "sample_weight"))
@@ -370,7 +431,7 @@ def paired_differences(
     counts = ~np.isnan(right) & (weights > 0)
     left, right = left[counts], right[counts]
     if left.size == 0:
-        raise ValueError("there is no query to compare: values and baseline are empty, or NaN everywhere")
+        raise ValueError("there is no query or fold to compare: values and baseline are empty, or NaN everywhere")
     differences = left - right
     differences[np.abs(differences) < ROUNDING * max(np.abs(left).max(), np.abs(right).max())] = 0.0
     return differences, weights[counts] / weights[counts].mean()
@@ -397,6 +458,12 @@ def mean_and_skewness(differences: Floats) -> tuple[float, float]:
     scaled = (differences - mean) / largest
     skewness = float(standardized((scaled**3).mean(), (scaled**2).mean() ** 1.5))
     return round(mean, 12 - math.ceil(math.log10(largest))), skewness
+
+
+def _summary(differences: Floats, p_value: float) -> PairedTest:
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    mean, skewness = mean_and_skewness(differences)
+    return PairedTest(mean, p_value, wins, len(differences) - wins - losses, losses, skewness)
 
 
 def _signed_sums(differences: Floats, n_permutations: int | None, random_state: Any) -> Iterator[Floats]:

@@ -54,6 +54,12 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     seconds = table.set_index("ranker")["seconds"]
     assert float(factor) == round(seconds[best] / seconds["LGBMRanker()"], 1)
     assert f" to LGBMRanker(), in {factor} times its time. " in " ".join(out.split())
+    lines = " ".join(run("compare", "--folds", 2, "--repeats", 2, "--rankers", "XGBRanker,LightGBMRanker").split())
+    rankers = {name: rankers[name] for name in ("XGBRanker()", "LightGBMRanker()")}
+    row = br.compare(rankers, X, y, qid, cv=2, repeats=2, measures="ndcg@10").table.iloc[1]
+    assert f"LightGBMRanker() {row['mean']:.4f} {row['difference']:+.4f} " in lines
+    assert "p (Holm): corrected resampled t-test over folds, adjusted by Holm's method" in lines
+    assert "repeats needs a file" in run("compare", tmp_path, "--repeats", 2, code=2, errors=True)
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 

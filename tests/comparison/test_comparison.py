@@ -99,7 +99,7 @@ def test_folds_and_rows_are_not_mixed(comparison):
         ("got ndarray without y$", (X,), {}),
         ("got Dataset without y$", (comparison[0],), {}),
         ("got int without y$", (3,), {}),
-        ("got list, cv without y$", (folds,), {"cv": 3}),
+        ("got list, cv or repeats without y$", (folds,), {"cv": 3}),
         ("got list, y$", (folds, y), {}),
         ("got list, X, y, qid$", (X, y, qid), {"folds": folds}),
         ("compare got no qid", (X, y), {}),

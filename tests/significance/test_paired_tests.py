@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from boostrank.significance import holm, permutation_test, required_queries
+from boostrank.significance import (
+    confidence_interval,
+    corrected_resampled_t_test,
+    holm,
+    permutation_test,
+    required_queries,
+)
 
 
 @pytest.mark.parametrize("n", [1, 8, 9])
@@ -33,6 +39,40 @@ def test_many_queries_agree_with_scipy():
     assert permutation_test(right, left, n_permutations=10_000).p_value == seen.p_value
     seeds = [permutation_test(left, right, random_state=seed) for seed in (1, np.random.default_rng(1), 2)]
     assert seeds[0] == seeds[1] != seeds[2]
+
+
+@pytest.mark.parametrize(("k", "r"), [(2, 2), (5, 10)])
+def test_the_corrected_test_is_that_of_its_formula(k, r):
+    left, right = np.random.default_rng(k).normal(0.1, 0.2, (2, k * r))
+    left[0] = right[0]
+    differences, n = [a - b for a, b in zip(left, right, strict=True)], k * r
+    mean = sum(differences) / n
+    variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
+    error = ((1 / n + (1 / k) / ((k - 1) / k)) * variance) ** 0.5
+    # A fold without a counted query is left out.
+    values = [np.append(of_ranker, np.nan) for of_ranker in (left, right)]
+    seen = corrected_resampled_t_test(*values, test_to_train=1 / (k - 1))
+    assert seen.difference == pytest.approx(mean)
+    assert seen.p_value == pytest.approx(2 * stats.t.sf(abs(mean) / error, n - 1))
+    assert (seen.wins, seen.ties, seen.losses) == ((left > right).sum(), 1, (left < right).sum())
+    interval = confidence_interval(*values, test_to_train=1 / (k - 1), level=0.9)
+    np.testing.assert_allclose(interval, [mean + side * stats.t.ppf(0.95, n - 1) * error for side in (-1, 1)])
+    uncorrected = corrected_resampled_t_test(left, right, test_to_train=0)
+    assert uncorrected.p_value == pytest.approx(stats.ttest_rel(left, right).pvalue)
+
+
+def test_the_corrected_test_at_the_ends():
+    # By hand: the mean is 2, the variance 4, the error sqrt((1 / 3 + 1 / 2) 4), and the p-value sqrt(1 - x) with
+    # x = 2 / (t^2 + 2), for two degrees of freedom: 1 - sqrt(1.2 / 3.2).
+    exact = corrected_resampled_t_test([0.0, 2.0, 4.0], [0, 0, 0], test_to_train=0.5)
+    assert exact.p_value == pytest.approx(1 - (1.2 / 3.2) ** 0.5)
+    same = np.array([0.3, 0.5])
+    assert corrected_resampled_t_test(same, same, test_to_train=1).p_value == 1.0
+    assert corrected_resampled_t_test(same + 0.1, same, test_to_train=1).p_value == 0.0
+    assert np.isnan(corrected_resampled_t_test([0.5], [0.3], test_to_train=1).p_value)
+    for function in (corrected_resampled_t_test, confidence_interval):
+        with pytest.raises(ValueError, match="test_to_train must be a finite number of at least 0; got -1"):
+            function(same, same, test_to_train=-1)
 
 
 def test_ties_are_counted_and_skipped_queries_are_not():
