@@ -136,6 +136,31 @@ def test_example_writes_its_picture_if_asked_to(name, monkeypatch, capsys, tmp_p
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [f"{name}.png"]
 
 
+@pytest.mark.usefixtures("_less_work")
+def test_notebooks_are_valid_and_run(monkeypatch, capsys, tmp_path):
+    nbformat = pytest.importorskip("nbformat")
+    make = runpy.run_path(str(FOLDER / "guide" / "notebooks.py"))
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES}
+    notebooks = {
+        name: nbformat.reads(make["notebook"](name, "Title", source), as_version=4)
+        for name, source in sources.items()
+        if make["has_notebook"](source)
+    }
+    assert sources.keys() - notebooks.keys() == {"cost_of_inconsistency", "larger_than_memory"}
+    for notebook in notebooks.values():
+        nbformat.validate(notebook)
+    *program, last = [cell.source for cell in notebooks["quick_start"].cells if cell.cell_type == "code"]
+    names = {"__name__": "__main__", "__doc__": "The text of IPython."}
+    monkeypatch.setattr(sys, "argv", ["kernel", "-f", "connection.json"])
+    monkeypatch.chdir(tmp_path)
+    for code in program:
+        exec(code, names)
+    assert "Learned: " in capsys.readouterr().out
+    # The last cell, which shows the picture, needs IPython.
+    assert 'Path("quick_start").glob' in last
+    assert Path("quick_start/quick_start.png").exists()
+
+
 def test_every_example_has_an_option_for_its_picture_and_stands_in_the_index():
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
     for path in EXAMPLES:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
+from notebooks import has_notebook, notebook
 from numpydoc.docscrape import NumpyDocString
 from sphinx.util import rst
 
@@ -196,17 +197,22 @@ def loss_pages():
 
 
 def gallery_pages():
-    """A page for each example: its first lines, its pictures and its source."""
+    """A page for each example: its first lines, its pictures and its source, and the source as a notebook."""
     pages, cards = {}, ""
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| .*? \| (.*) \|$", readme, re.MULTILINE)
     for name, links in rows:
-        docstring = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")))
+        source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+        docstring = ast.get_docstring(ast.parse(source))
         pictures = re.findall(r"\[(.*?)\]\((\S+\.png)\)", links)
         text = heading(title_of(docstring)) + docstring.splitlines()[0] + "\n\n"
         for title, picture in pictures:
             text += directive("image", f"{UP}/examples/{picture}", alt=title)
-        text += f":download:`Download {name}.py <{UP}/examples/{name}.py>`\n\n"
+        text += f":download:`Download {name}.py <{UP}/examples/{name}.py>`"
+        if has_notebook(source):
+            pages[f"gallery/{name}.ipynb"] = notebook(name, title_of(docstring), source)
+            text += f" or :download:`{name}.ipynb <{name}.ipynb>`, a Jupyter notebook"
+        text += "\n\n"
         text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
         pages[f"gallery/{name}.rst"] = text
         card = directive("image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html")

@@ -1,0 +1,53 @@
+"""Examples as Jupyter notebooks, which the gallery offers to download."""
+
+import ast
+import json
+import re
+
+#: The arguments of the script, which a notebook has no command line for.
+BEGIN = """import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+sys.argv = ["{name}.py", "--output", "{name}"]"""
+END = """from pathlib import Path
+
+from IPython.display import Image, display
+
+for path in sorted(Path("{name}").glob("*.png")):
+    display(Image(path))"""
+
+
+def has_notebook(source):
+    """Whether the script runs in a notebook: other processes cannot import functions that a notebook defines."""
+    return "multiprocessing" not in source
+
+
+def notebook(name, title, source):
+    """A notebook of the script, as a text of JSON: its first comment becomes a text, and each of its parts a cell."""
+    docstring = ast.get_docstring(ast.parse(source))
+    text = re.sub(r"^python examples/.*\n+", "", docstring + "\n", flags=re.MULTILINE).strip()
+    options = f"The script gets its arguments here. It draws into the folder `{name}`, and the last cell shows that."
+    cells = [("markdown", f"# {title}\n\n{text}"), ("markdown", options), ("code", BEGIN.format(name=name))]
+    program = source.split('"""', 2)[2].strip()
+    # Blank lines end a part where no import, and no line of a block, follows.
+    for part in re.split(r"\n\n+(?=[^\s)\]}])(?!import |from )", program):
+        comment, code = re.fullmatch(r"((?:# [^\n]*\n)*)(.*)", part, re.DOTALL).groups()
+        cells += [("markdown", re.sub(r"^# ", "", comment, flags=re.MULTILINE).strip())] if comment else []
+        cells.append(("code", code))
+    cells.append(("code", END.format(name=name)))
+    empty = {"markdown": {}, "code": {"execution_count": None, "outputs": []}}
+    content = {
+        "cells": [
+            {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": text, **empty[kind]}
+            for number, (kind, text) in enumerate(cells)
+        ],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
