@@ -2,13 +2,14 @@
 
 python examples/why_lambdamart_fails.py [--full] [--output FOLDER]
 
-The proofs are in examples/guide/theory/lambdamart.md.
+The proofs are in examples/guide/theory/lambdamart.md. CatBoost is compared too if it is installed.
 """
 
 import argparse
 import itertools
 import warnings
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import lightgbm
@@ -21,25 +22,42 @@ from boostrank.surrogates import LambdaMART, get_surrogate
 
 try:
     import matplotlib.pyplot as plt
+    from matplotlib.colors import PowerNorm
 except ImportError as error:
     raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 #: Labels of the documents in the usual queries and in the others, and the share of the usual ones.
 DATA = {
     "3 4 | 3 0": ((3, 4), (3, 0), 0.62),
-    "1 2 | 1 0": ((1, 2), (1, 0), 0.62),
+    "2 1 1 | 0 3 2": ((2, 1, 1), (0, 3, 2), 0.38),
+    "0 1 3 5 | 2 2 1 0": ((0, 1, 3, 5), (2, 2, 1, 0), 0.18),
     "5 1 1 | 3 4 4": ((5, 1, 1), (3, 4, 4), 0.35),
-    "2 0 3 2 4 | 5 5 5 5 0": ((2, 0, 3, 2, 4), (5, 5, 5, 5, 0), 0.7),
 }
+#: Data sets of the picture, with the percentages of the usual queries.
+DRAWN = {"3 4 | 3 0": range(50, 81), "2 1 1 | 0 3 2": range(20, 71, 2)}
+LIGHTGBM, XGBOOST = partial(lightgbm.LGBMRanker, n_jobs=1, verbosity=-1), partial(xgboost.XGBRanker, n_jobs=1)
+OURS = partial(br.LightGBMRanker, n_jobs=1)
 RANKERS = {
-    "LGBMRanker": partial(lightgbm.LGBMRanker, verbosity=-1),
-    "LGBMRanker, lambdarank_norm off": partial(lightgbm.LGBMRanker, verbosity=-1, lambdarank_norm=False),
-    "LGBMRanker, rank_xendcg": partial(lightgbm.LGBMRanker, verbosity=-1, objective="rank_xendcg"),
-    "XGBRanker": xgboost.XGBRanker,
-    "XGBRanker, rank:pairwise": partial(xgboost.XGBRanker, objective="rank:pairwise"),
-    "XGBRanker, lambdarank_normalization off": partial(xgboost.XGBRanker, lambdarank_normalization=False),
-    "LightGBMRanker": br.LightGBMRanker,
-    "XGBoostRanker": br.XGBoostRanker,
+    "LGBMRanker": LIGHTGBM,
+    "LGBMRanker, lambdarank_norm off": partial(LIGHTGBM, lambdarank_norm=False),
+    "LGBMRanker, rank_xendcg": partial(LIGHTGBM, objective="rank_xendcg"),
+    "XGBRanker": XGBOOST,
+    "XGBRanker, rank:pairwise": partial(XGBOOST, objective="rank:pairwise"),
+    "XGBRanker, lambdarank_normalization off": partial(XGBOOST, lambdarank_normalization=False),
+    "XGBRanker, lambdarank_pair_method mean": partial(XGBOOST, lambdarank_pair_method="mean"),
+}
+if find_spec("catboost"):
+    from catboost import CatBoostRanker
+
+    QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    RANKERS["CatBoostRanker, YetiRank"] = partial(CatBoostRanker, iterations=100, **QUIET)
+RANKERS |= {
+    "LightGBMRanker": OURS,
+    "XGBoostRanker": partial(br.XGBoostRanker, n_jobs=1),
+    "LightGBMRanker, softmax": partial(OURS, "softmax"),
+    "LightGBMRanker, consistent-lambdarank": partial(OURS, "consistent-lambdarank"),
+    "LightGBMRanker, pairwise-exponential": partial(OURS, "pairwise-exponential"),
+    "LightGBMRanker, squared": partial(OURS, "squared"),
 }
 #: LambdaMART by its two settings, and our loss.
 FIELDS = {
@@ -54,13 +72,15 @@ FIELDS = {
 KINDS = np.array([[3.0, 4.0, 2.0, 1.0, 0.0], [3.0, 0.0, 1.0, 1.0, 0.0]])
 #: A limit ranks wrongly if its expected NDCG is smaller than the largest one by more than this.
 MIN_REGRET = 1e-3
+#: NDCG that is lost counts in the picture if it is not due to rounding, nor to scores that nearly converged.
+MIN_LOST = 5e-4
 #: Scores go in cycles if one of them turns by more than this at the end.
 MIN_TURN = 0.05
 
 
 def judged(usual, other, share, n_queries=1000):
     """Queries of the same documents, each of which has a feature of its own: X, y, qid and query sizes."""
-    is_usual = np.arange(n_queries)[:, None] < share * n_queries
+    is_usual = np.arange(n_queries)[:, None] < round(share * n_queries)
     labels, m = np.where(is_usual, usual, other), len(usual)
     return np.tile(np.eye(m), (n_queries, 1)), labels.ravel(), np.repeat(np.arange(n_queries), m), [m] * n_queries
 
@@ -68,27 +88,38 @@ def judged(usual, other, share, n_queries=1000):
 @cache
 def largest_ndcg(usual, other, share):
     """The largest NDCG of all rankings."""
+    return max(ndcg_of_rankings(usual, other, share))
+
+
+def ndcg_of_rankings(usual, other, share):
+    """NDCG of each ranking of the documents."""
     _, y, qid, sizes = judged(usual, other, share)
-    return max(br.ndcg_score(y, np.tile(one, len(sizes)), qid) for one in itertools.permutations(range(sizes[0])))
+    rankings = itertools.permutations(range(sizes[0]))
+    return [br.ndcg_score(y, np.tile(scores, len(sizes)), qid) for scores in rankings]
 
 
-def ndcg_difference(make, usual, other, share):
+def fit(ranker, X, y, qid):
+    """Fit a ranker of any of the libraries to sorted queries."""
+    if isinstance(ranker, lightgbm.LGBMRanker):
+        return ranker.fit(X, y, group=np.bincount(qid))
+    return ranker.fit(X, y, **{"group_id" if hasattr(ranker, "get_all_params") else "qid": qid})
+
+
+def ndcg_difference(make, usual, other, share, n_queries=1000):
     """NDCG of the ranking that a ranker learns, less the largest one."""
-    X, y, qid, sizes = judged(usual, other, share)
-    ranker = make(n_jobs=1)
-    groups = {"group": sizes} if isinstance(ranker, lightgbm.LGBMRanker) else {"qid": qid}
-    scores = ranker.fit(X, y, **groups).predict(X[: sizes[0]])
-    return br.ndcg_score(y, np.tile(scores, len(sizes)), qid) - largest_ndcg(usual, other, share)
+    X, y, qid, sizes = judged(usual, other, share, n_queries)
+    scores = fit(make(), X, y, qid).predict(X[: sizes[0]])
+    return br.ndcg_score(y, np.tile(scores, n_queries), qid) - largest_ndcg(usual, other, share)
 
 
 def demonstrate():
     """Print the NDCG of each ranker on each data set, less the best one."""
     print("Labels of the documents in the usual queries | in the others; NDCG less the largest possible one:")
-    print(f"{'':42}" + "".join(f"{name:>24}" for name in DATA))
+    print(f"{'':42}" + "".join(f"{name:>20}" for name in DATA))
     failures = {}
     for name, make in RANKERS.items():
         differences = [ndcg_difference(make, *labels) for labels in DATA.values()]
-        print(f"{name:42}" + "".join(f"{difference:24.4f}" for difference in differences))
+        print(f"{name:42}" + "".join(f"{difference:20.4f}" for difference in differences))
         failures[name] = sum(difference < -MIN_REGRET for difference in differences)
     return failures
 
@@ -112,30 +143,44 @@ def compare_on_many_queries(n_queries):
         f"\nDocuments of five kinds, {n_queries} queries; expected NDCG on new queries less the largest possible one:"
     )
     largest = br.expected_ndcg(best, best, qid_test)
-    for name, make in RANKERS.items():
-        ranker = make(n_jobs=1)
-        groups = {"group": np.bincount(qid)} if isinstance(ranker, lightgbm.LGBMRanker) else {"qid": qid}
-        scores = ranker.fit(X, y, **groups).predict(X_test)
+    for name in ("LGBMRanker", "XGBRanker", "LightGBMRanker", "XGBoostRanker"):
+        scores = fit(RANKERS[name](), X, y, qid).predict(X_test)
         differences = br.expected_ndcg(best, scores, qid_test) - largest
         low, high = br.significance.confidence_interval(differences, np.zeros(len(differences)))
         print(f"  {name:60} {differences.mean():.4f} ({low:.4f} to {high:.4f})")
 
 
 def draw_shares(folder):
-    """A picture of the NDCG that is lost on "3 4 | 3 0", by the share of the usual queries."""
-    shares = np.arange(0.5, 0.801, 0.02)
-    ax = style.axes(None)
-    names = ("LGBMRanker", "XGBRanker, rank:pairwise", "LightGBMRanker")
-    for name, look in zip(names, style.styles(len(names)), strict=True):
-        lost = [ndcg_difference(RANKERS[name], (3, 4), (3, 0), share) for share in shares]
-        ax.plot(100 * shares, lost, label=name, markersize=5, **look._asdict())
-    ax.set_title("labels of two documents: 3 and 4 in some queries, 3 and 0 in the others", fontsize="medium")
-    ax.set_xlabel("share of queries with labels 3 and 4, percent")
-    ax.set_ylabel("NDCG less the largest possible one")
-    style.light_grid(ax)
-    style.legend_below(ax)
-    ax.figure.savefig(folder / "why_lambdamart_fails.png", dpi=160)
-    plt.close(ax.figure)
+    """A picture of the NDCG of all rankings, and of what each ranker loses, by the percentage of the usual queries."""
+    settings = {"figsize": (11.5, 7.0), "layout": "constrained", "sharex": "col", "height_ratios": [2, 3]}
+    figure, panels = plt.subplots(2, 2, **settings)
+    for (above, below), (name, percentages) in zip(panels.T, DRAWN.items(), strict=True):
+        usual, other, _ = DATA[name]
+        of_rankings = np.array([ndcg_of_rankings(usual, other, percentage / 100) for percentage in percentages])
+        above.plot(percentages, of_rankings, color=style.GREY, linewidth=1)
+        above.plot(percentages, of_rankings.max(axis=1), color=style.BLUE, linewidth=2)
+        above.set_title(f"labels of the documents: {name.replace('|', 'or')}", fontsize="medium")
+        style.light_grid(above)
+        # Queries of the same shares teach the same, so that a hundred of them are enough.
+        lost = [
+            [-ndcg_difference(make, usual, other, percentage / 100, 100) for percentage in percentages]
+            for make in RANKERS.values()
+        ]
+        # White is the largest NDCG.
+        shown = np.ma.masked_less(lost, MIN_LOST)
+        colors = {"cmap": "YlOrRd", "norm": PowerNorm(0.5, vmin=0.0, vmax=0.12)}
+        image = below.pcolormesh(percentages, np.arange(len(RANKERS)), shown, edgecolors="white", **colors)
+        below.set_xlabel(f"queries with the labels {name.split(' |')[0]}, percent")
+        below.tick_params(left=False)
+        below.hlines(np.arange(len(RANKERS) - 1) + 0.5, *below.get_xlim(), color=style.GREY, linewidth=0.3)
+    panels[0, 0].set_ylabel("NDCG of each ranking")
+    panels[0, 0].annotate("largest", (60, 0.915), color=style.BLUE)
+    for below, names in zip(panels[1], (RANKERS, [""] * len(RANKERS)), strict=True):
+        below.set_yticks(np.arange(len(RANKERS)), list(names))
+        below.invert_yaxis()
+    figure.colorbar(image, ax=panels[1], label="largest NDCG less that of the ranker (white: none)")
+    figure.savefig(folder / "why_lambdamart_fails.png", dpi=110)
+    plt.close(figure)
 
 
 def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):

@@ -343,10 +343,10 @@ class FixedLambdaMART(WeightedPairs):
 class LambdaMART(ReweightedPairs):
     """LightGBM's objective ``lambdarank``, to examine it; it is not NDCG consistent.
 
-    With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM, which XGBoost's
-    ``rank:ndcg`` computes too. Documents with equal scores get the mean over their rankings; the libraries take the
-    ranks of one of them. The formula is on the page theory/lambdamart of the guide. To train,
-    give a ranker the objective ``"lambdarank"``.
+    With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM. XGBoost's ``rank:ndcg`` has
+    the same gradient, and twice the Hessian. Documents with equal scores get the mean over their rankings; the
+    libraries take the ranks of one of them. The formula is on the page theory/lambdamart of the guide. To train, give a
+    ranker the objective ``"lambdarank"``.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import math
 import lightgbm
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import boostrank as br
 from boostrank.queries.queries import Queries
@@ -87,3 +88,94 @@ def test_two_documents_whose_judges_disagree(usual, other, probability):
     X, qid = np.tile(np.eye(2), (n, 1)), np.repeat(np.arange(n), 2)
     ranker = br.LightGBMRanker("lambdarank", n_estimators=300, n_jobs=1).fit(X, rows.ravel(), qid)
     np.testing.assert_allclose(ranker.predict(np.eye(2)) - ranker.predict(np.eye(2)).mean(), wrong, atol=2e-3)
+
+
+def ranks_wrongly(ranker, usual, other, percent):
+    """Whether a ranker learns a wrong ranking from 100 queries, of which `percent` have the usual labels."""
+    m, qid = len(usual), np.repeat(np.arange(100), len(usual))
+    rows = np.where(np.arange(100)[:, None] < percent, usual, other).ravel()
+    scores = ranker.set_params(n_jobs=1).fit(np.tile(np.eye(m), (100, 1)), rows, qid).predict(np.eye(m))
+    best = LabelDistribution([usual, other], [percent / 100, 1 - percent / 100]).bayes_scores()
+    return (np.argsort(scores) != np.argsort(best)).any()
+
+
+LAMBDARANK, NDCG = br.LightGBMRanker("lambdarank"), br.XGBoostRanker("rank:ndcg", learning_rate=0.3)
+REPAIRS = {
+    "norm": br.LightGBMRanker("lambdarank", lambdarank_norm=False),
+    "normalization": br.XGBoostRanker("rank:ndcg", lambdarank_normalization=False),
+    "mean": br.XGBoostRanker("rank:ndcg", lambdarank_pair_method="mean"),
+}
+
+
+@pytest.mark.parametrize(
+    ("ranker", "wrong"),
+    [
+        (LAMBDARANK, range(61, 71)),
+        (NDCG, range(62, 71)),
+        (br.XGBoostRanker("rank:pairwise"), range(51, 71)),
+        (br.LightGBMRanker("rank_xendcg"), [71]),
+        *((ranker, []) for ranker in REPAIRS.values()),
+    ],
+)
+def test_percentages_at_which_the_example_of_readme_is_ranked_wrongly(ranker, wrong):
+    assert [percent for percent in range(51, 81) if ranks_wrongly(ranker, (3, 4), (3, 0), percent)] == list(wrong)
+
+
+def pushes(x, share, distance):
+    """Push on the score of document A less that of B, and the Hessian of one, by the formulas of the libraries."""
+    wins, weight = 1 / (1 + np.exp(-x)), (1 - 1 / np.log2(3)) / distance
+    sums = 2 * weight * (1 - wins), 2 * weight * 8 / (15 + 7 / np.log2(3)) * wins
+    for_a, for_b = (1 - share) * np.log2(1 + sums[0]), share * np.log2(1 + sums[1])
+    return for_a - for_b, (for_a * wins + for_b * (1 - wins)) / 2
+
+
+@pytest.mark.parametrize(("hessians", "rate", "first"), [(1, 0.1, 61), (1, 0.01, 58), (2, 0.3, 62), (2, 0.1, 60)])
+def test_formulas_of_the_libraries_explain_these_percentages(hessians, rate, first):
+    """The page theory/lambdamart of the guide: a step from equal scores, and then the zeros of the field."""
+    wrong = []
+    for percent in range(51, 81):
+        x = 0.0
+        for _ in range(round(10 / rate)):
+            push, hessian = pushes(x, percent / 100, 0.01 + abs(x) if x else 1.0)
+            x += rate * push / (hessians * hessian)
+        wrong += [percent] if (x > 0) != (percent < 71) else []
+    assert wrong == list(range(first, 71))
+    settings = {"learning_rate": rate, "n_estimators": round(10 / rate)}
+    ranker = br.LightGBMRanker("lambdarank") if hessians == 1 else br.XGBoostRanker("rank:ndcg")
+    trained = [
+        percent
+        for percent in (first - 1, first)
+        if ranks_wrongly(ranker.set_params(**settings), (3, 4), (3, 0), percent)
+    ]
+    assert trained == [first]
+
+
+def test_the_last_zero_with_the_right_order():
+    def share_at_zero(x, distance):
+        at_zero, at_one = (pushes(x, share, distance)[0] for share in (0.0, 1.0))
+        return at_zero / (at_zero - at_one)
+
+    x = np.linspace(0.0, 5.0, 5001)
+    assert share_at_zero(x, 0.01 + x).max() == pytest.approx(0.619, abs=5e-4)
+    found = [share_at_zero(0.0, distance) for distance in (1.0, 0.01, 1e-300)]
+    np.testing.assert_allclose(found, [0.689, 0.566, 0.5], atol=5e-4)
+
+
+OTHERS = ((2, 1, 1), (0, 3, 2), 38), ((0, 1, 3, 5), (2, 2, 1, 0), 18)
+
+
+@pytest.mark.parametrize(("labels", "wrong"), zip(OTHERS, [{"norm", "mean"}, {*REPAIRS}], strict=True))
+def test_what_repairs_the_example_of_readme_ranks_others_wrongly(labels, wrong):
+    assert {name for name, ranker in REPAIRS.items() if ranks_wrongly(ranker, *labels)} == wrong
+    assert not any(ranks_wrongly(ranker, *labels) for ranker in (LAMBDARANK, NDCG))
+
+
+def test_undivided_weights_may_have_no_right_zero():
+    """While scores sort like the targets, the weights are constants, and the field is that of a convex function."""
+    queries, labels = Queries.from_sizes([3]), LabelDistribution([(2, 1, 1), (0, 3, 2)], [0.38, 0.62])
+    best = labels.bayes_scores()
+    fixed, expected = LambdaMART(None, False, normalize=False).at(best, queries), labels.probabilities
+    targets = [br.make_targets(row, queries) for row in labels.labels]
+    scores = minimize(lambda s: expected @ [fixed.loss(s, u, queries)[0] for u in targets], np.zeros(3), tol=1e-9).x
+    np.testing.assert_allclose(scores - scores.mean(), [-0.102, 1.062, -0.959], atol=1e-3)
+    assert (np.argsort(scores) != np.argsort(best)).any()
