@@ -56,7 +56,7 @@ test = br.permutation_test(ours, theirs)
 low, high = br.significance.confidence_interval(ours, theirs)
 moved = "changes no score" if difference == 0 else f"changes scores by at most {difference:.2g}"
 print(
-    f"Learned: the move itself {moved}. With its own loss LightGBMRanker has NDCG@10 {test.difference:+.4f} compared "
+    f"Learned: the move itself {moved}. With defaults LightGBMRanker has NDCG@10 {test.difference:+.4f} compared "
     f"with LGBMRanker (95% interval {low:+.4f} to {high:+.4f}; p = {test.p_value:.3f} in a permutation test)."
 )
 
