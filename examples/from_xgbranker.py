@@ -61,8 +61,8 @@ test = br.permutation_test(ours, theirs)
 low, high = br.significance.confidence_interval(ours, theirs)
 print(
     f"Learned: the move itself changes scores by at most {difference:.1g}. With defaults XGBoostRanker has NDCG@10 "
-    f"{test.difference:+.4f} compared with XGBRanker (95% interval {low:+.4f} to {high:+.4f}; p = {test.p_value:.3f} in "
-    "a permutation test)."
+    f"{test.difference:+.4f} compared with XGBRanker (95% interval {low:+.4f} to {high:+.4f}; p = {test.p_value:.3f} "
+    "in a permutation test)."
 )
 
 if arguments.output:
