@@ -26,12 +26,14 @@ def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a model whose checksum field contains :data:`BLANK_CHECKSUM`, with the checksum in that field."""
     field = _CHECKSUM.search(content)
     assert field is not None
-    complete = _replace(content, field, _checksum(content))
+    complete = content[: field.start(1)] + _checksum(content, field) + content[field.end(1) :]
     write_atomically(path, lambda name: Path(name).write_bytes(complete))
 
 
-def read_with_checksum(path: str | os.PathLike[str]) -> bytes:
-    """Read a model file and compare its checksum; files that the backends wrote themselves have none.
+def read_with_checksum(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
+    """Read a model file, and whether it has a checksum; files that the backends wrote themselves have none.
+
+    Content with a checksum is complete, as a booster wrote it, and needs no other check.
 
     Raises
     ------
@@ -43,20 +45,21 @@ def read_with_checksum(path: str | os.PathLike[str]) -> bytes:
     with open(as_path(path), "rb") as file:
         content = file.read()
     field = _CHECKSUM.search(content)
-    if field is not None and _checksum(_replace(content, field, BLANK_CHECKSUM.encode())) != field.group(1):
+    if field is not None and _checksum(content, field) != field.group(1):
         raise ValueError(
             f"{os.fspath(path)!r} is not as boostrank wrote it: it was cut, damaged or edited. Take the original "
             f"or save the model again; to keep an edit on purpose, remove {CHECKSUM_FIELD} and its value from the file"
         )
-    return content
+    return content, field is not None
 
 
-def _replace(content: bytes, field: re.Match[bytes], checksum: bytes) -> bytes:
-    return content[: field.start(1)] + checksum + content[field.end(1) :]
-
-
-def _checksum(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode()
+def _checksum(content: bytes, field: re.Match[bytes]) -> bytes:
+    """The checksum of a content with :data:`BLANK_CHECKSUM` in the field."""
+    view = memoryview(content)
+    checksum = hashlib.sha256(view[: field.start(1)])
+    checksum.update(BLANK_CHECKSUM.encode())
+    checksum.update(view[field.end(1) :])
+    return checksum.hexdigest().encode()
 
 
 def require_same_categories(before: list[list[Any]], X: Any) -> None:

@@ -135,27 +135,30 @@ def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
 def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Read a booster and the note from a model file in LightGBM's text format."""
     lgb = import_backend("lightgbm")
-    content, name = read_with_checksum(path), os.fspath(path)
+    (content, has_checksum), name = read_with_checksum(path), os.fspath(path)
     try:
+        if not has_checksum:
+            _check_complete(content)
         text = content.decode()
-        _check_complete(text)
         booster = lgb.Booster(model_str=text)
     except (lgb.basic.LightGBMError, ValueError) as error:
         raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
     if booster.num_model_per_iteration() != 1:
         raise ValueError(f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row")
-    note = re.search(f"^{NOTE_FIELD}=(.*)$", text, re.MULTILINE)
+    note = re.search(f"^{NOTE_FIELD}=(.*)$", text[: text.find("\nTree=")], re.MULTILINE)
     return booster, "" if note is None else note[1]
 
 
-def _check_complete(text: str) -> None:
+def _check_complete(content: bytes) -> None:
     """Raise ValueError for a model that was cut or that another text follows: LightGBM would crash when it reads it."""
-    lines = text.split("\n")
-    blocks = re.split(r"^(?=Tree=)", text[: text.find(_END) + 1], flags=re.MULTILINE)[1:]
-    # Sizes count bytes.
-    sizes = "tree_sizes=" + " ".join(str(len(block.encode())) for block in blocks)
-    are_once = all(lines.count(line) == 1 for line in ("tree", sizes, "end of trees", "end of parameters"))
-    if lines[0] != "tree" or not are_once or "\0" in text:
+    head, *trees = content.partition(b"\nend of trees\n")[0].split(b"\nTree=")
+    lines = head.split(b"\n")
+    # The size of a tree counts its title and the end of its last line.
+    sizes = b"tree_sizes=" + b" ".join(b"%d" % (len(b"Tree=\n") + len(tree)) for tree in trees)
+    are_once = all(
+        content.count(b"\n" + line) == 1 for line in (b"tree_sizes=", b"end of trees", b"end of parameters\n")
+    )
+    if lines[0] != b"tree" or sizes not in lines or not are_once or b"\0" in content:
         raise ValueError("it is not a complete LightGBM model file")
 
 

@@ -103,29 +103,43 @@ def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
 def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
-    content, name = read_with_checksum(path), os.fspath(path)
+    (content, has_checksum), name = read_with_checksum(path), os.fspath(path)
     try:
-        if re.match(rb'\{\s*"', content):
-            # XGBoost recognizes JSON by the first two bytes.
-            content = b"{" + content[1:].lstrip()
-            json.loads(content)
-        elif not (content.startswith(b"{") and content.endswith(b"}")):
-            # XGBoost would read beyond a UBJSON content that was cut.
-            raise ValueError("it was cut")
+        content = content if has_checksum else _checked(content)
         # The booster is made from the content that was checked: the file may have changed since then.
         booster = xgb.Booster(model_file=bytearray(content))
-        sizes = json.loads(booster.save_config())["learner"]["learner_model_param"]
+        # Only rankers write a checksum.
+        fault = "" if has_checksum else _fault_of_ranker(json.loads(booster.save_config())["learner"])
     except (xgb.core.XGBoostError, ValueError, RecursionError) as error:
         # XGBoost's own messages begin with lines of its source code.
         fault = "it is not a complete XGBoost model file"
         raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {fault}") from error
-    n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
-    if n_scores > 1 or booster_name(booster) == "gblinear":
-        fault = f"it gives {n_scores} scores a row" if n_scores > 1 else "booster='gblinear' is a linear model"
+    if fault:
         raise ValueError(f"{name!r} is no ranker: {fault}")
     note = booster.attr(NOTE_FIELD) or ""
     booster.set_attr(**{CHECKSUM_FIELD: None, NOTE_FIELD: None})
     return booster, note
+
+
+def _checked(content: bytes) -> bytes:
+    """The content of a file as XGBoost recognizes it; ValueError or RecursionError for what could end the process."""
+    if re.match(rb'\{\s*"', content):
+        json.loads(content)
+        # XGBoost recognizes JSON by the first two bytes.
+        return b"{" + content[1:].lstrip()
+    if not (content.startswith(b"{") and content.endswith(b"}")):
+        # XGBoost would read beyond a UBJSON content that was cut.
+        raise ValueError("it was cut")
+    return content
+
+
+def _fault_of_ranker(learner: Object) -> str:
+    """The reason why a model is no ranker; empty if it is one."""
+    sizes = learner["learner_model_param"]
+    n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
+    if n_scores > 1:
+        return f"it gives {n_scores} scores a row"
+    return "booster='gblinear' is a linear model" if learner["gradient_booster"]["name"] == "gblinear" else ""
 
 
 def to_onnx(booster: Any) -> Any:
