@@ -23,7 +23,7 @@ from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, find_qid, id_index, require_qid
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.data import features_and_qid, grouped_features
-from boostrank.training.features import TrainingFeatures, check_features
+from boostrank.training.features import TrainingFeatures, check_features, plain_values
 
 _LISTS_ADVICE = (
     "The ranker has query_features, which are relative to the list of a query: give qid= or group= as in fit, or a "
@@ -488,7 +488,12 @@ class TrainedModel(BaseEstimator):
     def _model_features(self, X: Any, qid: Any, group: Any, validate_names: bool = True) -> tuple[Any, Ints | None]:
         """The features as the model takes them, and which row of theirs each row of `X` is; None for the same row."""
         if self.query_features_ is None:
-            return self._checked_features(X, validate_names), None
+            # LightGBM refuses numbers in place of categories, also of a model whose categories are not known.
+            unknown = getattr(self.booster_, "pandas_categorical", None)
+            has_categories = unknown or (self._categories is not None and self._categories.by_column)
+            names: Any = getattr(self, "feature_names_in_", ())
+            values = plain_values(names, X) if validate_names is True and not has_categories else None
+            return self._checked_features(X, validate_names) if values is None else values, None
         if np.isscalar(qid) and not isinstance(qid, str):
             qid = np.full(_num_samples(X), qid)
         receiver = f"{type(self).__name__}.predict"

@@ -197,6 +197,21 @@ def _is_checked_array(estimator: Any, X: Any) -> bool:
     return is_known and (estimator._takes_infinity or not np.isinf(X).any())
 
 
+def plain_values(names: Any, X: Any) -> Any:
+    """The values of the few rows of a DataFrame whose columns have these names and plain numbers; None for other X.
+
+    The checks of a DataFrame, and its conversion in the libraries, take longer than the prediction of a query.
+    """
+    if type(X) is not pd.DataFrame or not 0 < len(X) <= _ROWS_PER_BLOCK or X.columns.tolist() != list(names):
+        return None
+    types = set(X.dtypes)
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8 for dtype in types):
+        return None
+    values = X.to_numpy(np.float32 if types == {np.dtype(np.float32)} else np.float64)
+    # Infinity may be a fault, and XGBoost would round larger integers in another way.
+    return None if (np.abs(values) >= 2.0**53).any() else values
+
+
 def _as_array(X: Any) -> Any:
     """An array of numbers; scikit-learn checks the rest."""
     array = as_array(X, "X", keep_shape=True)
