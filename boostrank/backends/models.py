@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
+from boostrank.backends.base import import_backend
 from boostrank.inputs.checks import warn
 from boostrank.inputs.files import as_path, write_atomically
 from boostrank.inputs.frames import is_pandas
@@ -18,6 +20,8 @@ CHECKSUM_FIELD = "boostrank_sha256"
 NOTE_FIELD = "boostrank_query_features"
 #: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64
+# Shorter texts stay as they are in pickles.
+_MIN_COMPRESSED = 1000
 # The format of the file determines the few characters between the name of the field and its value.
 _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
 
@@ -60,6 +64,28 @@ def _checksum(content: bytes, field: re.Match[bytes]) -> bytes:
     checksum.update(BLANK_CHECKSUM.encode())
     checksum.update(view[field.end(1) :])
     return checksum.hexdigest().encode()
+
+
+def compressed_state(booster: Any) -> dict[str, Any]:
+    """The state of a booster in a pickle, by kind: its long texts and bytes compressed, and the rest as it is."""
+    kinds: dict[str, Any] = {"str": {}, "bytearray": {}, "other": {}}
+    for name, value in booster.__getstate__().items():
+        kind = type(value).__name__
+        if kind not in kinds or len(value) < _MIN_COMPRESSED:
+            kinds["other"][name] = value
+        else:
+            kinds[kind][name] = zlib.compress(value.encode() if kind == "str" else value, level=1)
+    return kinds
+
+
+def booster_of_state(library: str, kinds: dict[str, Any]) -> Any:
+    """The booster of what :func:`compressed_state` returned."""
+    texts = {name: zlib.decompress(value).decode() for name, value in kinds["str"].items()}
+    contents = {name: bytearray(zlib.decompress(value)) for name, value in kinds["bytearray"].items()}
+    booster_class = import_backend(library.lower()).Booster
+    booster = booster_class.__new__(booster_class)
+    booster.__setstate__({**kinds["other"], **texts, **contents})
+    return booster
 
 
 def require_same_categories(before: list[list[Any]], X: Any) -> None:

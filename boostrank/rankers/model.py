@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
+from boostrank.backends.models import booster_of_state, compressed_state
 from boostrank.inputs.arrays import Ints, finite_numbers
 from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, warn
 from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
@@ -307,9 +308,14 @@ class TrainedModel(BaseEstimator):
             self._trained_on.warn_of_score(X, qid, y)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State of a copy or a pickle: without the queries of the training."""
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_trained_on"}
+        """State of a copy or a pickle: without the queries of the training, and with the model compressed."""
+        state = {name: value for name, value in super().__getstate__().items() if name != "_trained_on"}
+        return state | ({"booster_": compressed_state(state["booster_"])} if "booster_" in state else {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "booster_" in state:
+            self.booster_ = booster_of_state(self._library.LIBRARY, state["booster_"])
 
     @property
     def feature_importances_(self) -> NDArray[Any]:

@@ -30,8 +30,6 @@ TRUSTED_TYPES = [
     "boostrank.training.features.ColumnCategories",
     "boostrank.training.losses.LossEnsemble",
     "boostrank.training.query_features.QueryFeatures",
-    "lightgbm.basic.Booster",
-    "xgboost.core.Booster",
 ]
 #: What Solr adds to each threshold when it reads a model, in float32.
 SOLR_SLACK = np.float32(1e-6)

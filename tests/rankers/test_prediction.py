@@ -4,6 +4,7 @@ import functools
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
@@ -123,6 +124,22 @@ def test_columns_of_frames_are_checked(ranker_class, fitted, data, frame):
     for call in (ranker.predict, ranker.staged_predict, ranker.apply):
         with pytest.raises(ValueError, match="same order"):
             call(frame[frame.columns[::-1]])
+
+
+def test_columns_of_all_types_of_numbers_give_the_same_scores_as_nullable_ones(ranker_class):
+    X, y, qid = br.make_ranking(n_queries=30, n_features=7, random_state=0)
+    types = dict(zip("abcdefg", ["f8", "f4", "i8", "?", "f2", "u1", "i4"], strict=True))
+    frame = pd.DataFrame((X * 10).clip(0, 200), columns=list(types)).astype(types)
+    frame.iloc[3:6, :2] = np.nan
+    ranker = small(ranker_class).fit(frame, y, qid)
+    for result, rows in product(RESULTS.values(), (slice(3, 4), slice(20))):
+        nullable = frame.convert_dtypes(convert_integer=False)
+        np.testing.assert_array_equal(ranker.predict(frame[rows], **result), ranker.predict(nullable[rows], **result))
+    refusing = small(br.XGBoostRanker).fit(frame, y, qid)
+    with pytest.raises(ValueError, match="column 'a' of X contains infinity"):
+        refusing.predict(frame[:1].assign(a=np.inf))
+    with pytest.raises(ValueError, match="validate_features must be True or False"):
+        ranker.predict(frame[:1], validate_features=1)
 
 
 @pytest.mark.parametrize(("booster", "objective"), [("gbtree", "binary:logistic"), ("dart", "rank:ndcg")])

@@ -225,7 +225,9 @@ class DaskRanker(BoostedRanker):
     def to_local(self) -> BoostedRanker:
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
         local = self._local_class()
-        local.__dict__.update(self.__getstate__())
+        local.__dict__.update(
+            {name: value for name, value in vars(self).items() if name not in ("client", "_trained_on")}
+        )
         return local
 
     def __getstate__(self) -> dict[str, Any]:
