@@ -23,7 +23,7 @@ from boostrank.metrics import Measure, named_measures
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
 from boostrank.queries.queries import Queries
-from boostrank.tables import latex_table, markdown_table
+from boostrank.tables import latex_table, markdown_table, text_lines
 
 DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
 PATHS = "Documents, LETOR file or table, and scores, one a line or in a table's column score; with --qrels: runs."
@@ -86,7 +86,8 @@ def evaluate(
     else:
         compute = _of_run(qrels, paths[0], measured, of_runs, plot)
     means = compute()
-    reports.show_table(_measure_rows(measured, means, {} if qrels is None else of_runs), last_is_text=True)
+    shown = _measure_rows(measured, means, {} if qrels is None else of_runs)
+    typer.echo("\n".join(text_lines(shown, last_is_text=True)))
     rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in means.items())]
     table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
     reports.write_table(output, table, lambda: markdown_table(rows, 1), lambda: latex_table(rows, 1))

@@ -88,8 +88,7 @@ def fit(
     X, y, ids = read_documents(data, ColumnOptions(qid, label, features, drop, categorical, missing))
     of_validation = ColumnOptions(qid, label, missing=missing)
     eval_set = None if validation is None else [read_documents(validation, of_validation, like=X)]
-    # Numbers in this place may be taken for weights, and objects are not.
-    ranker.fit(X, y, ids.astype(object), eval_set=eval_set, eval_metric=[*measures.values()] or None, verbose=BAR)
+    ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=[*measures.values()] or None, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from boostrank.comparison import Comparison
 from boostrank.displays.style import import_pyplot
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.files import write_atomically
-from boostrank.tables import text_lines
 
 # Endings of files of tables and images, and of the files of each option.
 VALUES, IMAGES = (".csv", ".tsv"), (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
@@ -27,11 +26,6 @@ ENDINGS = {"output": TABLES, "per_query": VALUES, "html": (".html",), "plot": IM
 
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
-
-
-def show_table(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> None:
-    """Print a table in the style of all commands, a row a line; see :func:`boostrank.tables.text_lines`."""
-    typer.echo("\n".join(text_lines(rows, n_texts, last_is_text=last_is_text)))
 
 
 def counted(count: int, name: str, plural: str | None = None) -> str:

@@ -36,7 +36,7 @@ def as_path(path: Any) -> str:
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object]) -> None:
-    """Write a file such that `path` never names an incomplete file, also after a loss of power.
+    """Write a file such that `path` never names an incomplete file.
 
     `write` gets the path of a temporary file in the same folder, whose name ends like that of `path`. After it returns,
     the temporary file replaces `path`, with the mode of the file that it replaces; if it raises, `path` is unchanged
@@ -70,7 +70,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
         # The content of a file that only its owner may read is never in one that others may read.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600))
         write(temporary)
-        _write_to_disk(temporary)
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, target)
@@ -81,9 +80,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
             # The error of a full disk names no file, and nobody knows the temporary one.
             error.filename = os.fspath(path)
         raise
-    # The new name is stored in the folder. Windows cannot open a folder, and some file systems cannot store it at once.
-    with contextlib.suppress(OSError):
-        _write_to_disk(folder, os.O_RDONLY)
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
@@ -97,18 +93,6 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
             stream.writelines(line.encode() for line in lines)
 
     write_atomically(path, write)
-
-
-def _write_to_disk(path: str, flags: int = os.O_RDWR) -> None:
-    """Wait until the operating system has written a file, or the names in a folder, to the disk.
-
-    Otherwise, after a loss of power, the new name may stand for an empty file, and the old file be gone.
-    """
-    descriptor = os.open(path, flags)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

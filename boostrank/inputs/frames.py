@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from boostrank.inputs.arrays import as_array, refuse_lazy
+from boostrank.inputs.arrays import refuse_lazy
 from boostrank.inputs.checks import refuse
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
@@ -28,26 +28,10 @@ def is_pandas(X: Any) -> bool:
 
 
 def to_pandas(X: Any) -> Any:
-    """Convert a polars DataFrame or a pyarrow Table to a pandas DataFrame; return anything else unchanged.
-
-    Columns of a type that pandas does not have, such as integers of 128 bits, become columns of objects.
-    """
+    """Convert a polars DataFrame or a pyarrow Table to a pandas DataFrame; return anything else unchanged."""
     kind = type(X)
     is_table = hasattr(kind, "to_pandas") and (hasattr(kind, "columns") or hasattr(kind, "column_names"))
-    if not is_table or is_pandas(X):
-        return X
-    try:
-        return X.to_pandas()
-    except ValueError:
-        return pd.DataFrame({name: as_series(X[name], name) for name in column_names(X)})
-
-
-def as_series(column: Any, name: str) -> Any:
-    """A column of polars or pyarrow as a Series, of objects if pandas does not have its type; others are unchanged."""
-    try:
-        return column.to_pandas() if hasattr(type(column), "to_pandas") else column
-    except ValueError:
-        return pd.Series(as_array(column, name), dtype=object)
+    return X.to_pandas() if is_table and not is_pandas(X) else X
 
 
 def named_columns(X: Any, names: Sequence[str]) -> Any:

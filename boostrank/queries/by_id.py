@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import is_count, refuse_first
-from boostrank.inputs.frames import QID, as_series, to_pandas
+from boostrank.inputs.frames import QID, to_pandas
 from boostrank.queries.queries import id_index, other_type
 
 #: Names of the column of a DataFrame that has the query ids.
@@ -154,7 +154,7 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
             f"{type(table).__name__}"
         )
     if isinstance(frame, Mapping):
-        frame = pd.DataFrame({name: as_series(column, name) for name, column in frame.items()})
+        frame = pd.DataFrame({name: as_array(column, name) for name, column in frame.items()})
     levels = [level for level in frame.index.names if level is not None and level not in frame]
     frame = (frame.reset_index(levels) if levels else frame).reset_index(drop=True)
     for column in columns:

@@ -277,21 +277,12 @@ def ratio_to_ideal(dcg: Floats, ideal: Floats) -> Floats:
     return np.where(ratio > 1.0 - ROUNDING_TOLERANCE, 1.0, ratio)
 
 
-def tiebreak(quality: Floats | Ints, ties: Ties) -> Floats | Ints | None:
-    """Values by which :meth:`Segments.sort` ranks tied documents so that they follow a tie rule.
-
-    The rule "best" ranks the document of the largest `quality` first, and "worst" that of the smallest. The result is
-    None for the other rules: "stable" ranks tied documents by row number, and "average" depends on no ranking of them.
-    """
-    if ties == "best":
-        return -quality
-    return quality if ties == "worst" else None
-
-
 def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
     """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
-    values = tiebreak(quality[ranked.rows], ties) if ties in ("best", "worst") else None
-    return ranked if values is None else ranked.break_ties(values)
+    if ties not in ("best", "worst"):
+        return ranked
+    of_ranked = quality[ranked.rows]
+    return ranked.break_ties(-of_ranked if ties == "best" else of_ranked)
 
 
 def compiled_measure(

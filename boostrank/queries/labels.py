@@ -192,7 +192,8 @@ class Relevance(Labels):
     @property
     def sameness(self) -> str:
         """Why nothing can be learned from the labels; "" if some of them differ."""
-        return sameness_of(float(self.relevance.min()), float(self.relevance.max()))
+        lowest, highest = self.relevance.min(), self.relevance.max()
+        return "" if lowest < highest else f"all labels are {lowest:g}; give labels that differ within queries"
 
     def require_relevance(self, objective: Any) -> Floats:
         """The relevance itself."""
@@ -205,11 +206,6 @@ class Relevance(Labels):
     def group(self, queries: Queries) -> Relevance:
         """The relevance, grouped by query."""
         return Relevance(queries.group(self.relevance))
-
-
-def sameness_of(lowest: float, highest: float) -> str:
-    """As :attr:`Labels.sameness`, for the smallest and the largest relevance."""
-    return "" if lowest < highest else f"all labels are {lowest:g}; give labels that differ within queries"
 
 
 def as_labels(y: Any, name: str = "relevance") -> Labels:

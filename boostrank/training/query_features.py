@@ -423,26 +423,16 @@ def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
 
 
 def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeatures:
-    """The features of X, and the transformer that adds the others, from the features of the booster of a model file.
-
-    Raises ValueError for a note that does not fit the booster.
-    """
-    try:
-        fields = json.loads(note)
-        n_columns, pairs = int(fields["n_columns"]), [(str(kind), int(column)) for kind, column in fields["features"]]
-        are_known = all(kind in KINDS and 0 <= column < n_columns for kind, column in pairs)
-        has_names, sizes, spreads = bool(fields["has_names"]), fields["sizes"], fields["spreads"]
-    except (ValueError, KeyError, TypeError):
-        are_known = False
-    if not are_known or n_columns + len(pairs) != of_booster.n_features_in_:
-        raise ValueError(f"the model file has query features that do not fit its model: {note[:100]!r}")
-    names = of_booster.feature_names_in_[:n_columns] if has_names else None
+    """The features of X, and the transformer that adds the others, from the features of the booster of a model file."""
+    fields = json.loads(note)
+    n_columns, pairs = fields["n_columns"], [(kind, column) for kind, column in fields["features"]]
+    names = of_booster.feature_names_in_[:n_columns] if fields["has_names"] else None
     by_column = {} if of_booster.categories is None else of_booster.categories.by_column
     features = TrainingFeatures.of_model(n_columns, names, {i: list(values) for i, values in by_column.items()})
     kinds, columns = zip(*pairs, strict=True) if pairs else ((), ())
     features.query_features = QueryFeatures(list(dict.fromkeys(kinds)), list(dict.fromkeys(columns)))
     features.query_features._set_features(features, pairs)
-    features.query_features._sizes, features.query_features._spreads = sizes, spreads
+    features.query_features._sizes, features.query_features._spreads = fields["sizes"], fields["spreads"]
     return features
 
 

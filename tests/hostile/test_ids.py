@@ -76,9 +76,6 @@ CONTAINERS = {
     "table-of-a-dictionary": lambda ids: pyarrow.table({"ids": pyarrow.array(ids).dictionary_encode()}),
     "scalars-of-arrow": lambda ids: list(pyarrow.array(ids)),
     "integers-above-int64": lambda ids: pyarrow.chunked_array([[2**63 + value for value in ids]], pyarrow.uint64()),
-    "integers-of-128-bits": lambda ids: polars.DataFrame(
-        {"ids": [2**90 + value for value in ids]}, {"ids": polars.Int128}
-    ),
     "texts-of-polars": lambda ids: polars.Series(["a" + "\0" * value for value in ids]),
     "text-of-fixed-width": lambda ids: np.array(ids).astype("U9"),
 }

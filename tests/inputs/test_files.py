@@ -2,7 +2,6 @@
 
 import errno
 import os
-import stat
 import subprocess
 import sys
 import threading
@@ -73,14 +72,6 @@ def test_a_new_file_has_the_usual_mode(tmp_path):
     finally:
         os.umask(umask)
     assert (tmp_path / "new").stat().st_mode & 0o7777 == 0o640
-
-
-def test_the_content_is_on_the_disk_before_the_file_is_replaced(tmp_path, monkeypatch):
-    path, steps, real = tmp_path / "model.txt", [], os.replace
-    monkeypatch.setattr(os, "fsync", lambda descriptor: steps.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
-    monkeypatch.setattr(os, "replace", lambda *names: (steps.append("replaced"), real(*names)))
-    write_atomically(path, write("new"))
-    assert steps == [False, "replaced", True]
 
 
 def test_symbolic_links_are_followed(tmp_path):

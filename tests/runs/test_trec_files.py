@@ -191,12 +191,11 @@ FRAME = pd.DataFrame({"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "s
         FRAME.astype({"query_id": str}),
         FRAME.astype({"query_id": "category"}),
         pl.from_pandas(FRAME),
-        pl.from_pandas(FRAME).cast({"query_id": pl.Int128}),
         {"301": {"a": 2, "b": 1}, "302": {"a": 3}},
         {301: {"a": 2, "b": 1}, 302: {"a": 3}},
         [ScoredDoc(*row) for row in FRAME.to_numpy(dtype=object).tolist()],
     ],
-    ids=["pandas", "columns of ranx", "str", "categories", "polars", "128 bits", "dicts", "dicts with int", "tuples"],
+    ids=["pandas", "columns of ranx", "str", "categories", "polars", "dicts", "dicts with int", "tuples"],
 )
 def test_forms_of_runs_are_equal(run):
     table = as_run(run)
