@@ -315,7 +315,7 @@ class TrainedModel(BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "booster_" in state:
-            self.booster_ = booster_of_state(self._library.LIBRARY, state["booster_"])
+            self.booster_ = booster_of_state(self._library.parameters.LIBRARY, state["booster_"])
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
