@@ -41,7 +41,9 @@ def check(
     maximize the expected NDCG. The worst one that is found is printed. The
     exit code is 0 if none is found, 1 if one is found, and 2 after an error,
     or if more than a tenth of the distributions was left out, as where the
-    loss has no minimum: this says nothing.
+    loss has no minimum: this says nothing. The last lines are the class
+    regret: the NDCG that the loss loses where documents share scores, as in
+    trees, where no loss is consistent.
 
     --clicks FILE says what a click log can tell, and which estimator of
     propensities to use. A line of FILE is a document that was shown: qid,
@@ -53,7 +55,7 @@ def check(
     elif surrogate is None:
         raise ValueError("give the name of a SURROGATE, such as softmax, or a click log as --clicks FILE")
     else:
-        from boostrank.theory import check_consistency
+        from boostrank.theory import check_consistency, class_regrets
 
         name, _, normalize = surrogate.partition("/")
         targets: Any = normalize or "dcg"
@@ -63,6 +65,8 @@ def check(
         dcg = DCG(k, discount=discount, **set_options(gain=gain))
         report = check_consistency(loss, targets, dcg, n_distributions=distributions, random_state=seed)
         typer.echo(repr(report), err=report.consistent is None)
+        if not report.n_outside:
+            typer.echo(repr(class_regrets(loss, targets, dcg, random_state=seed)))
         is_good = report.consistent
     raise typer.Exit({True: 0, False: 1, None: 2}[is_good])
 

@@ -1,3 +1,5 @@
+from .class_regret import ClassRegrets as ClassRegrets
+from .class_regret import class_regrets as class_regrets
 from .decay import Feasibility as Feasibility
 from .decay import decay_power as decay_power
 from .decay import feasibility as feasibility
@@ -11,6 +13,7 @@ from .limits import ndcg_limit as ndcg_limit
 from .limits import pseudo_expectation as pseudo_expectation
 from .minimizers import excess_loss as excess_loss
 from .minimizers import minimizer as minimizer
+from .query_distributions import QueryDistribution as QueryDistribution
 from .regret_bounds import StrongConvexity as StrongConvexity
 from .regret_bounds import discount_constant as discount_constant
 from .regret_bounds import low_noise_bound as low_noise_bound

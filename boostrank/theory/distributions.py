@@ -59,14 +59,10 @@ class LabelDistribution:
 
     def __post_init__(self) -> None:
         labels = as_floats(self.labels, "labels", keep_shape=True)
-        probabilities = as_floats(self.probabilities, "probabilities")
         if labels.ndim != 2:
             refuse("labels", labels, "of shape (n_outcomes, n_documents)", got=f"shape {labels.shape}")
         check_relevance(labels.ravel(), "labels")
-        valid = probabilities.shape == labels.shape[:1] and (probabilities >= 0).all()
-        if not valid or abs(probabilities.sum() - 1.0) > PROBABILITY_TOLERANCE:
-            expected = f"one per outcome ({len(labels)}), not negative, and sum to 1"
-            refuse("probabilities", probabilities.tolist(), expected)
+        probabilities = check_probabilities(self.probabilities, len(labels), "outcome")
         for name, values in (("labels", labels.copy()), ("probabilities", probabilities.copy())):
             values.setflags(write=False)
             object.__setattr__(self, name, values)
@@ -182,8 +178,7 @@ class DistributionBatch(Distributions):
 
     def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Distributions:
         """The distributions of the targets of the labels."""
-        queries = Segments.from_sizes(np.full(len(self.values), self.shape[1]))
-        targets = make_targets(self.values.ravel(), queries, dcg, normalize).reshape(self.values.shape)
+        targets = make_targets(self.values.ravel(), self.queries, dcg, normalize).reshape(self.values.shape)
         return Distributions(targets, self.probabilities, self.outcomes)
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
@@ -200,6 +195,14 @@ class DistributionBatch(Distributions):
         """The largest expected NDCG minus the expected NDCG of the scores, shape (n_distributions,)."""
         best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
         return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
+
+
+def check_probabilities(probabilities: ArrayLike, n: int, what: str) -> Floats:
+    """Probabilities as float64; raise ValueError if they are not `n` probabilities, one for each `what`."""
+    values = as_floats(probabilities, "probabilities")
+    if values.shape != (n,) or (values < 0).any() or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE:
+        refuse("probabilities", values.tolist(), f"one per {what} ({n}), not negative, and sum to 1")
+    return values
 
 
 def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool = False) -> Floats:

@@ -64,6 +64,19 @@ class Distributions:
         """Number of distributions, and of documents of each."""
         return self.outcomes.n_segments, int(self.values.shape[1])
 
+    @property
+    def queries(self) -> Segments:
+        """The documents of each outcome."""
+        return Segments.from_sizes(np.full(len(self.values), self.shape[1]))
+
+    def of_documents(self, scores: Floats) -> Floats:
+        """Scores of shape (n_distributions, n_documents), given to the documents of all outcomes, one after another."""
+        return np.repeat(scores, self.outcomes.sizes, axis=0).ravel()
+
+    def of_scores(self, values: Floats) -> Floats:
+        """Values of the documents of all outcomes, summed for each score, shape (n_outcomes, n_documents)."""
+        return values.reshape(self.values.shape)
+
     def take(self, selection: NDArray[Any]) -> Self:
         """Some of the distributions, given by a mask or by increasing indices."""
         rows = self.outcomes.rows_of(selection)
@@ -80,7 +93,7 @@ class Distributions:
 
     def within_bounds(self, surrogate: Surrogate) -> Bools:
         """Which distributions have only targets within the surrogate's bounds, shape (n_distributions,)."""
-        return self.outcomes.min(np.all(surrogate.within_bounds(self.values), axis=1))
+        return self.outcomes.min(self.queries.min(surrogate.within_bounds(self.values.ravel())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,30 +157,27 @@ class ExpectedLoss:
     def _repeated(self, n_copies: int) -> ExpectedLoss:
         """The expected loss of that many copies of all distributions, one copy after the other."""
         weights_at = None if self.weights_at is None else np.tile(self.weights_at, (n_copies, 1))
-        return ExpectedLoss(self.surrogate, Distributions.concatenate([self.targets] * n_copies), weights_at)
+        return ExpectedLoss(self.surrogate, self.targets.concatenate([self.targets] * n_copies), weights_at)
 
     def _gradients(self, scores: Floats) -> Floats:
         """Gradient of the loss of every outcome, shape (n_outcomes, n_documents)."""
         with np.errstate(all="ignore"):
-            gradients = self._fixed.gradient_hessian(*self._arguments(scores))[0].reshape(self.targets.values.shape)
+            gradients = self.targets.of_scores(self._fixed.gradient_hessian(*self._arguments(scores))[0])
             # Their sum is then 0, but for the error of an intercept that would be infinite, at a bound of the targets.
             return gradients - gradients.mean(axis=1, keepdims=True) * self.surrogate.shift_invariant
 
     def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
-        per_outcome = np.repeat(scores, self.targets.outcomes.sizes, axis=0)
-        return per_outcome.ravel(), self.targets.values.ravel(), self._queries
+        return self.targets.of_documents(scores), self.targets.values.ravel(), self._queries
 
     @cached_property
     def _fixed(self) -> Surrogate:
         if self.weights_at is None:
             return self.surrogate
-        per_outcome = np.repeat(self.weights_at, self.targets.outcomes.sizes, axis=0)
-        return self.surrogate.at(per_outcome.ravel(), self._queries)
+        return self.surrogate.at(self.targets.of_documents(self.weights_at), self._queries)
 
     @cached_property
     def _queries(self) -> Segments:
-        # Every outcome is a query.
-        return Segments.from_sizes(np.full(len(self.targets.values), self.targets.shape[1]))
+        return self.targets.queries
 
 
 class Solution(NamedTuple):

@@ -8,7 +8,7 @@ theory/minimizers of the guide says more: about minimizers at infinity, reweight
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
 from boostrank.theory.distributions import DistributionBatch, LabelDistribution, check_document_scores
 from boostrank.theory.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize
+from boostrank.theory.query_distributions import QueryBatch, QueryDistribution
 
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
@@ -36,13 +37,13 @@ MAX_LENGTH = 1e9
 
 def minimizer(
     surrogate: str | Surrogate,
-    distribution: LabelDistribution,
+    distribution: LabelDistribution | QueryDistribution,
     normalize: Normalize = "dcg",
     dcg: DCG | None = None,
     *,
     method: Literal["auto", "numeric"] = "auto",
 ) -> Floats:
-    """Scores that minimize the expected loss of a surrogate, shape (n_documents,).
+    """Scores that minimize the expected loss of a surrogate, shape (n_documents,) or (n_kinds,).
 
     The page theory/minimizers of the guide says which scores are returned if several scores minimize the loss, or if
     the loss is least only in the limit of infinite scores.
@@ -50,14 +51,15 @@ def minimizer(
     Parameters
     ----------
     surrogate : str or Surrogate
-    distribution : LabelDistribution
+    distribution : LabelDistribution or QueryDistribution
+        Labels of the documents of one query, or queries whose documents share scores.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         Kind of targets; see :func:`boostrank.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     method : {"auto", "numeric"}, default "auto"
-        ``"auto"`` is the closed form if there is one, and numeric otherwise. The numeric method is Newton's method,
-        from several starts if the loss is not convex.
+        ``"auto"`` is the closed form if there is one and no scores are shared, and numeric otherwise. The numeric
+        method is Newton's method, from several starts if the loss is not convex.
 
     Raises
     ------
@@ -81,14 +83,11 @@ def minimizer(
     [0.0, -inf]
     """
     check_choice("method", method, ("auto", "numeric"))
-    surrogate, targets = get_surrogate(surrogate), DistributionBatch.of([distribution]).targets(normalize, dcg)
-    if not targets.within_bounds(surrogate)[0]:
-        low, high = surrogate.target_bounds
-        raise ValueError(
-            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of "
-            f"{distribution!r} reach from {targets.values.min():g} to {targets.values.max():g}"
-        )
-    closed = None if method == "numeric" else closed_form(surrogate, targets.mean())
+    surrogate, shares_scores = get_surrogate(surrogate), isinstance(distribution, QueryDistribution)
+    batch: Any = QueryBatch.of([distribution]) if shares_scores else DistributionBatch.of([distribution])
+    targets = batch.targets(normalize, dcg)
+    check_within_bounds(surrogate, targets, normalize)
+    closed = None if method == "numeric" or shares_scores else closed_form(surrogate, targets.mean())
     if closed is not None:
         return closed[0]
     solution = minimize_numerically(surrogate, targets)
@@ -150,6 +149,16 @@ def excess_losses(surrogate: Surrogate, targets: Distributions, scores: Floats) 
         return np.maximum(loss(scores) - minimize_numerically(surrogate, targets).losses, 0.0)
     length = MAX_LENGTH if surrogate.least_at_infinite_length else 1.0
     return np.maximum(loss(scores) - loss(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length)), 0.0)
+
+
+def check_within_bounds(surrogate: Surrogate, targets: Distributions, normalize: Normalize) -> None:
+    """Raise ValueError if a target of the distributions is outside of the surrogate's `target_bounds`."""
+    if not targets.within_bounds(surrogate).all():
+        low, high = surrogate.target_bounds
+        raise ValueError(
+            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of the labels "
+            f"reach from {targets.values.min():g} to {targets.values.max():g}"
+        )
 
 
 def minimize_numerically(surrogate: Surrogate, targets: Distributions, thorough: bool = True) -> Solution:

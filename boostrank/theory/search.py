@@ -75,7 +75,7 @@ class _Search:
             return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0)
         batch = batch.take(inside)
         solution = minimize_numerically(self.surrogate, self.targets(batch), thorough)
-        scores = _tied(solution.scores)
+        scores = tied(solution.scores)
         regrets = batch.ndcg_regret(scores, self.dcg)
         regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
         return _Examined(batch, scores, regrets, int(solution.solved.sum()))
@@ -90,7 +90,7 @@ class _Search:
         ranking, optimal = np.argsort(-batch.bayes_scores(self.dcg)[0], kind="stable"), np.empty_like(scores)
         optimal[ranking] = np.sort(scores)[::-1] + np.arange(len(scores))[::-1] * max(1.0, float(np.ptp(scores)))
         other = minimize(loss, optimal[None])
-        is_optimal = batch.ndcg_regret(_tied(other.scores), self.dcg)[0] <= MIN_REGRET
+        is_optimal = batch.ndcg_regret(tied(other.scores), self.dcg)[0] <= MIN_REGRET
         return bool(other.losses[0] > loss(scores[None])[0] or not is_optimal)
 
 
@@ -154,7 +154,7 @@ def check_consistency(
     """
     check_count("n_distributions", n_distributions)
     search = _Search(get_surrogate(surrogate), normalize, DCG() if dcg is None else dcg)
-    random, top = as_generator(random_state), _max_label(search.dcg)
+    random, top = as_generator(random_state), max_label(search.dcg)
     of_paper = [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
     batches = [DistributionBatch.of(of_paper)] if of_paper else []
     batches += _candidates(int(n_distributions), search.dcg, top, random)
@@ -194,7 +194,7 @@ def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) 
     return ConsistencyReport(*settings, n_solved, n_examined - n_solved)
 
 
-def _tied(scores: Floats) -> Floats:
+def tied(scores: Floats) -> Floats:
     """The scores, of which those become equal that differ by at most `TIE_TOLERANCE` times the range of the scores.
 
     `scores` has shape (n_distributions, n_documents).
@@ -209,7 +209,7 @@ def _tied(scores: Floats) -> Floats:
     return result
 
 
-def _max_label(dcg: DCG) -> int:
+def max_label(dcg: DCG) -> int:
     """The largest label of the distributions that are drawn for the gain of `dcg`."""
     tabled = not isinstance(dcg.gain, str) and not callable(dcg.gain)
     return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL

@@ -1,0 +1,131 @@
+"""Class regret of losses: NDCG that the minimizer loses where documents share scores, to the best shared scores.
+
+python benchmarks/class_regret.py [--problems 150] [--trained 30] [--output FOLDER]
+
+The problems are those of `boostrank.theory.class_regrets`: ten queries of two to four kinds of documents with random
+labels, and the same with labels for which one scorer is perfect ("realizable"). Minimizers are found numerically. The
+first rows are all named losses, LambdaMART with its settings, and ListNet; then members of our families. The weights of
+pairs of consistent-lambdarank are divided by a power of `distance + offset`; the default is the power 1 and 0.01.
+
+The last rows are rankers with default parameters, on 1,000 queries of each of the first problems: whether boosting
+reaches the minimizer.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import xgboost
+from reporting import make_parser, publish
+
+import boostrank as br
+from boostrank.surrogates import ConsistentLambdaRank, LambdaMART, NormalizedPNorm, Power
+from boostrank.theory import QueryDistribution, class_regrets
+
+SEED, N_QUERIES, LARGE_REGRET = 0, 1000, 0.005
+
+
+@dataclass(frozen=True)
+class DividedByPower(ConsistentLambdaRank):
+    """consistent-lambdarank whose weights are divided by ``(offset + |s_i - s_j|) ** power``."""
+
+    truncation: int | None = 30
+    divide_by_distance: bool = False
+    power: float = 1.0
+    offset: float = 0.01
+    uses_discounts: bool = True
+
+    def at(self, scores, queries):  # noqa: D102
+        pairs = super().at(scores, queries)
+        distance = self.offset + np.abs(scores[pairs.first] - scores[pairs.second])
+        weight = pairs.weight if self.uses_discounts else np.ones_like(pairs.weight)
+        return replace(pairs, weight=weight / distance**self.power)
+
+    def gradient_hessian(self, scores, targets, queries):  # noqa: D102
+        return self.at(scores, queries).gradient_hessian(scores, targets, queries)
+
+
+#: Losses that have no name, by their names in the table; the second item is the kind of targets.
+FAMILIES = {
+    "lambdarank": (LambdaMART(), "dcg"),
+    "lambdarank, not divided": (LambdaMART(divide_by_distance=False), "dcg"),
+    "lambdarank, without the factor of the query": (LambdaMART(normalize=False), "dcg"),
+    "lambdarank, neither": (LambdaMART(divide_by_distance=False, normalize=False), "dcg"),
+    "softmax/softmax (ListNet)": ("softmax", "softmax"),
+    "squared/none": ("squared", "none"),
+    **{f"Power({a:g})": (Power(a, max_step=1), "dcg") for a in (-0.8, -0.5, -0.25, 0.5, 2)},
+    **{f"NormalizedPNorm(q={q})": (NormalizedPNorm(q=q), "dcg") for q in (2, 8)},
+    **{f"consistent-lambdarank, truncation {k}": (ConsistentLambdaRank(k), "dcg") for k in (1, 2)},
+    "consistent-lambdarank, not divided": (ConsistentLambdaRank(divide_by_distance=False), "dcg"),
+    **{
+        f"consistent-lambdarank, power {p:g}, offset {offset:g}": (DividedByPower(power=p, offset=offset), "dcg")
+        for p, offset in [(0.5, 0.01), (1, 0.1), (1, 0.001), (2, 0.1), (2, 0.01), (3, 0.01)]
+    },
+    "consistent-lambdarank without differences of discounts": (DividedByPower(uses_discounts=False), "dcg"),
+}
+RANKERS = {
+    "LGBMRanker()": partial(lightgbm.LGBMRanker, verbosity=-1),
+    "LGBMRanker(lambdarank_norm=False)": partial(lightgbm.LGBMRanker, verbosity=-1, lambdarank_norm=False),
+    "XGBRanker()": xgboost.XGBRanker,
+    "XGBRanker(lambdarank_normalization=False)": partial(xgboost.XGBRanker, lambdarank_normalization=False),
+    "LightGBMRanker()": br.LightGBMRanker,
+    "XGBoostRanker()": br.XGBoostRanker,
+    'LightGBMRanker("softmax")': partial(br.LightGBMRanker, "softmax"),
+    'LightGBMRanker("consistent-lambdarank")': partial(br.LightGBMRanker, "consistent-lambdarank"),
+    "the same, not divided": partial(br.LightGBMRanker, ConsistentLambdaRank(divide_by_distance=False)),
+}
+
+
+def summary(name, scorer, regrets, **others):
+    """A row of the table."""
+    shares = {"mean": regrets.mean(), "standard_error": regrets.std(ddof=1) / np.sqrt(len(regrets))}
+    shares |= {"share_above_0.005": (regrets > LARGE_REGRET).mean(), "largest": regrets.max()}
+    return {"loss": name, "scorer": scorer, "problems": len(regrets), **shares, **others}
+
+
+def of_minimizers(n_problems):
+    """A row for each loss."""
+    for name, (loss, normalize) in {**{name: (name, "dcg") for name in br.surrogates.SURROGATES}, **FAMILIES}.items():
+        found, realizable = (
+            class_regrets(loss, normalize, n_distributions=n_problems, realizable=flag, random_state=SEED)
+            for flag in (False, True)
+        )
+        yield summary(name, "minimizer", found.regrets, unsolved=found.n_unsolved, realizable_mean=realizable.mean)
+
+
+def data_of(problem):
+    """X, which says the kind, y, and sizes of queries that are drawn in proportion to their probabilities."""
+    copies = np.maximum(1, np.round(N_QUERIES * problem.probabilities)).astype(int)
+    chosen = np.random.default_rng(SEED).permutation(np.repeat(np.arange(len(copies)), copies))
+    kinds, labels = ([rows[query] for query in chosen] for rows in (problem.kinds, problem.labels))
+    return np.eye(problem.n_kinds)[np.concatenate(kinds)], np.concatenate(labels), [len(row) for row in kinds]
+
+
+def of_rankers(n_problems):
+    """A row for each ranker."""
+    random = np.random.default_rng(SEED)
+    problems = [QueryDistribution.random(random_state=random) for _ in range(n_problems)]
+    for name, make in RANKERS.items():
+        regrets = []
+        for problem in problems:
+            X, y, group = data_of(problem)
+            scores = make(n_jobs=1).fit(X, y, group=group).predict(np.eye(problem.n_kinds))
+            regrets.append(problem.ndcg_regret(scores))
+        yield summary(name, "trained", np.array(regrets))
+
+
+def main():
+    parser = make_parser(__doc__)
+    parser.add_argument("--problems", type=int, default=150, help="number of problems for the minimizers")
+    parser.add_argument("--trained", type=int, default=30, help="number of problems that rankers are trained on")
+    arguments = parser.parse_args()
+    rows = [*of_minimizers(arguments.problems), *of_rankers(arguments.trained)]
+    title = "Class regret: expected NDCG of the best scores that documents share, less that of the loss"
+    formats = dict.fromkeys(("mean", "standard_error", "largest", "realizable_mean"), ".4f")
+    publish(pd.DataFrame(rows), "class_regret", arguments.output, title=title, seeds=str(SEED), formats=formats)
+
+
+if __name__ == "__main__":
+    main()
