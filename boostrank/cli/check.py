@@ -43,7 +43,7 @@ def check(
     or if more than a tenth of the distributions was left out, as where the
     loss has no minimum: this says nothing. The last lines are the class
     regret: the NDCG that the loss loses where documents share scores, as in
-    trees, where no loss is consistent.
+    trees, which consistency says nothing about.
 
     --clicks FILE says what a click log can tell, and which estimator of
     propensities to use. A line of FILE is a document that was shown: qid,

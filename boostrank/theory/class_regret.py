@@ -107,7 +107,7 @@ def class_regrets(
     """
     check_count("n_distributions", n_distributions)
     surrogate, random = get_surrogate(surrogate), as_generator(random_state)
-    settings = {"max_label": min(MAX_LABEL, max_label(DCG() if dcg is None else dcg)), "realizable": realizable}
+    settings: Any = {"max_label": min(MAX_LABEL, max_label(DCG() if dcg is None else dcg)), "realizable": realizable}
     drawn = [QueryDistribution.random(**settings, random_state=random) for _ in range(n_distributions)]
     batch = QueryBatch.of(drawn)
     targets = batch.targets(normalize, dcg)

@@ -8,7 +8,7 @@ theory/minimizers of the guide says more: about minimizers at infinity, reweight
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,11 +83,13 @@ def minimizer(
     [0.0, -inf]
     """
     check_choice("method", method, ("auto", "numeric"))
-    surrogate, shares_scores = get_surrogate(surrogate), isinstance(distribution, QueryDistribution)
-    batch: Any = QueryBatch.of([distribution]) if shares_scores else DistributionBatch.of([distribution])
-    targets = batch.targets(normalize, dcg)
+    surrogate = get_surrogate(surrogate)
+    if isinstance(distribution, QueryDistribution):
+        targets: Distributions = QueryBatch.of([distribution]).targets(normalize, dcg)
+    else:
+        targets = DistributionBatch.of([distribution]).targets(normalize, dcg)
     check_within_bounds(surrogate, targets, normalize)
-    closed = None if method == "numeric" or shares_scores else closed_form(surrogate, targets.mean())
+    closed = None if method == "numeric" or isinstance(targets, QueryBatch) else closed_form(surrogate, targets.mean())
     if closed is not None:
         return closed[0]
     solution = minimize_numerically(surrogate, targets)

@@ -196,13 +196,14 @@ class QueryBatch(Distributions):
         return Segments.from_sizes(self.sizes)
 
     def of_documents(self, scores: Floats) -> Floats:
-        """Scores of shape (n_distributions, n_kinds), given to the documents of all queries, one query after another."""
+        """Scores of shape (n_distributions, n_kinds), given to the documents of all queries, in sequence."""
         return np.repeat(scores, self.outcomes.sizes, axis=0).ravel()[self._cells]
 
     def of_scores(self, values: Floats) -> Floats:
         """Values of the documents of all queries, summed for each kind, shape (n_outcomes, n_kinds)."""
         shape = len(self.sizes), self.n_kinds
-        return np.bincount(self._cells, values, shape[0] * shape[1]).reshape(shape)
+        sums: Any = np.bincount(self._cells, values, shape[0] * shape[1])
+        return sums.reshape(shape)
 
     @property
     def _cells(self) -> Ints:
