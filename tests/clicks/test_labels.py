@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, TrustBias, estimate_relevance
+from boostrank.clicks import Cascade, ClickLog, TrustBias, diagnose, estimate_relevance, harvest_propensities
 from boostrank.clicks.targets import means_of_sessions, targets_of_relevance
 from boostrank.queries.dcg import DCG
 
@@ -68,21 +68,26 @@ def test_queries_without_sessions_need_no_support_and_other_rows_do(normalize):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        ({"log": [0, 1]}, TypeError, "log must be a ClickLog; got list"),
-        ({"model": [1.0, 0.5]}, ValueError, "propensities has 2 positions, but position 3 is used"),
-        ({"model": "random"}, ValueError, "model must be"),
-        ({"model": Cascade(), "log": simulated().aggregate()}, ValueError, "needs a log of sessions"),
-        ({"normalize": "dcg"}, ValueError, "normalize must be"),
-        ({"clip": 1.0}, ValueError, "clip must be"),
-        ({"not_shown": "zero"}, ValueError, "not_shown must be"),
-        ({"average": "documents"}, ValueError, "average must be"),
+        ({"model": [1.0, 0.5]}, "propensities has 2 positions, but position 3 is used"),
+        ({"model": "random"}, "model must be"),
+        ({"model": Cascade(), "log": simulated().aggregate()}, "needs a log of sessions"),
+        ({"normalize": "dcg"}, "normalize must be"),
+        ({"clip": 1.0}, "clip must be"),
+        ({"not_shown": "zero"}, "not_shown must be"),
+        ({"average": "documents"}, "average must be"),
     ],
 )
-def test_bad_arguments(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
         br.ClickLabels(**{"log": simulated(), "model": ("power", 1.0), **arguments})
+
+
+@pytest.mark.parametrize("function", [br.ClickLabels, estimate_relevance, harvest_propensities, diagnose])
+def test_other_objects_are_no_log(function):
+    with pytest.raises(TypeError, match="log must be a ClickLog; got list"):
+        function([0, 1], *([1.0] if function in (br.ClickLabels, estimate_relevance) else []))
 
 
 def test_they_are_no_array_of_numbers():

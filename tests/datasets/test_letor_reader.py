@@ -93,10 +93,12 @@ def test_sizes_beside_the_file(tmp_path, ending, name):
         ("2\n1.0\n", r"data\.txt\.query, line 2: expected one query size of at least 1; got '1\.0'"),
         ("2 1\n", r"line 1: .* got '2 1'"),
         ("3\n0\n", r"line 2: .* got '0'"),
+        (None, r"no line has a qid, and there is no file .*data\.txt\.query or \.group: write the"),
     ],
 )
 def test_sizes_that_do_not_fit(tmp_path, sizes, message):
-    put(tmp_path, sizes, "data.txt.query")
+    if sizes is not None:
+        put(tmp_path, sizes, "data.txt.query")
     with pytest.raises(ValueError, match=message):
         read(tmp_path, "1 1:2\n0 1:3\n2 1:1\n")
 
@@ -106,13 +108,6 @@ def test_sizes_must_be_those_of_the_qids(tmp_path):
     assert read(tmp_path, "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:2 1:2\n").qid.tolist() == [1, 1, 2]
     with pytest.raises(ValueError, match=r"with the sum 3, are not those of .* 3 documents of other queries, by"):
         read(tmp_path, "2 qid:1 1:3\n1 qid:2 1:2\n0 qid:2 1:2\n")
-
-
-def test_neither_qid_nor_sizes(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"no line has a qid, and there is no file .*data\.txt\.query or \.group: write the"
-    ):
-        read(tmp_path, "1 1:2\n0 1:3\n")
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -55,7 +55,7 @@ def test_means_are_those_of_the_queries_of_the_group_alone(data, by, weighted):
         of_query = np.ones(len(values)) if weights is None else np.array([weights[query] for query in values.index])
         counts = (values.notna().to_numpy() & (of_query > 0)[:, None]).sum(axis=0)
         assert rows["queries"].tolist()[: len(measures)] == counts.tolist()
-    # The labels of this query are all equal, so that Kendall's tau is undefined, and it is left out.
+    # The labels of this query are all equal, so that the AUC is undefined, and it is left out.
     nothing = table[(table["group"] == "only") & (table["metric"] == "auc")].iloc[0]
     assert nothing["queries"] == 0
     assert nothing[["mean", "low", "high"]].isna().all()

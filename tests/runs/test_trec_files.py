@@ -88,12 +88,21 @@ def test_incomplete_and_empty_files_are_refused(file):
         (b"q1 Q0 d2 2 1_0 tag\n", "the score '1_0' is not a finite number"),
         (b"q1 Q0 d1 2 1 tag\n", "the document 'd1' occurs a second time for the query 'q1'"),
         (b"q1 Q0 \xff 2 1 tag\n", "it is not text in UTF-8"),
+        # Lines of judgments.
+        (b"q 0 d2 1.0\n", "the relevance '1.0' is not an integer"),
+        (b"q 0 d2 1_0\n", "the relevance '1_0' is not an integer"),
+        (b"q 0 d2 99999999999999999999\n", "the relevance '9+' is not an integer"),
+        (b"q 0 d1 2\n", "the document 'd1' occurs a second time"),
+        (b"q 0 d2\n", "it has 3 fields"),
+        (b"q 0 d2 1 5\n", "it has 5 fields"),
     ],
 )
-def test_faulty_line_of_a_run_is_named(file, line, fault):
-    with pytest.raises(ValueError, match=rf"file.txt, line 3: {fault}.* expected QUERY Q0 DOCUMENT RANK SCORE TAG"):
-        read_run(file(LINE + b"\n" + line))
-    assert len(read_run(file(LINE + b"\n" + b"q1 Q0 d2 2 1 tag\n"))) == 2
+def test_faulty_lines_are_named(file, line, fault):
+    read, head, form = read_run, LINE, "QUERY Q0 DOCUMENT RANK SCORE TAG"
+    if line.startswith(b"q 0"):
+        read, head, form = read_qrels, b"q 0 d1 1\n", "QUERY ITERATION DOCUMENT RELEVANCE"
+    with pytest.raises(ValueError, match=rf"file.txt, line 3: {fault}.* expected {form}"):
+        read(file(head + b"\n" + line))
 
 
 def test_comments_missing_tags_and_tags_with_blanks(file):
@@ -115,22 +124,6 @@ def test_qrels_are_read(file):
     table = read_qrels(file(b"301 0 d1 2\n301 1 d1 -1\n302 0 7 +1\n"))
     assert rows(table) == [["301", "d1", "0", 2], ["301", "d1", "1", -1], ["302", "7", "0", 1]]
     assert table["relevance"].dtype == np.int64
-
-
-@for_each(
-    ("line", "fault"),
-    [
-        (b"q 0 d2 1.0\n", "the relevance '1.0' is not an integer"),
-        (b"q 0 d2 1_0\n", "the relevance '1_0' is not an integer"),
-        (b"q 0 d2 99999999999999999999\n", "the relevance '9+' is not an integer"),
-        (b"q 0 d1 2\n", "the document 'd1' occurs a second time"),
-        (b"q 0 d2\n", "it has 3 fields"),
-        (b"q 0 d2 1 5\n", "it has 5 fields"),
-    ],
-)
-def test_faulty_line_of_qrels_is_named(file, line, fault):
-    with pytest.raises(ValueError, match=rf"line 2: {fault} .* expected QUERY ITERATION DOCUMENT RELEVANCE"):
-        read_qrels(file(b"q 0 d1 1\n" + line))
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
