@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from class_regret import DividedByPower
 from jobs import read_results, run_jobs
 from quality_methods import BASELINES, OURS, RUNNING
 from reporting import make_parser, publish
@@ -32,7 +33,12 @@ from boostrank.model_selection.estimators import accept_qid
 
 HELD_OUT = 0.25
 #: Losses that have no name of their own, by their names in the table.
-LOSSES = {"consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False)}
+LOSSES = {
+    "consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False),
+    "consistent-lambdarank, power 2, offset 0.1": DividedByPower(power=2, offset=0.1),
+    "consistent-lambdarank, power 2, offset 0.01": DividedByPower(power=2),
+    "Power(-0.5)": br.surrogates.Power(-0.5, max_step=1),
+}
 #: Trees without samples: every query, and all or most features.
 WITHOUT_SAMPLES = {"subsample_queries": 1.0, "colsample_bynode": 1.0}
 PLAIN = {**WITHOUT_SAMPLES, "n_estimators": 100, "learning_rate": 0.1}
@@ -45,6 +51,9 @@ COMMON = [
     {"objective": "softmax"},
     {"objective": "power"},
     {"objective": "pairwise-exponential"},
+    {"objective": "pairwise-logistic"},
+    {"objective": "cosine"},
+    {"objective": "centered-squared"},
     HARD,
     {**HARD, **WITHOUT_SAMPLES},
     PLAIN,
