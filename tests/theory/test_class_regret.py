@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import boostrank as br
 from boostrank.queries.segments import Segments
+from boostrank.theory.expected_losses import ExpectedLoss
 from boostrank.theory.minimizers import minimize_numerically
 from boostrank.theory.query_distributions import QueryBatch
 
@@ -92,6 +93,19 @@ def test_division_by_distance_is_what_decides_where_scores_are_shared():
     softmax, undivided, divided, lambdamart = (br.theory.class_regrets(loss, n_distributions=50) for loss in losses)
     assert min(softmax.mean, undivided.mean) > 8 * max(divided.mean, lambdamart.mean)
     assert softmax.worst.ndcg_regret(softmax.minimizer) == pytest.approx(softmax.regrets.max())
+
+
+@pytest.mark.parametrize(
+    "loss", [br.surrogates.ConsistentLambdaRank, lambda: br.surrogates.LambdaMART(normalize=False)]
+)
+def test_two_kinds_near_a_tie_move_in_the_direction_of_the_larger_ndcg(loss):
+    # The theorem of the page theory/class_regret, with the distance of the scores plus 0.01 in place of the distance.
+    for seed in range(20):
+        distribution = br.theory.QueryDistribution.random(4, 10, random_state=seed)
+        scores = np.array([3.0, 1.0 + 1e-6, 1.0, -2.0])
+        field = -ExpectedLoss(loss(), QueryBatch.of([distribution]).targets()).gradient(scores[None])[0]
+        change = distribution.expected_ndcg(scores) - distribution.expected_ndcg(scores[[0, 2, 1, 3]])
+        assert 0.01 * (field[1] - field[2]) == pytest.approx(change, abs=0.01)
 
 
 def test_realizable_problems_have_a_perfect_scorer():
