@@ -109,13 +109,7 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
             if not helper.cancel():
                 helper.result()
     if exceptions:
-        first = exceptions[min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))]
-        exceptions.clear()
-        try:
-            raise first
-        finally:
-            # The exception refers to this frame. Otherwise both would stay in memory for some time.
-            del first
+        raise exceptions[min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))]
 
 
 @lru_cache(maxsize=1)

@@ -86,54 +86,41 @@ def make_matrix(
     # These have one value per feature.
     columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
     X = with_ascii_categories(NAMES.encode_columns(data.X)) if is_pandas(data.X) else data.X
-    if isinstance(X, FeatureStream):
+    is_stream, xgb = isinstance(X, FeatureStream), import_backend("xgboost")
+    if is_stream:
         columns["feature_names"] = None if X.names is None else [NAMES.encode(name) for name in X.names]
     settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
-    if parameters.get("tree_method", "auto") in ("auto", "hist") and not exact:
+    # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
+    has_bins = parameters.get("tree_method", "auto") in ("auto", "hist") and not exact
+    if has_bins:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
-        matrix = _bins(X, data.queries.ends, fields, weights, columns, settings)
-    elif isinstance(X, FeatureStream) and not X.in_memory:
+    if has_bins and (is_stream or issparse(X) or isinstance(X, list)):
+        # With weights XGBoost's bins depend on the blocks, so that a sparse matrix is only one.
+        ends = data.queries.ends if weights is None or is_stream else data.queries.ends[-1:]
+        make_iterator = partial(_iterate, partial(dense_blocks, X, ends), fields, weights, columns)
+        if is_stream and X.cache is not None:
+            matrix = _cached(make_iterator, X.cache, settings)
+        else:
+            matrix = _matrix_of_blocks(xgb.QuantileDMatrix, make_iterator(), settings)
+    elif is_stream and not X.in_memory:
         raise ValueError(
             "with features in FeatureFiles, XGBoostRanker takes no init_model and only tree_method='hist', "
             "because XGBoost would keep the features themselves in memory: leave these out; in "
             "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
         )
     else:
-        if isinstance(X, FeatureStream):
+        if is_stream:
             X = X.read()
         elif isinstance(X, list):
             X = np.concatenate(X)
         elif issparse(X):
             X = _dense(X)
-        matrix = import_backend("xgboost").DMatrix(X, weight=weights, **fields, **columns, **settings)
+        kind = xgb.QuantileDMatrix if has_bins else xgb.DMatrix
+        matrix = kind(X, weight=weights, **fields, **columns, **settings)
     if reference is not None:
         # The names were checked before. XGBoost would refuse features without names if the reference has names.
         matrix.feature_names = reference.feature_names
     return matrix
-
-
-def _bins(
-    X: Any,
-    ends: Ints,
-    fields: dict[str, NDArray[Any]],
-    weights: Floats | None,
-    columns: dict[str, Any],
-    settings: dict[str, Any],
-) -> Any:
-    """A QuantileDMatrix, which stores only the bins of the features, and not a second copy of them.
-
-    Parameters are those of :func:`_iterate`; `ends` are the ends of the queries.
-    """
-    xgb, is_stream = import_backend("xgboost"), isinstance(X, FeatureStream)
-    if not (is_stream or issparse(X) or isinstance(X, list)):
-        return xgb.QuantileDMatrix(X, weight=weights, **fields, **columns, **settings)
-    if weights is not None and not is_stream:
-        # With weights XGBoost's bins depend on the blocks, so that a sparse matrix is only one.
-        ends = ends[-1:]
-    make_iterator = partial(_iterate, partial(dense_blocks, X, ends), fields, weights, columns)
-    if is_stream and X.cache is not None:
-        return _cached(make_iterator, X.cache, settings)
-    return _matrix_of_blocks(xgb.QuantileDMatrix, make_iterator(), settings)
 
 
 def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
