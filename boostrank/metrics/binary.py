@@ -352,11 +352,10 @@ def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
 class RankBiasedPrecision(BinaryMeasure):
     """Mean rank-biased precision over queries.
 
-    ``RBP@k = (1 - p) sum over ranks r <= k of rel_r p^(r-1)``, where ``rel_r`` is 1 if the document of rank ``r`` is
-    relevant. A user reads the document of rank 1, and after each
-    document reads the next one with probability `p`. RBP is the expected total gain of the documents read, divided by
-    their expected number in an endless list. It is not normalized: if ``n`` documents are relevant, the ideal ranking
-    has the value ``1 - p^n``.
+    ``RBP@k = (1 - p) sum_{r <= k} y_r p^(r-1)``, where ``y_r`` is 1 if the document of rank ``r`` is relevant, and
+    otherwise 0. A user reads the document of rank 1, and after each document reads the next one with probability
+    `p`. RBP is the expected total gain of the documents read, divided by their expected number in an endless list. It
+    is not normalized: if ``n`` documents are relevant, the ideal ranking has the value ``1 - p^n``.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from boostrank.queries.rankings import RankedBlock
 class DiscountedCumulativeGain(QueryMeasure):
     """Mean over queries of the discounted cumulative gain (DCG), which is not normalized.
 
-    ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest score has rank 1.
+    ``DCG@k = sum_{r <= k} G(y_r) d(r)`` with the relevance ``y_r`` of the document of rank ``r``.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class NDCG(DiscountedCumulativeGain):
 class ExpectedReciprocalRank(QueryMeasure):
     """Mean expected reciprocal rank over queries, not normalized.
 
-    ``ERR@k = sum over ranks r <= k of (1/r) R_r prod over q < r of (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``.
-    A user reads the documents in the sequence of their ranks, and each document satisfies the user with probability R.
-    ERR is the expected reciprocal of the rank of the first satisfying document.
+    ``ERR@k = sum_{r <= k} (1/r) R_r prod_{q < r} (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``. A user reads
+    the documents in the sequence of their ranks, and each document satisfies the user with probability R. ERR is the
+    expected reciprocal of the rank of the first satisfying document.
 
     Parameters
     ----------
@@ -182,9 +182,12 @@ def ndcg_score(
 ) -> Any:
     """Mean over queries of the normalized discounted cumulative gain (NDCG).
 
-    ``NDCG@k = DCG@k / Z_k`` with ``DCG@k = sum over ranks r <= k of G(y) d(r)``, where the document with the highest
-    score has rank 1, and ``Z_k`` is the largest DCG@k of any ranking. It is computed by ``OMP_NUM_THREADS`` threads, or
-    as many as there are processors; ``boostrank.use_threads`` sets another number.
+    With the gain ``G``, the discount ``d``, and the relevance ``y_r`` of the document of rank ``r``,
+
+        NDCG@k = sum_{r <= k} G(y_r) d(r) / Z_k.
+
+    The document with the highest score has rank 1, and ``Z_k`` is the largest sum of any ranking. It is computed by
+    ``OMP_NUM_THREADS`` threads, or as many as there are processors; ``boostrank.use_threads`` sets another number.
 
     Parameters
     ----------

@@ -24,9 +24,12 @@ class Agreement(QueryMeasure):
     out. Or it is relevance labels: then each pair of documents of a query with different labels is an edge of weight 1
     (:meth:`boostrank.PreferenceGraph.from_grades`), and for binary labels agreement is the AUC.
 
-    The agreement of a query is ``1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk``, where an edge
-    ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one minus the share of the weight of
-    edges that the ranking reverses, and for random rankings 0.5 on average. The numerator is
+    The agreement of a query is
+
+        1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk,
+
+    where an edge ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one minus the share
+    of the weight of edges that the ranking reverses, and for random rankings 0.5 on average. The numerator is
     :meth:`boostrank.PreferenceGraph.disagreement`.
 
     Parameters

@@ -54,7 +54,11 @@ LEVEL_SAMPLE_SIZE = 2048
 class DCG:
     """A gain, a discount and a cutoff: the settings of discounted cumulative gain (DCG).
 
-    ``DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i)``, where the document with the highest score has rank 1.
+    DCG of scores ``s`` is
+
+        DCG@k(s) = sum_{i: rank_i <= k} G(y_i) d(rank_i),
+
+    where the document with the highest score has rank 1.
 
     Parameters
     ----------

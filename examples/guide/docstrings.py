@@ -7,24 +7,24 @@ from docutils import nodes
 from generated_pages import public_names, public_object
 from sphinx.util import inspect
 
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "mu": "μ", "pi": "π", "rho": "ρ"}
-GREEK |= {"sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ"}
-SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-+": "±", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
-SIGN = re.compile("|".join([r"<=|>=|!=|-\+", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "mu": "μ", "pi": "π"}
+GREEK |= {"rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ"}
+SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-+": "±", "->": "→", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
+SIGN = re.compile("|".join([r"<=|>=|!=|-\+|->", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
 #: A letter, some words, sums, or norms, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
 WORDS = "rank|click|relevant|estimate|sum|prod|max|min|sup|inf|log|argmin|argmax"
 NAME = rf"(?<![\w.])(?:[A-Za-z]|{'|'.join(GREEK)}|{WORDS})['*+-]?|\|\|"
 INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|ideal|power|{'|'.join(GREEK)})(?!\w)|\*"
 POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
 PART = re.compile(rf"(?P<name>{NAME})_(?P<index>{INDEX})|(?<=\S)\^(?P<power>{POWER})")
-#: A part of a formula, an expectation or a root.
-FORMULA = re.compile(rf"{PART.pattern}|\bE\[|\bsqrt\(")
+#: A part of a formula, an expectation, a root, or a function of a variable.
+FORMULA = re.compile(rf"{PART.pattern}|\bE\[|\bsqrt\(|^(?:[A-Za-z]'?|log|exp|{'|'.join(GREEK)})(?:\(-?[a-z]\)| [a-z])$")
 LARGE = {"sum": "Σ", "prod": "Π"}
 #: A parameter of a function, with or without its value; and an inner product, <s, u>.
 NAME_OF_CODE = re.compile(r"[a-z_]{3,}(=\w+)?")
 PRODUCT = re.compile(r"<(?=\S)([^<>=]+, [^<>=]+)(?<=\S)>")
-#: A formula with a single fraction, whose bar has spaces.
-FRACTION = re.compile(r"\s*((?:[^=]+ = )?)((?:(?! / ).)+?) +/ +((?:(?! / ).)+?)([,.]?)\s*")
+#: What stands between the terms of a formula, outside of brackets.
+BETWEEN = re.compile(r"( = | [-+] )(?!(?:[^(){}]|\([^()]*\)|\{[^{}]*\})*[)}])")
 #: A text of variables, functions, numbers and signs alone.
 TERMS = re.compile(
     rf"(?:\b(?:[A-Za-z]|exp|log2?|max|min|softmax|diag|{'|'.join(GREEK)})\b|\d[\d.]*|[-+*/<>=()|\[\],^' ])+"
@@ -136,8 +136,7 @@ def draw_formulas(app, doctree):
             # Columns are aligned by spaces, which need letters of equal width.
             if len(re.findall(r"^ *\S.*\S {2,}\S", literal.astext(), re.MULTILINE)) < 2:
                 literal["classes"].append("typeset")
-            fraction = FRACTION.fullmatch(literal.astext())
-            literal[:] = with_fraction(*fraction.groups()) if fraction else drawn(literal.astext())
+            literal[:] = with_fractions(literal.astext().strip())
             # Sphinx highlights blocks whose source is their text, and nothing else.
             literal.rawsource = ""
     for link in list(doctree.findall(nodes.reference)):
@@ -155,10 +154,13 @@ def draw_formulas(app, doctree):
             literal[:] = drawn(text)
 
 
-def with_fraction(before, numerator, denominator, after):
-    """A formula whose fraction is drawn with a line."""
-    halves = (nodes.inline("", "", *drawn(half)) for half in (numerator, denominator))
-    return [*drawn(before), nodes.inline("", "", *halves, classes=["fraction"]), *drawn(after)]
+def with_fractions(text):
+    """A formula whose fractions are drawn with a line, if their bars stand between spaces."""
+    parts, end = [], text[-1] if text[-1] in ",." else ""
+    for term in BETWEEN.split(text.removesuffix(end)):
+        halves = [nodes.inline("", "", *drawn(half.strip())) for half in term.split(" / ")]
+        parts += [nodes.inline("", "", *halves, classes=["fraction"])] if len(halves) == 2 else drawn(term)
+    return [*parts, nodes.Text(end)]
 
 
 def drawn(text):
@@ -166,7 +168,9 @@ def drawn(text):
     parts, end, text = [], 0, PRODUCT.sub(r"⟨\1⟩", text)
     for part in PART.finditer(text):
         name, index, power = part["name"], part["index"], part["power"]
-        parts += with_variables(text[end : part.start()] + LARGE.get(name, name or ""))
+        parts += with_variables(text[end : part.start()] + LARGE.get(name, (name or "").rstrip("+-")))
+        if name and name[-1] in "+-":
+            parts.append(nodes.superscript("", "", nodes.Text(name[-1].replace("-", "−"))))
         if index:
             content = index.removeprefix("{").removesuffix("}")
             is_pair = content.isalpha() and content not in SIGNS
