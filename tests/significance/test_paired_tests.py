@@ -51,38 +51,26 @@ def test_many_queries_agree_with_scipy():
     assert seeds[0] == seeds[1] != seeds[2]
 
 
-@pytest.mark.parametrize(("k", "r"), [(2, 2), (5, 10)])
-def test_the_corrected_test_is_that_of_its_formula(k, r):
-    left, right = np.random.default_rng(k).normal(0.1, 0.2, (2, k * r))
-    left[0] = right[0]
-    differences, n = [a - b for a, b in zip(left, right, strict=True)], k * r
-    mean = sum(differences) / n
-    variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
-    error = ((1 / n + (1 / k) / ((k - 1) / k)) * variance) ** 0.5
+def test_the_corrected_resampled_test_is_that_of_its_formula():
+    k, n = 5, 20
+    left, right = np.random.default_rng(0).normal(0.1, 0.2, (2, n))
+    mean = sum(left - right) / n
+    error = ((1 / n + (1 / k) / (1 - 1 / k)) * sum((left - right - mean) ** 2) / (n - 1)) ** 0.5
     # A fold without a counted query is left out.
-    values = [np.append(of_ranker, np.nan) for of_ranker in (left, right)]
+    values = np.append(left, np.nan), np.append(right, np.nan)
     seen = corrected_resampled_t_test(*values, test_to_train=1 / (k - 1))
-    assert seen.difference == pytest.approx(mean)
-    assert seen.p_value == pytest.approx(2 * stats.t.sf(abs(mean) / error, n - 1))
-    assert (seen.wins, seen.ties, seen.losses) == ((left > right).sum(), 1, (left < right).sum())
-    interval = confidence_interval(*values, test_to_train=1 / (k - 1), level=0.9)
-    np.testing.assert_allclose(interval, [mean + side * stats.t.ppf(0.95, n - 1) * error for side in (-1, 1)])
-    uncorrected = corrected_resampled_t_test(left, right, test_to_train=0)
-    assert uncorrected.p_value == pytest.approx(stats.ttest_rel(left, right).pvalue)
-
-
-def test_the_corrected_test_at_the_ends():
-    # By hand: the mean is 2, the variance 4, the error sqrt((1 / 3 + 1 / 2) 4), and the p-value sqrt(1 - x) with
-    # x = 2 / (t^2 + 2), for two degrees of freedom: 1 - sqrt(1.2 / 3.2).
-    exact = corrected_resampled_t_test([0.0, 2.0, 4.0], [0, 0, 0], test_to_train=0.5)
-    assert exact.p_value == pytest.approx(1 - (1.2 / 3.2) ** 0.5)
-    same = np.array([0.3, 0.5])
-    assert corrected_resampled_t_test(same, same, test_to_train=1).p_value == 1.0
-    assert corrected_resampled_t_test(same + 0.1, same, test_to_train=1).p_value == 0.0
+    assert seen[:2] == pytest.approx((mean, 2 * stats.t.sf(abs(mean) / error, n - 1)))
+    interval = confidence_interval(*values, test_to_train=1 / (k - 1))
+    np.testing.assert_allclose(interval, stats.t.interval(0.95, n - 1, mean, error))
+    # By hand, with two degrees of freedom: p = 1 - sqrt(t^2 / (t^2 + 2)), t^2 = 2^2 / ((1 / 3 + 1 / 2) 4) = 1.2.
+    exact = corrected_resampled_t_test([1.0, 3.0, 5.0], [1, 1, 1], test_to_train=0.5)
+    assert exact == (2.0, pytest.approx(1 - (1.2 / 3.2) ** 0.5), 2, 1, 0, 0.0)
+    for shift, p_value in ((0.0, 1.0), (0.1, 0.0)):
+        assert corrected_resampled_t_test(left + shift, left, test_to_train=1).p_value == p_value
     assert np.isnan(corrected_resampled_t_test([0.5], [0.3], test_to_train=1).p_value)
     for function in (corrected_resampled_t_test, confidence_interval):
         with pytest.raises(ValueError, match="test_to_train must be a finite number of at least 0; got -1"):
-            function(same, same, test_to_train=-1)
+            function(left, right, test_to_train=-1)
 
 
 def test_ties_are_counted_and_skipped_queries_are_not():
