@@ -1,9 +1,170 @@
-"""Propensities: positions without a value, intervals, and extrapolation."""
+"""Propensities: against loops over rows, a maximized likelihood and derivatives; intervals, and extrapolation."""
+
+import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from clicks.propensity_logs import P, counts_of, exact_log, influences, jackknife_errors, several_rankers
+from scipy import optimize
+from scipy.stats import binom
 
-from boostrank.clicks import ClickLog, Propensities, harvest_propensities
+import boostrank as br
+from boostrank.clicks import ClickLog, PositionBased, Propensities, harvest_propensities, simulate_clicks
+from boostrank.clicks.propensities import _variance_of_clicks, warn_of_cut_lists
+
+
+def sums_by_loop(log):
+    """Weight and weighted clicks of each pair of positions."""
+    sums = {}
+    for shown in counts_of(log).values():
+        for k, m in itertools.combinations(sorted(shown), 2):
+            (c, n), (c_other, n_other) = shown[k], shown[m]
+            v = n * n_other / (n + n_other)
+            new = (v, v * c / n, v * c_other / n_other)
+            sums[k, m] = [a + b for a, b in zip(sums.get((k, m), (0, 0, 0)), new, strict=True)]
+    return sums
+
+
+def negative_likelihood(log_p, sums):
+    """Minus the likelihood of Poisson counts, by a loop over the pairs, with the best relevance of each pair."""
+    p, total = np.exp(np.append(0.0, log_p)), 0.0
+    for (k, m), (v, c, c_other) in sums.items():
+        means = [(c + c_other) / (v * p[k - 1] + v * p[m - 1]) * v * p[j - 1] for j in (k, m)]
+        total += sum(clicks * np.log(mean) - mean for clicks, mean in zip((c, c_other), means, strict=True))
+    return -total
+
+
+def test_estimated_variance_of_clicks_is_unbiased_with_few_impressions():
+    p, n, relevance = np.array([1.0, 0.5, 0.2]), np.array([1, 2, 1]), 0.7
+    mean = np.zeros(3)
+    for clicks in itertools.product(*(range(count + 1) for count in n)):
+        shown = ClickLog([1], np.zeros(3, int), np.arange(1, 4), clicks, n)
+        mean += binom.pmf(clicks, n, p * relevance).prod() * _variance_of_clicks(shown, p)
+    np.testing.assert_allclose(mean, n * p * relevance * (1 - p * relevance))
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_all_pairs_maximize_the_likelihood(seed):
+    log = several_rankers(900, seed, depth=4)
+    sums = {pair: values for pair, values in sums_by_loop(log).items() if values[1] + values[2] > 0}
+    settings = {"method": "L-BFGS-B", "options": {"ftol": 1e-16, "gtol": 1e-9}}
+    best = optimize.minimize(negative_likelihood, np.zeros(3), (sums,), **settings)
+    np.testing.assert_allclose(np.log(harvest_propensities(log).values[1:]), best.x, atol=1e-5)
+
+
+def test_expected_clicks_give_the_truth_and_the_errors_of_the_delta_method():
+    log = exact_log(100)
+    found = harvest_propensities(log)
+    np.testing.assert_allclose(found.values, P, rtol=1e-8)
+    derivatives = influences(harvest_propensities, log)
+    variance = log.clicks * (1 - log.clicks / log.impressions)
+    expected = np.sqrt((variance[:, None] * derivatives**2).sum(axis=0))
+    np.testing.assert_allclose(found.standard_errors / found.values, expected, rtol=1e-3)
+
+
+def test_errors_are_robust_to_dependent_clicks():
+    log = several_rankers(6000, 5).aggregate()
+    copies = ClickLog(log.qid, log.row, log.position, 50 * log.clicks, 50 * log.impressions)
+    found = harvest_propensities(copies)
+    expected = jackknife_errors(harvest_propensities, copies)
+    np.testing.assert_allclose(found.standard_errors[1:] / found.values[1:], expected[1:], rtol=0.2)
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    log = several_rankers(3000, 8)
+    expected = harvest_propensities(log)
+    monkeypatch.setattr("boostrank.clicks.propensities.MAX_NUMBERS", 40)
+    found = harvest_propensities(log)
+    np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-12)
+
+
+def test_positions_without_evidence_are_named():
+    rows, positions = [0, 0, 1, 1, 2, 2, 3, 4, 4], [1, 2, 1, 3, 2, 5, 6, 7, 8]
+    clicks = [9, 5, 4, 0, 3, 2, 3, 4, 5]
+    log = ClickLog([1] * 5, rows, positions, clicks, [20] * 9)
+    found = harvest_propensities(log)
+    np.testing.assert_allclose(found.values, [1, 5 / 9, np.nan, np.nan, 5 / 9 * 2 / 3, np.nan, np.nan, np.nan])
+    assert found.not_estimated == [3, 4, 6, 7, 8]
+
+
+def test_entries_at_larger_positions_may_be_left_out():
+    log = several_rankers(9000, 10)
+    part = log.position <= 3
+    first = ClickLog(log.qid, log.row[part], log.position[part], log.clicks[part])
+    np.testing.assert_array_equal(harvest_propensities(log.of_entries(part)).values, harvest_propensities(first).values)
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (ClickLog([1, 1], [0, 1], [1, 2], [1, 0]), "randomized result lists, or result lists of several rankers"),
+        (ClickLog([1], [0, 0], [2, 3], [1, 0]), "position 1 cannot be compared"),
+        (ClickLog([1], [0, 0], [1, 2], [1, 0]), "position 1 cannot be compared"),
+        (ClickLog([1], [0, 0], [1, 2], [0, 1]), "position 1 cannot be compared"),
+        # Position 2 has clicks, but not on the documents that it shares with position 1: its estimate would tend to 0.
+        (ClickLog([1, 1], [0, 0, 1, 1], [1, 2, 2, 3], [5, 0, 5, 4], [10] * 4), "cannot be compared with another posi"),
+        (ClickLog([1], [0, 0], [1, 1000], [1, 0]), "the log has 1000 positions, .* log.of_entries"),
+        (ClickLog([1], [0, 0], [1, 2], [1, 1]), "all 2 impressions of the log were clicked.*Log every"),
+    ],
+)
+def test_logs_without_evidence_are_errors(log, message):
+    with pytest.raises(ValueError, match=message):
+        harvest_propensities(log)
+
+
+@pytest.fixture(scope="module")
+def complete():
+    return several_rankers(20_000, 0, relevance=(0.1, 0.2, 0.5))
+
+
+def part_of(log, kept):
+    session = log.sessions.repeat(log.session_ids)[kept]
+    return ClickLog(log.qid, log.row[kept], log.position[kept], log.clicks[kept], session=session)
+
+
+def last_click(log):
+    """The position of the last click of the session of each entry, 0 without a click."""
+    return log.sessions.repeat(log.sessions.max(np.where(log.clicks > 0, log.position, 0)))
+
+
+def test_lists_that_end_at_the_last_click_are_found(complete):
+    log = part_of(complete, complete.position <= last_click(complete))
+    ending = int((last_click(complete)[complete.sessions.starts] > 1).sum())
+    with pytest.warns(UserWarning, match=f"{ending} of {ending} sessions with a click end with a click"):
+        values = harvest_propensities(log).values
+    assert (values[1:] > 1.15 / np.arange(2, 9)).all()
+    # Counts do not have the lists, and warnings are errors.
+    harvest_propensities(log.aggregate())
+
+
+def test_complete_lists_of_any_length_are_not_suspected(complete):
+    harvest_propensities(part_of(complete, last_click(complete) > 0))
+    # Lists of one document always end with a click if there is one.
+    warn_of_cut_lists(part_of(complete, complete.position == 1))
+
+
+@pytest.mark.parametrize(("n_ending", "n_others", "warned"), [(19, 0, 0), (20, 0, 1), (37, 4, 1), (36, 4, 0)])
+def test_nine_in_ten_sessions_may_end_with_a_click(n_ending, n_others, warned):
+    n = n_ending + n_others
+    clicks = [[0, 1]] * n_ending + [[1, 0]] * n_others + [[0, 0]] * 30
+    log = ClickLog([1, 1], [0, 1] * (n + 30), [1, 2] * (n + 30), np.ravel(clicks), session=np.repeat(range(n + 30), 2))
+    with pytest.warns(UserWarning, match=f"{n_ending} of {n} sessions") if warned else nullcontext():
+        warn_of_cut_lists(log)
+
+
+def test_relative_propensities_need_their_factor():
+    qid, y, scores = [1] * 3 + [2] * 3, [1, 0, 1, 0, 1, 0], [3, 2, 1, 3, 2, 1]
+    settings = {"model": PositionBased([0.6, 0.4, 0.3]), "random_state": 0, "noise": 0.1}
+    log = simulate_clicks(y, scores, qid, n_sessions=20_000, policy=("plackett-luce", 1.0), **settings).log
+    found = harvest_propensities(log)
+    for relative in (found, found.extended(5), found.click_model()):
+        with pytest.raises(ValueError, match=r"pass p \* propensities.values with the probability p"):
+            br.ClickLabels(log, relative, normalize="sessions")
+    br.ClickLabels(log, 0.6 * found.values, normalize="sessions")
+    # The others do not depend on the factor.
+    br.clicks.evaluate(log, scores, found, k=2)
+    br.ClickLabels(log, found).targets()
 
 
 @pytest.fixture(scope="module")

@@ -54,8 +54,8 @@ def test_a_gain_may_be_a_function_without_a_hash():
 
 @for_each("ties", TIES)
 @for_each("empty", ["zero", "one", "skip"])
-def test_many_cutoffs_at_once_are_ndcg_score_at_every_cutoff(ties, empty, tied):
-    labels, scores, qid = tied
+def test_many_cutoffs_at_once_are_ndcg_score_at_every_cutoff(ties, empty, ragged):
+    labels, scores, qid = ragged
     settings = {"ties": ties, "empty": empty, "gain": "linear", "discount": "zipf"}
     ks = [7, 1, 30, 2, 3, 12]
     measures = {str(k): br.get_measure("ndcg", k=k, **settings) for k in ks}

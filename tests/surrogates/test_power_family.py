@@ -114,9 +114,6 @@ def test_rounding_does_not_make_a_hessian_negative(surrogate):
         assert (hessian >= 0).all()
 
 
-# Members of the family
-
-
 @pytest.mark.parametrize("tiny", [1e-7, -1e-7, 1e-12, 1e-100])
 def test_exponent_0_is_the_limit(tiny):
     data = ragged(scale=3.0)
@@ -125,17 +122,11 @@ def test_exponent_0_is_the_limit(tiny):
         np.testing.assert_allclose(near, limit, rtol=1e-5, atol=1e-5)
 
 
-# Minimizers and consistency
-
-
 def test_documents_that_are_never_relevant_have_the_score_minus_infinity():
     scores = Power(2).minimizer(np.array([[0.5, 0.0, 0.25], [0.0, 0.0, 0.0]]))
     assert np.isneginf(scores).tolist() == [[False, True, False], [False] * 3]
     assert scores[1].tolist() == [0.0, 0.0, 0.0]
     assert scores[0, 0] - scores[0, 2] == pytest.approx(math.log(2) / 3)
-
-
-# Distant scores
 
 
 def test_with_a_limit_within_reach_the_loss_is_the_continued_one(monkeypatch):
@@ -172,9 +163,6 @@ def test_the_closed_form_is_not_used_where_the_loss_is_continued():
     gradient, _ = surrogate.gradient_hessian(scores, distribution.bayes_scores(), query)
     size = np.abs(surrogate.gradient_hessian(scores + np.array([1.0, 0.0]), distribution.bayes_scores(), query)[0])
     assert np.abs(gradient).max() < 1e-6 * size.max()
-
-
-# Settings
 
 
 @pytest.mark.parametrize("value", [-1, -1.5, math.inf, math.nan, "1"])
