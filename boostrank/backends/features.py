@@ -94,7 +94,7 @@ class Features:
         if isinstance(feature, str):
             if self.names is not None and feature in self.names:
                 return self.names.index(feature)
-            known = "have no names, so give indices" if self.names is None else f"are {_shortened(self.names)}"
+            known = "have no names: give indices" if self.names is None else f"are {[*map(str, self.names[:10])]}"
             raise ValueError(f"{parameter} has the name {feature!r}, which is no feature: the features {known}")
         if not is_count(feature) or not 0 <= feature < self.number:
             indices = f"0 to {self.number - 1} (a column 'qid' is no feature and does not count)"
@@ -295,8 +295,3 @@ def _elements(name: str, value: Any, expected: str) -> list[Any]:
     if not isinstance(elements, (Sequence, Set)) or isinstance(elements, (str, bytes)):
         refuse(name, value, expected)
     return sorted(elements, key=str) if isinstance(elements, Set) else list(elements)
-
-
-def _shortened(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:10])
-    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"

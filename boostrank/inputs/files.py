@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import gzip
 import os
 import shutil
@@ -17,8 +16,6 @@ from typing import IO, Any
 
 #: First bytes of a Parquet file.
 _PARQUET_MARK = b"PAR1"
-#: Names of open files, and their numbers.
-_OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def as_path(path: Any) -> str:
@@ -43,28 +40,22 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     and the temporary file is deleted. If `path` is a symbolic link, the file that it points to is replaced, and the
     link stays. Other hard links of a file keep its old content.
 
-    A pipe, a device, ``/dev/stdout`` and ``/dev/stderr`` are not replaced: the complete content is written to them.
+    A pipe or a device is not replaced: the complete content is written to it.
     """
-    open_file = _OPEN_FILES.get(as_path(path))
     try:
-        old = os.stat(path)
+        old = os.stat(as_path(path))
     except FileNotFoundError:
         old = None
-    if old is not None and stat.S_ISDIR(old.st_mode):
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder, not a file to write to")
-    if open_file is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+    if old is not None and not stat.S_ISREG(old.st_mode):
         with tempfile.TemporaryDirectory() as temporary_folder:
             temporary = os.path.join(temporary_folder, os.path.basename(path))
             write(temporary)
             sys.stdout.flush()  # What was printed before comes first.
-            with open(temporary, "rb") as content, open(path if open_file is None else os.dup(open_file), "wb") as file:
+            with open(temporary, "rb") as content, open(path, "wb") as file:
                 shutil.copyfileobj(content, file)
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        # The error of the temporary file would have a name that the caller does not know.
-        raise FileNotFoundError(errno.ENOENT, f"the folder to write {name!r} to does not exist", folder)
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
     try:
         # The content of a file that only its owner may read is never in one that others may read.
@@ -77,7 +68,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.strerror and error.filename in (None, temporary):
-            # The error of a full disk names no file, and nobody knows the temporary one.
+            # The error of a full disk names no file, and the caller does not know the temporary one.
             error.filename = os.fspath(path)
         raise
 

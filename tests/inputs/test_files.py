@@ -2,8 +2,6 @@
 
 import errno
 import os
-import subprocess
-import sys
 import threading
 
 import pandas as pd
@@ -41,10 +39,9 @@ def test_a_parquet_file_is_named_as_such(read, tmp_path):
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"the folder to write 'model\.txt' to does not exist") as caught:
+    with pytest.raises(FileNotFoundError, match=r"absent/model\.txt"):
         write_atomically(tmp_path / "absent" / "model.txt", write("new"))
-    assert caught.value.filename == str(tmp_path / "absent")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
+    with pytest.raises(IsADirectoryError, match=str(tmp_path)):
         write_atomically(tmp_path, write("text"))
 
 
@@ -125,29 +122,3 @@ def test_a_pipe_gets_the_content(tmp_path):
     reader.join(10)
     assert received == ["text" * 100_000]
     assert path.is_fifo()
-
-
-CODE = """
-import sys
-from boostrank.inputs.files import write_atomically
-for path in sys.argv[1:]:
-    print("before")
-    write_atomically(path, lambda name: open(name, "w").write("text\\n"))
-print("after")
-"""
-
-
-@pytest.mark.slow
-@special
-def test_standard_output_gets_the_content_in_sequence(tmp_path, monkeypatch):
-    # Without a buffer, all would be in sequence in any case.
-    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    expected = "before\ntext\nbefore\ntext\nafter\n"
-    command = [sys.executable, "-c", CODE, "/dev/stdout"]
-    done = subprocess.run([*command, "/dev/fd/1"], capture_output=True, text=True, check=True)
-    assert done.stdout == expected
-    with open(tmp_path / "out", "w") as out:
-        out.write("first\n")
-        out.flush()
-        subprocess.run([*command, "/dev/stdout"], stdout=out, check=True)
-    assert (tmp_path / "out").read_text() == "first\n" + expected
