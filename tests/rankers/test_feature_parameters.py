@@ -179,7 +179,7 @@ NUMBERED = pd.DataFrame(X, columns=range(1, N_FEATURES + 1))
 WRONG = [
     (RANKERS, X, {"monotone_constraints": [1]}, r"one value per feature \(10.*got 1 values$"),
     (RANKERS, FRAME, {"monotone_constraints": [0] * (N_FEATURES + 1)}, r"one value per feature \(10; .*'qid'.*got 11"),
-    (RANKERS, FRAME, {"monotone_constraints": {"colour": 1}}, "'colour', which is no feature: .* 'price .EUR.'"),
+    (RANKERS, FRAME, {"monotone_constraints": {"colour": 1}}, "'colour', which is no feature: .*'price .EUR.'"),
     (RANKERS, X, {"monotone_constraints": {"clicks": 1}}, "'clicks', .* the features have no names"),
     (RANKERS, X, {"monotone_constraints": {10: 1}}, "an index from 0 to 9 .*got 10$"),
     (RANKERS, X, {"monotone_constraints": {1.5: 1}}, "a name, a string, or an index .*got 1.5"),
