@@ -454,6 +454,9 @@ class Backend(Protocol):
         Raises FileNotFoundError if there is no such file, and ValueError if it is not a complete model of a ranker.
         """
 
+    def had_missing_values(self, booster: Any) -> bool | None:
+        """Whether the training data had missing values, as the booster notes it; None if it does not."""
+
     def to_onnx(self, booster: Any) -> Any:
         """Convert the booster to an ``onnx.ModelProto``."""
 

@@ -1,14 +1,10 @@
-"""Export of a model to a search engine: names, missing values, the least score, the document, and a proof on real rows.
-
-The functions that write documents take the forest; the names of its features in the engine, by their index in the
-model; the name of the model; and the name of Solr's feature store, or None.
-"""
+"""Export of a model to a search engine: names, missing values, the least score, the document, and its proof on rows."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +15,9 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, refuse, warn
 from boostrank.inputs.files import write_lines
 from boostrank.inputs.frames import is_pandas
-from boostrank.serving.evaluators import FORMATS, SOLR, evaluate
-from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, Split, Tree
+from boostrank.serving.documents import SOLR_LARGEST, SOLR_ZERO, WRITERS, write_solr_wrapper
+from boostrank.serving.evaluators import CHANGES, FORMATS, EngineModel, read_model, read_version
+from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, rows_at_splits
 
 #: Types in files of skops with rankers and bags of rankers, as its argument `trusted` takes them.
 TRUSTED_TYPES = [
@@ -31,18 +28,15 @@ TRUSTED_TYPES = [
     "boostrank.training.losses.LossEnsemble",
     "boostrank.training.query_features.QueryFeatures",
 ]
-#: What Solr adds to each threshold when it reads a model, in float32.
-SOLR_SLACK = np.float32(1e-6)
-#: The distance of 0 to the next numbers that thresholds with this slack can have, if there is no normalizer.
-SOLR_ZERO = 2.0**-43
-# The largest numbers on the left of thresholds that separate 0 from other numbers.
-_AROUND_ZERO = np.array([np.nextafter(np.float32(-ZERO), np.float32(-1)), -1e-45, 0, ZERO], dtype=np.float32)
-# What the engine needs to know missing values; otherwise they count as 0, or go right at each split.
-_NEEDED = {
-    "elasticsearch": "a plugin of 2024 or newer",
-    "opensearch": "a plugin of the middle of 2026 or newer",
-    "solr": 'Solr 9.2 or newer, and features whose "defaultValue" is "NaN"',
-}
+#: Bytes of a node of ZooKeeper, in which Solr keeps all models of a collection.
+ZOOKEEPER_BYTES = 0xFFFFF
+#: Bytes of compiled models that the plugins keep in memory, if the heap has ten times as much.
+CACHE_BYTES = 10 * 2**20
+#: Bytes of a compiled node of a tree in the plugins.
+NODE_BYTES = 40
+# How an engine of which the value of "absent" is this one reads documents without a value of a feature.
+_READS_ABSENT = {"zero": "takes absent features for 0", "right": "sends absent features right at every split"}
+_FAULT = "Please report this model as a fault of boostrank"
 
 
 def export(
@@ -52,17 +46,23 @@ def export(
     *,
     features: Any = None,
     name: str | None = None,
-    store: str | None = None,
-    shift: str | None = None,
+    version: str | None = None,
     absent: str | None = None,
+    shift: str | None = None,
     check: Any = None,
+    store: str | None = None,
+    resource: str | None = None,
 ) -> None:
     """Write the model of a ranker as Elasticsearch, OpenSearch, Solr or Vespa take it; treelite reads its trees.
 
     The method `export` of rankers and bags calls this function.
 
-    The engine computes the scores of `predict`, up to the precision of float32: it holds features in float32 and,
-    except Vespa, adds up the leaves in float32.
+    The engine computes the scores of `predict`, up to the precision of float32: it holds features in float32, except
+    Vespa, and, except Vespa and Elastic, adds up the leaves in float32.
+
+    The file is only written if the document gives the scores of the model. This is computed as the engine does (see
+    :func:`boostrank.serving.evaluate`) for rows next to each threshold of each tree, on both sides, for rows without
+    the feature of each split and without all features, and for the rows of `check`.
 
     Parameters
     ----------
@@ -70,26 +70,34 @@ def export(
         Fitted.
     path : path
         Where to write: the body of the request ``_createmodel`` of the plugins of Elasticsearch and OpenSearch, the
-        body of a request to Solr's model store, or a file, which ends with ``.json``, of Vespa's folder ``models``.
-    format : {"elasticsearch", "opensearch", "solr", "vespa"}
-    features : sequence of str, optional
+        body of the request that creates a trained model of Elastic, the body of a request to Solr's model store, or a
+        file, which ends with ``.json``, of Vespa's folder ``models``.
+    format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
+        "elasticsearch" is the plugin; "elastic" is the learning to rank that Elasticsearch has itself.
+    features : sequence of str, or mapping, optional
         Names of the features in the engine, in the sequence of the columns of X. The default is `feature_names_in_`.
+        For Elastic, a mapping also gives the query that computes each of them; without it they get an example, a match
+        of the parameter ``keywords`` in the field with the name of the feature.
     name : str, optional
         Name of the model in the engine; the default is that of the file, without its ending. Vespa has no other.
-    store : str, optional
-        Name of Solr's feature store.
-    shift : "min", optional
-        Add the least number to all scores that makes none negative, as Lucene wants: the least sum of leaves, one of
-        each tree, becomes 0, or more by the rounding of float32.
+    version : str, optional
+        Version of Elasticsearch, OpenSearch, Solr or Vespa, such as "3.5"; by default the newest, with a warning if
+        others would give documents without a value other scores.
     absent : {"missing", "zero"}, optional
         What a feature that a document does not have counts as: a missing value, for which the splits have learned
-        directions, or the value 0. By default a missing value if the training had any, with a warning about
-        versions of the engine that do not know them, otherwise 0. XGBoost's models show whether the training had
-        missing values only if these went left at some split, and right at others.
+        directions, or the value 0. By default a missing value if the training had any, otherwise 0; with a warning if
+        `version` counts it as something else, or if a model of XGBoost does not show whether the training had any.
+    shift : "min", optional
+        Add the least number to all scores that makes none negative, as Lucene wants: the least sum of leaves, one of
+        each tree, becomes 0, or more by the rounding of float32. Elastic does it itself from 8.19 on.
     check : array-like, sparse matrix or DataFrame, shape (n_documents, n_features), optional
-        Features, as of `predict`. The file is only written if the scores that the engine computes from it (see
-        :func:`boostrank.serving.evaluate`) are those of the model on these rows; where `absent` is "zero", those of
-        0 in place of missing values. Rows whose scores differ by more than the rounding have the same ranking.
+        Features, as of `predict`, on which scores are compared too. Where `absent` is "zero", those of the model are
+        those of 0 in place of missing values. Rows whose scores differ by more than the rounding have the same ranking.
+    store : str, optional
+        Name of Solr's feature store.
+    resource : str, optional
+        Path by which Solr finds the file, if it is too large for ZooKeeper: the body for the model store is written
+        beside it, with the ending ``.wrapper.json``, and names this path.
 
     Raises
     ------
@@ -98,12 +106,12 @@ def export(
     ValueError
         For names that the engine does not take, and models that it cannot represent: with categorical splits, with
         linear trees, with LightGBM's `zero_as_missing` or XGBoost's `missing`, with trees of more than 300 levels;
-        and if a score of `check` differs. Then there is no file, or the old one.
+        if `version` cannot follow `absent`; and if a score differs. Then there is no file, or the old one.
 
     Warns
     -----
     UserWarning
-        For a model that was trained with missing values, unless `absent` is given.
+        If it is not certain what absent features count as, and if the model is near a limit of the engine.
 
     Examples
     --------
@@ -126,37 +134,47 @@ def export(
     X: Any = np.zeros((1, ranker.n_features_in_)) if check is None else ranker._checked_features(check)
     X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: np.asarray(X))()
     check_choice("format", format, FORMATS)
-    _check_texts(format, name, store)
-    names = _names_in_engine(getattr(ranker, "feature_names_in_", ()) if features is None else features, X.shape[1])
+    reading = read_version(format, version)
+    features = getattr(ranker, "feature_names_in_", ()) if features is None else features
+    names = _names_in_engine(features, X.shape[1])
+    _check_texts(format, name=name, store=store, resource=resource)
     if absent is not None:
         check_choice("absent", absent, ("missing", "zero"))
     if shift is not None:
         check_choice("shift", shift, ("min",))
-    forest = Forest.of_booster(library, booster)
-    if absent is None and forest.knows_missing and format in _NEEDED:
-        warn(
-            f"this model was trained with missing values, and {format} knows them only with {_NEEDED[format]}. Give "
-            "absent='missing' if it is so; give absent='zero' if absent features are to count as 0"
-        )
-    if absent == "zero" or (absent is None and not forest.knows_missing):
-        forest = forest.with_missing_as_zero()
+    forest, follows_absent = _with_absent(Forest.of_booster(library, booster), absent, format, version)
     constant = 0.0 if shift is None else forest.least_shift()
     forest = forest.plus(constant)
-    document = WRITERS[format](forest, names, Path(path).stem if name is None else name, store)
+    title, options = Path(path).stem if name is None else name, dict[str, Any]()
+    if format == "solr":
+        options["store"] = store
+    elif format == "elastic":
+        options["queries"] = features if isinstance(features, Mapping) else {}
+        options["has_field_names"] = reading["field_names"] == "needed"
+    document = WRITERS[format](forest, names, title, **options)
+    model = read_model(format, document, version)
+    # What Elastic adds itself.
+    added = max(0.0, -forest.lowest) if reading.get("negative") == "shifted" else 0.0
 
     def predict(values: Floats) -> Floats:
-        values = np.where(np.isnan(values), 0.0, values) if absent == "zero" else values
-        return library.predict(booster, values) + constant
+        values = np.where(np.isnan(values) & (absent == "zero"), 0.0, values)
+        return library.predict(booster, values) + constant + added
 
-    tolerance = 4 * UNIT * forest.size * (1 + len(forest.trees) ** 0.5)
-    _check_scores(format, document, names, X, predict, tolerance)
+    tolerance = 4 * UNIT * (forest.size + added) * (1 + len(forest.trees) ** 0.5)
+    _check_scores(format, model, names, X, predict, tolerance)
+    _check_splits(format, model, names, forest, follows_absent, ranker, constant)
+    if resource is not None:
+        write_lines(Path(path).with_suffix(".wrapper.json"), [write_solr_wrapper(title, store, resource)])
     write_lines(path, [document])
+    _warn_of_size(format, document, forest, resource)
 
 
-def _check_texts(engine: str, name: str | None, store: str | None) -> None:
-    """Check the names of the model and of Solr's feature store."""
-    for argument, text, is_taken in (("name", name, engine != "vespa"), ("store", store, engine == "solr")):
-        if text is not None and (not is_taken or not isinstance(text, str) or not text or "/" in text):
+def _check_texts(engine: str, **texts: str | None) -> None:
+    """Check the names of the model, of Solr's feature store, and of its file."""
+    for argument, text in texts.items():
+        is_taken = engine != "vespa" if argument == "name" else engine == "solr"
+        is_name = isinstance(text, str) and text and (argument == "resource" or "/" not in text)
+        if text is not None and not (is_taken and is_name):
             rule = "a text without '/', which separates parts of URLs" if is_taken else f"left out: {engine} takes none"
             refuse(argument, text, rule)
 
@@ -173,123 +191,131 @@ def _names_in_engine(features: Any, n_features: int) -> list[str]:
     return names
 
 
-def _check_scores(engine: str, document: str, names: list[str], X: Floats, predict: Callable, tolerance: float) -> None:
+def _with_absent(forest: Forest, absent: str | None, engine: str, version: str | None) -> tuple[Forest, bool]:
+    """The trees with the directions for absent features, and whether the engine follows them.
+
+    Raises
+    ------
+    ValueError
+        If this version of the engine does not follow `absent`.
+    """
+    reads = read_version(engine, version)["absent"]
+    is_zero = absent == "zero" or (absent is None and (not forest.knows_missing or reads == "zero"))
+    wanted = forest.with_missing_as_zero() if is_zero else forest
+    goes_right = not any(split.default_left for split in wanted.splits)
+    follows = {"node": True, "zero": wanted.treats_missing_as_zero, "right": goes_right}
+    changes = [change for change in CHANGES if change.engine == engine and change.aspect == "absent"]
+    if version is None:
+        versions = [
+            f"{change.since} to before {later.since} {_READS_ABSENT[change.value]}"
+            for change, later in pairwise(changes)
+            if not follows[change.value]
+        ]
+    else:
+        is_other = not follows[reads] or (reads == "zero" and forest.knows_missing and absent is None)
+        versions = [f"{version} {_READS_ABSENT[reads]}"] if is_other else []
+    trained = "was trained with missing values" if forest.knows_missing else "takes them for 0"
+    text = f"{engine} {' and '.join(versions)}, but this model {trained}. Use {changes[-1].since} or newer"
+    text += ', where their "defaultValue" is "NaN"' if engine == "solr" else ""
+    text += ", or give every document a value of every feature"
+    if absent is not None and version is not None and versions:
+        refuse("absent", absent, "left out", f": {text}")
+    if absent is None and versions:
+        warn(f"{text}. Give version if it is known, or absent to choose")
+    elif absent is None and forest.knows_missing is None and reads != "zero":
+        warn(
+            "the model does not show whether its training had missing values, and absent features count as 0: give "
+            "absent='missing' if it had some, and absent='zero' otherwise"
+        )
+    return wanted, follows[reads]
+
+
+def _check_splits(
+    engine: str,
+    model: EngineModel,
+    names: Sequence[str],
+    forest: Forest,
+    follows_absent: bool,
+    ranker: Any,
+    constant: float,
+) -> None:
+    """Raise ValueError if the trees of a round give rows at their splits other outputs than the round of the ranker.
+
+    The constant is a part of the first tree.
+    """
+    library, booster, is_zero = ranker._library, ranker.booster_, forest.treats_missing_as_zero
+    n_rounds, base_score = library.n_rounds(booster), library.base_score(booster)
+    for i in range(n_rounds):
+        trees = range(i * len(forest.trees) // n_rounds, (i + 1) * len(forest.trees) // n_rounds)
+        X = np.concatenate([rows_at_splits(forest.trees[number], len(names)) for number in trees])
+        # Solr takes numbers around 0 for 0.
+        is_near = (X > -SOLR_ZERO) & (X <= ZERO) & (X != 0) & (engine == "solr")
+        X = X[~(is_near | (np.isnan(X) & (not follows_absent))).any(axis=1)]
+        columns = model.columns(dict(zip(names, X.T, strict=True)))
+        outputs = sum(model.outputs(model.trees[number], columns) for number in trees)
+        expected = library.predict(booster, np.where(np.isnan(X) & is_zero, 0, X), range(i, i + 1))
+        expected += constant if i == 0 else -base_score
+        size = forest._replace(trees=[forest.trees[number] for number in trees]).size + abs(base_score)
+        errors = np.abs(outputs - expected)
+        if not (errors <= 4 * UNIT * size * (1 + len(trees) ** 0.5)).all():
+            row = int(np.argmax(errors))
+            values = {name: float(value) for name, value in zip(names, X[row], strict=True) if value != 0}
+            raise ValueError(
+                f"{engine} would give round {i} of the model {outputs[row]:.9g}, not {expected[row]:.9g}, for a "
+                f"document with 0 and {values}. {_FAULT}"
+            )
+
+
+def _check_scores(
+    engine: str, model: EngineModel, names: Sequence[str], X: Floats, predict: Callable, tolerance: float
+) -> None:
     """Raise ValueError, with the cause, if an engine gives rows of `X` other scores than `predict`."""
-    with np.errstate(over="ignore"):
-        rounded = X.astype(np.float32)
-    scores, expected = evaluate(engine, document, dict(zip(names, rounded.T, strict=True))), predict(X)
-    errors = np.abs(scores - expected)
-    differ = errors > tolerance
+
+    def compare(rows: Floats) -> tuple[Floats, Floats, Floats]:
+        scores, expected = model.scores(dict(zip(names, rows.T, strict=True))), predict(rows)
+        return scores, expected, np.abs(scores - expected)
+
+    scores, expected, errors = compare(X)
+    differ = ~(errors <= tolerance)
     if not differ.any():
         return
-    i = int(np.argmax(errors))
-    cause = "Please report this model as a fault of boostrank"
-    if abs(scores[i] - predict(rounded[[i]].astype(np.float64))[0]) <= tolerance:
-        # Rows in which one value is rounded.
-        j = int(np.argmax(np.abs(predict(np.where(np.eye(X.shape[1]) > 0, rounded[i], X[i])) - expected[i])))
-        cause = f"The engine holds features in float32, which has no {X[i, j]} of {names[j]!r}: train on float32"
-    elif np.isnan(X[i]).any():
-        cause = "The model or the format knows no missing values: replace them in X as the engine does, or see absent"
-    elif engine == "solr" and ((np.abs(X[i]) < SOLR_ZERO) & (X[i] != 0)).any():
-        cause = f"Solr takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0: replace them by 0, or multiply the feature"
+    i = int(np.argmax(np.where(differ, errors, -1)))
+    row, cause, number = X[i], _FAULT, "thresholds" if engine == "vespa" else "features"
+    largest = SOLR_LARGEST if engine == "solr" else float(np.nextafter(np.float32(LARGEST), np.float32(0)))
+    with np.errstate(over="ignore"):
+        rounded = row.astype(np.float32).astype(np.float64)
+    # What a value may be, and the row with other values, for which the engine and the model agree if it is so.
+    for fault, repaired in (
+        (f"{engine} holds {number} in float32, which has no {{}} of {{!r}}: train on float32", rounded),
+        (f"{engine} takes {{}} of {{!r}} for infinity: use smaller numbers", np.clip(row, -largest, largest)),
+        (
+            f"Solr takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0, such as {{}} of {{!r}}: replace them by 0",
+            np.where((np.abs(row) < SOLR_ZERO) & (engine == "solr"), 0, row),
+        ),
+        ("the model or the engine knows no missing values: {} of {!r}; see absent", np.where(np.isnan(row), 0, row)),
+    ):
+        # Rows in which one value is another one, and one in which all are.
+        errors = compare(np.vstack([np.where(np.eye(len(row)) > 0, repaired, row), repaired]))[2]
+        if errors.min() <= tolerance:
+            j = int(np.argmin(errors[:-1]))
+            cause = fault.format(row[j], names[j])
+            break
     raise ValueError(
         f"{engine} would give {differ.sum()} of {len(X)} rows of check another score than the model: row {i} "
         f"{scores[i]:.9g}, not {expected[i]:.9g}; float32 explains {tolerance:.1g}. {cause}"
     )
 
 
-def write_plugin(forest: Forest, features: Sequence[str], name: str, store: str | None = None) -> str:
-    """The body of the request that creates a model in the plugins of Elasticsearch and OpenSearch.
-
-    The trees are in the format of XGBoost's dumps, but have only the fields that the plugins take.
-    """
-    trees = _xgboost_trees(forest, features, lambda value: float(np.float32(value)))
-    return json.dumps({"model": {"name": name, "model": {"type": "model/xgboost+json", "definition": trees}}})
-
-
-def write_vespa(forest: Forest, features: Sequence[str], name: str, store: str | None = None) -> str:
-    """The file of an XGBoost model in an application package of Vespa, which adds up leaves in float64."""
-    return json.dumps(_xgboost_trees(forest, features, float))
-
-
-def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | None = None) -> str:
-    """The model of the class MultipleAdditiveTreesModel for Solr's model store; all its numbers are texts.
-
-    Solr compares with ``<=``, and adds 1e-6 to each threshold in float32. If a threshold cannot be hit so, its feature
-    gets a normalizer that multiplies it by a power of two, which is exact, such that all can.
-
-    Raises
-    ------
-    ValueError
-        If there is no such power of two.
-    """
-    inputs, texts = [], dict[tuple[int, float], str]()
-    # A model must have a feature, also if it has no split.
-    for i in sorted({split.feature for split in forest.splits}) or [0]:
-        thresholds = sorted({split.threshold for split in forest.splits if split.feature == i})
-        power, numbers = _solr_numbers(np.array(thresholds), features[i])
-        texts.update(zip([(i, threshold) for threshold in thresholds], numbers, strict=True))
-        norm = {"class": f"{SOLR}.norm.StandardNormalizer", "params": {"avg": "0.0", "std": str(2.0**-power)}}
-        inputs.append({"name": features[i]} | ({"norm": norm} if power else {}))
-    has_directions = not forest.treats_missing_as_zero
-
-    def nested(tree: Tree, i: int) -> dict[str, Any]:
-        node = tree[i]
-        if not isinstance(node, Split):
-            return {"value": str(float(np.float32(node)))}
-        split: dict[str, Any] = {"feature": features[node.feature], "threshold": texts[node.feature, node.threshold]}
-        split |= {"missing": "left" if node.default_left else "right"} if has_directions else {}
-        return {**split, "left": nested(tree, node.left), "right": nested(tree, node.right)}
-
-    trees = [{"weight": "1", "root": nested(tree, 0)} for tree in forest.trees]
-    document = {"class": f"{SOLR}.model.MultipleAdditiveTreesModel", "name": name}
-    document |= {} if store is None else {"store": store}
-    params = {"isNullSameAsZero": False, "trees": trees} if has_directions else {"trees": trees}
-    return json.dumps({**document, "features": inputs, "params": params})
-
-
-#: The functions that write documents, by format.
-WRITERS = {"elasticsearch": write_plugin, "opensearch": write_plugin, "solr": write_solr, "vespa": write_vespa}
-
-
-def _xgboost_trees(forest: Forest, features: Sequence[str], as_number: Callable[[float], float]) -> list[Any]:
-    """The trees as nested nodes; numbers of float32 have the digits of float64, so that all parsers read the same."""
-
-    def nested(tree: Tree, i: int, depth: int) -> dict[str, Any]:
-        node, fields = tree[i], {"nodeid": i, "depth": depth}
-        if not isinstance(node, Split):
-            return fields | {"leaf": as_number(node)}
-        yes, no = node.left, node.right
-        split = {"split": features[node.feature], "split_condition": node.threshold, "yes": yes, "no": no}
-        children = [nested(tree, child, depth + 1) for child in (yes, no)]
-        return fields | split | {"missing": yes if node.default_left else no, "children": children}
-
-    return [nested(tree, 0, 0) for tree in forest.trees]
-
-
-def _solr_numbers(thresholds: Floats, feature: str) -> tuple[int, list[str]]:
-    """The exponent of the power of two by which the feature is multiplied, and the texts of the thresholds.
-
-    Around 0, numbers plus 1e-6 are multiples of 2**-43 in float32. Limits that separate 0 from other numbers become the
-    next of these below, so that only numbers between -2**-43 and 1e-35 are taken for 0.
-    """
-    largest = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf))
-    # All numbers are to the left of infinity, if multiplying does not make them infinite: those up to 2**64 are so.
-    is_infinite, is_near = thresholds >= LARGEST, np.isin(largest, _AROUND_ZERO)
-    limits = np.where(is_infinite, 2.0**64, largest.astype(np.float64))
-    sizes = np.abs(limits[~is_near])
-    # Beyond 32, adding 1e-6 changes nothing.
-    for power in (0, max(0, int(np.ceil(np.log2(32 / sizes.min())))) if len(sizes) else 0):
-        scaled = limits * 2.0**power
-        if np.abs(scaled).max(initial=0) > LARGEST:
-            break
-        below = (scaled - SOLR_SLACK).astype(np.float32)
-        tried = np.array([np.nextafter(below, np.float32(-np.inf)), below, np.nextafter(below, np.float32(np.inf))])
-        reached = np.where(tried + SOLR_SLACK <= scaled, tried + SOLR_SLACK, -np.inf)
-        nearest = np.where(is_infinite, LARGEST, tried[reached.argmax(axis=0), np.arange(len(limits))])
-        if (is_near | (reached.max(axis=0) == scaled)).all():
-            return power, [repr(number) for number in nearest.tolist()]
-    raise ValueError(
-        f"Solr adds 1e-6 to thresholds, which changes those of {feature!r}, from {sizes.min():g} to {sizes.max():g}: "
-        "multiply this feature by a large number before fit and in Solr, or take its logarithm"
-    )
+def _warn_of_size(engine: str, document: str, forest: Forest, resource: str | None) -> None:
+    """Warn of a model that takes more than half of a limit: the engine keeps others beside it, such as the next one."""
+    compiled = NODE_BYTES * sum(map(len, forest.trees))
+    if engine == "solr" and resource is None and len(document) > ZOOKEEPER_BYTES / 2:
+        warn(
+            f"the model has {len(document):,} bytes, and SolrCloud keeps all models of a collection in a node of "
+            f"ZooKeeper of at most {ZOOKEEPER_BYTES:,} (jute.maxbuffer): give resource, a file on the nodes of Solr"
+        )
+    if engine in ("elasticsearch", "opensearch") and compiled > CACHE_BYTES / 2:
+        warn(
+            f"the compiled model takes about {compiled:,} bytes, and the plugin keeps at most {CACHE_BYTES:,}, or a "
+            "tenth of the heap (ltr.caches.max_mem): models that do not fit are compiled for each query"
+        )

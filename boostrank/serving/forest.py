@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostrank.backends.base import Backend
 from boostrank.inputs.arrays import Floats
@@ -53,12 +54,13 @@ class Forest(NamedTuple):
     ----------
     trees : list of Tree
         At least one.
-    knows_missing : bool
-        Whether the training data had missing values, so that the directions of rows without a value have a meaning.
+    knows_missing : bool or None
+        Whether the training data had missing values, so that the directions of rows without a value have a meaning;
+        None if the model does not show it.
     """
 
     trees: list[Tree]
-    knows_missing: bool
+    knows_missing: bool | None
 
     @classmethod
     def of_booster(cls, library: Backend, booster: Any) -> Self:
@@ -77,14 +79,21 @@ class Forest(NamedTuple):
         model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
         trees = [_read_tree(tree["nodes"]) for tree in model["trees"]] or [Tree([0.0])]
         forest = cls(trees, False).plus(library.base_score(booster))
-        # XGBoost sends missing values the same way in all splits if the training had none.
+        if forest.treats_missing_as_zero:
+            return forest
+        # XGBoost sends missing values the same way in all splits if the training had none, and it may if it had some.
         is_constant = model["threshold_type"] == "float32" and len({split.default_left for split in forest.splits}) <= 1
-        return forest._replace(knows_missing=not is_constant and not forest.treats_missing_as_zero)
+        return forest._replace(knows_missing=library.had_missing_values(booster) if is_constant else True)
 
     @property
     def splits(self) -> list[Split]:
         """The splits of all trees."""
         return [node for tree in self.trees for node in tree if isinstance(node, Split)]
+
+    @property
+    def features(self) -> list[int]:
+        """The features of the splits; the first feature if there is no split, because engines want one."""
+        return sorted({split.feature for split in self.splits}) or [0]
 
     @property
     def treats_missing_as_zero(self) -> bool:
@@ -107,14 +116,63 @@ class Forest(NamedTuple):
     def least_shift(self) -> float:
         """The least number of at least 0 with which no score is below 0, also if float32 numbers are added up."""
         errors = UNIT * (len(self.trees) + 2)
-        lowest = sum(min(_leaves(tree)) for tree in self.trees)
         # The constant itself makes the sums larger, and so their rounding.
-        return max(0.0, errors * self.size - lowest) * (1 + 2 * errors)
+        return max(0.0, errors * self.size - self.lowest) * (1 + 2 * errors)
+
+    @property
+    def lowest(self) -> float:
+        """The sum of the least outputs of the trees, below which no score is."""
+        return sum(min(_leaves(tree)) for tree in self.trees)
 
     @property
     def size(self) -> float:
         """The sum of the largest outputs of the trees, which no score exceeds, by their absolute values."""
         return sum(max(map(abs, _leaves(tree))) for tree in self.trees)
+
+
+def rows_at_splits(tree: Tree, n_features: int) -> NDArray[np.float32]:
+    """Rows that reach each split of a tree: next to its threshold, on both sides, and without a value of its feature.
+
+    The first row has no value at all. Other values are 0 where the way to the split allows it.
+
+    Examples
+    --------
+    >>> rows_at_splits([Split(0, 3.0, True, 1, 2), Split(1, 0.5, False, 3, 4), 1.0, 2.0, 3.0], 2)[1:].tolist()
+    [[2.999999761581421, 0.0], [3.0, 0.0], [nan, 0.0], [0.0, 0.4999999701976776], [0.0, 0.5], [0.0, nan]]
+    """
+    rows = [np.full(n_features, np.nan)]
+    # The values that lead to each node, by feature: from a number to below another one, or None for no value.
+    ways: list[dict[int, tuple[float, float] | None] | None] = [{}, *[None] * (len(tree) - 1)]
+    for node, way in zip(tree, ways, strict=True):
+        if way is None or not isinstance(node, Split):
+            continue
+        row = np.zeros(n_features)
+        for feature, limits in way.items():
+            row[feature] = np.nan if limits is None else _number_within(*limits)
+        low, high = way.get(node.feature, (-LARGEST, np.inf)) or (np.inf, -np.inf)
+        for value in (_below(node.threshold), node.threshold, np.nan):
+            # The threshold that stands for infinity has the largest number on the wrong side.
+            if (low <= value < high and node.threshold < LARGEST) or np.isnan(value):
+                rows.append(row.copy())
+                rows[-1][node.feature] = value
+        for child, start, end, is_default in (
+            (node.left, low, min(high, node.threshold), node.default_left),
+            (node.right, max(low, node.threshold), high, not node.default_left),
+        ):
+            if start < min(end, LARGEST):
+                ways[child] = {**way, node.feature: (start, end)}
+            elif is_default:
+                ways[child] = {**way, node.feature: None}
+    return np.array(rows, dtype=np.float32)
+
+
+def _number_within(low: float, high: float) -> float:
+    """A number of float32 from `low` to below `high`, 0 or a small one if possible."""
+    return next(number for number in (0.0, 1.0, -1.0, _below(high), low) if low <= number < min(high, LARGEST))
+
+
+def _below(number: float) -> float:
+    return float(np.nextafter(np.float32(number), np.float32(-np.inf)))
 
 
 def as_thresholds(limits: Floats) -> Floats:

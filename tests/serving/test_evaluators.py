@@ -115,7 +115,7 @@ def test_documents_that_engines_refuse_or_read_in_another_way_are_refused(engine
     with pytest.raises(ValueError, match=fault):
         evaluate(engine, document, dict.fromkeys(NAMES, (1.0,)))
     with pytest.raises(ValueError, match="columns of one length"):
-        evaluate(engine, document, {"price": [1.0], "title": [1.0, 2.0]})
+        evaluate("opensearch", [STUMP], {"price": [1.0], "title": [1.0, 2.0]})
 
 
 def test_vespa_gets_only_names_that_it_looks_up():

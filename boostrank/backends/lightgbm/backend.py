@@ -162,6 +162,11 @@ def _check_complete(content: bytes) -> None:
         raise ValueError("it is not a complete LightGBM model file")
 
 
+def had_missing_values(booster: Any) -> bool | None:
+    """None: the splits of LightGBM's models show it."""
+    return None
+
+
 def to_onnx(booster: Any) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools = import_backend("onnxmltools")

@@ -21,8 +21,9 @@ from boostrank.backends.models import (
     write_with_checksum,
 )
 from boostrank.backends.xgboost import parameters as parameters
-from boostrank.backends.xgboost.features import MISSING_ATTRIBUTE, NAMES, missing_number_of
+from boostrank.backends.xgboost.features import HAD_MISSING_ATTRIBUTE, MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
+from boostrank.backends.xgboost.features import had_missing_values as had_missing_values
 from boostrank.backends.xgboost.prediction import base_score as base_score
 from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document
 from boostrank.backends.xgboost.prediction import categories as categories
@@ -188,7 +189,10 @@ def average(boosters: Sequence[Any]) -> Any:
     learner["objective"] = _OBJECTIVE
     learner["learner_model_param"]["base_score"] = repr(float(np.mean([base_score(booster) for booster in boosters])))
     # Other attributes, such as the best iteration that early stopping found, are true of one model only.
+    had_missing = max(str(learner["attributes"].get(HAD_MISSING_ATTRIBUTE)) for learner in learners)
     learner["attributes"] = {name: value for name, value in learner["attributes"].items() if name == MISSING_ATTRIBUTE}
+    # In alphabetical order, the last one is true of all together: False, None for an unknown one, True.
+    learner["attributes"][HAD_MISSING_ATTRIBUTE] = had_missing
     return from_document(documents[0])
 
 

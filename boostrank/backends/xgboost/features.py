@@ -39,6 +39,8 @@ from boostrank.queries.segments import parts
 
 #: Attribute of boosters: the number that means a missing value.
 MISSING_ATTRIBUTE = "boostrank_missing"
+#: The attribute of a booster that says whether its training data had missing values.
+HAD_MISSING_ATTRIBUTE = "boostrank_had_missing"
 #: Number of elements of a dense block: 64 MiB of float32.
 BLOCK_ELEMENTS = 2**24
 #: XGBoost's default of max_bin.
@@ -332,6 +334,11 @@ def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
     checked = resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
     if booster.attr(MISSING_ATTRIBUTE) is None:
         remember_missing(booster, checked)
+
+
+def had_missing_values(booster: Any) -> bool | None:
+    """Whether the training data had missing values; None for models that this package did not train."""
+    return {"True": True, "False": False}.get(booster.attr(HAD_MISSING_ATTRIBUTE))
 
 
 def missing_number_of(booster: Any) -> float:
