@@ -189,10 +189,10 @@ def average(boosters: Sequence[Any]) -> Any:
     learner["objective"] = _OBJECTIVE
     learner["learner_model_param"]["base_score"] = repr(float(np.mean([base_score(booster) for booster in boosters])))
     # Other attributes, such as the best iteration that early stopping found, are true of one model only.
+    # In alphabetical order, the last of False, None where it is unknown, and True is true of all together.
     had_missing = max(str(learner["attributes"].get(HAD_MISSING_ATTRIBUTE)) for learner in learners)
-    learner["attributes"] = {name: value for name, value in learner["attributes"].items() if name == MISSING_ATTRIBUTE}
-    # In alphabetical order, the last one is true of all together: False, None for an unknown one, True.
-    learner["attributes"][HAD_MISSING_ATTRIBUTE] = had_missing
+    kept = {MISSING_ATTRIBUTE: learner["attributes"].get(MISSING_ATTRIBUTE), HAD_MISSING_ATTRIBUTE: had_missing}
+    learner["attributes"] = {name: value for name, value in kept.items() if value not in (None, "None")}
     return from_document(documents[0])
 
 
