@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,10 +31,14 @@ ROUNDS = "Rounds, at most so many with --validation. By default the data decide;
 QUERY_FEATURES = "standardize,rank or one of them: how documents stand in the list of their query; predict needs it."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
 SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
-ENGINE_FEATURES = "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it."
+ENGINE_FEATURES = (
+    "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in it. A .json file may "
+    "have an object of names and, for elastic, of their queries."
+)
 CHECK = "Documents, as for predict: write nothing if the scores that the engine will compute on them differ."
 ABSENT = "What a feature counts as that a document does not have. By default 0 if the training had no missing values."
-Engine = Literal["elasticsearch", "opensearch", "solr", "vespa"]
+RESOURCE = "Path of the model's file for Solr, if it is too large for ZooKeeper; writes a wrapper for the model store."
+Engine = Literal["elasticsearch", "opensearch", "elastic", "solr", "vespa"]
 
 
 def fit(
@@ -152,6 +157,8 @@ def export(
     check: Annotated[Path | None, Option(help=CHECK)] = None,
     features: Annotated[str | None, Option(help=ENGINE_FEATURES)] = None,
     name: Annotated[str | None, Option(help="Name of the model. By default that of the file.")] = None,
+    version: Annotated[str | None, Option(help="Version of the engine, such as 3.5. By default the newest.")] = None,
+    resource: Annotated[str | None, Option(help=RESOURCE)] = None,
     store: Annotated[str | None, Option(help="Feature store of Solr.")] = None,
     shift: Annotated[Literal["min"] | None, Option(help="Add the least number that makes no score negative.")] = None,
     absent: Annotated[Literal["missing", "zero"] | None, Option(help=ABSENT)] = None,
@@ -161,17 +168,28 @@ def export(
 
     The model may be of boostrank, LightGBM or XGBoost, with numbers as
     features. The engine computes the same scores, in float32.
+    elasticsearch is its plugin, elastic what it has itself.
     """
     require_folder_of(output)
     ranker, X = load_model(model), None
     like = features_of(ranker)
     names: Any = list(like) if isinstance(like, pd.DataFrame) else None
     if features is not None:
-        is_file = Path(features).is_file()
-        names = Path(features).read_text("utf-8").splitlines() if is_file else split_outside_brackets(features)
+        text = Path(features).read_text("utf-8") if Path(features).is_file() else None
+        is_json = text is not None and features.endswith(".json")
+        names = split_outside_brackets(features) if text is None else json.loads(text) if is_json else text.splitlines()
     if check is None:
         refuse_unused("--check", missing=missing)
     else:
         X = read_documents(check, ColumnOptions(missing=missing), like=like, roles=("features",))[0]
-    ranker.export(output, format, features=names, name=name, store=store, shift=shift, absent=absent, check=X)
-    typer.echo(f"model: {output}" + ("" if X is None else f", with the scores of the model on {X.shape[0]:,} rows"))
+    settings = {
+        "name": name,
+        "version": version,
+        "resource": resource,
+        "store": store,
+        "shift": shift,
+        "absent": absent,
+    }
+    ranker.export(output, format, features=names, check=X, **settings)
+    rows = "" if X is None else f" and on {X.shape[0]:,} rows"
+    typer.echo(f"model: {output}, {output.stat().st_size:,} bytes, with the scores of the model at its splits{rows}")

@@ -91,8 +91,8 @@ def export(
         Add the least number to all scores that makes none negative, as Lucene wants: the least sum of leaves, one of
         each tree, becomes 0, or more by the rounding of float32. Elastic does it itself from 8.19 on.
     check : array-like, sparse matrix or DataFrame, shape (n_documents, n_features), optional
-        Features, as of `predict`, on which scores are compared too. Where `absent` is "zero", those of the model are
-        those of 0 in place of missing values. Rows whose scores differ by more than the rounding have the same ranking.
+        Features, as of `predict`, on which scores are compared too; if the model has no names, a DataFrame may have
+        those of `features`. Where `absent` is "zero", scores of the model are those of 0 in place of missing values.
     store : str, optional
         Name of Solr's feature store.
     resource : str, optional
@@ -130,14 +130,17 @@ def export(
     """
     check_is_fitted(ranker, "booster_")
     library, booster = ranker._library, ranker.booster_
-    # One row at least: what the engine would refuse is refused.
-    X: Any = np.zeros((1, ranker.n_features_in_)) if check is None else ranker._checked_features(check)
-    X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: np.asarray(X))()
     check_choice("format", format, FORMATS)
     reading = read_version(format, version)
-    features = getattr(ranker, "feature_names_in_", ()) if features is None else features
-    names = _names_in_engine(features, X.shape[1])
+    of_model = getattr(ranker, "feature_names_in_", ())
+    features = of_model if features is None else features
+    names = _names_in_engine(features, ranker.n_features_in_)
     _check_texts(format, name=name, store=store, resource=resource)
+    if is_pandas(check) and not len(of_model) and set(names) <= set(check):
+        check = check[names].to_numpy(np.float64, na_value=np.nan)
+    # One row at least: what the engine would refuse is refused.
+    X: Any = np.zeros((1, len(names))) if check is None else ranker._checked_features(check)
+    X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: np.asarray(X))()
     if absent is not None:
         check_choice("absent", absent, ("missing", "zero"))
     if shift is not None:

@@ -24,9 +24,10 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
         (named, ["--check", tmp_path / "d.csv"]),
     ]:
         ranker.save_model(tmp_path / "model.json")
-        files = ["--output", file, "--shift", "min", *options]
+        files = ["--output", file, "--shift", "min", "--version", "3.8", *options]
         out = run("export", tmp_path / "model.json", "--format", "opensearch", *files)
-        assert out == f"model: {file}, with the scores of the model on {len(X):,} rows\n"
+        size = f"{file.stat().st_size:,} bytes"
+        assert out == f"model: {file}, {size}, with the scores of the model at its splits and on {len(X):,} rows\n"
         found = evaluate("opensearch", file.read_text(), dict(zip(NAMES, X.T, strict=True)))
         assert found.min() >= 0
         difference = found - ranker.predict(X if ranker is plain else frame)
@@ -37,9 +38,30 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
 def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(*data)
     ranker.save_model(tmp_path / "model.txt")
-    options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first"]
+    options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--resource", "models/first.json"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
     document = json.loads(file.read_text())
     assert (document["name"], document["store"]) == ("first", "shoes")
     found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))
     np.testing.assert_allclose(found, ranker.predict(data[0]), atol=1e-5)
+    wrapper = json.loads((tmp_path / "m.wrapper.json").read_text())
+    assert wrapper["class"] == "org.apache.solr.ltr.model.DefaultWrapperModel"
+    assert (wrapper["name"], wrapper["store"], wrapper["params"]) == (
+        "first",
+        "shoes",
+        {"resource": "models/first.json"},
+    )
+
+
+def test_elastic_has_the_queries_of_a_file(run, data, tmp_path):
+    queries = {name: {"term": {name: "{{user}}"}} for name in NAMES}
+    (tmp_path / "queries.json").write_text(json.dumps(queries))
+    br.XGBoostRanker(**SETTINGS).fit(*data).save_model(tmp_path / "model.json")
+    options = ["--features", tmp_path / "queries.json", "--output", tmp_path / "shop.json"]
+    run("export", tmp_path / "model.json", "--format", "elastic", *options)
+    extractors = json.loads((tmp_path / "shop.json").read_text())["inference_config"]["learning_to_rank"]
+    written = {
+        one["query_extractor"]["feature_name"]: one["query_extractor"] for one in extractors["feature_extractors"]
+    }
+    assert len(written) > 2
+    assert all(extractor["query"] == queries[name] for name, extractor in written.items())

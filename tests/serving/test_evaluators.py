@@ -1,6 +1,8 @@
 """Scores of documents of search engines, against a slow walk through the trees, one row and one number at a time."""
 
 import json
+import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -40,10 +42,10 @@ def random_tree(rng, n_levels, numbers):
     return split(list(children), threshold, feature, missing, number), of_solr | {"left": left, "right": right}
 
 
-def walk(node, row):
+def walk(node, row, number=np.float32, follows=True):
     while "leaf" not in node:
-        value, threshold = row[node["split"]], np.float32(node["split_condition"])
-        goes = node["missing"] if np.isnan(value) else node["yes" if value < threshold else "no"]
+        value, threshold = number(row[node["split"]]), number(node["split_condition"])
+        goes = node["missing" if follows else "no"] if np.isnan(value) else node["yes" if value < threshold else "no"]
         node = node["children"][goes != node["yes"]]
     return node["leaf"]
 
@@ -55,11 +57,39 @@ def walk_solr(node, row):
     return np.float32(0.5) * np.float32(node["value"])
 
 
+def elastic_nodes(tree):
+    """The nodes of a tree in the JSON of XGBoost as those of Elastic, whose children are places in their list."""
+    nodes, places = [], [tree]
+    for node in places:
+        if "leaf" in node:
+            nodes.append({"leaf_value": node["leaf"]})
+            continue
+        left, missing = node["children"][0], node["missing"] == node["yes"]
+        test = {"decision_type": "lt", "threshold": node["split_condition"], "default_left": missing}
+        test |= {"split_feature": NAMES.index(node["split"]), "left_child": len(places), "right_child": len(places) + 1}
+        assert left["nodeid"] == node["yes"]
+        nodes.append(test)
+        places += node["children"]
+    return nodes
+
+
+def elastic_document(trees, **fields):
+    shared = {"feature_names": NAMES, "target_type": "regression"}
+    models = [{"tree": {"tree_structure": elastic_nodes(tree), **shared}} for tree in trees]
+    ensemble = {"trained_models": models, "aggregate_output": {"weighted_sum": {}}, **shared}
+    extractors = [{"query_extractor": {"feature_name": name, "query": {"match_all": {}}}} for name in NAMES]
+    config = {"learning_to_rank": {"feature_extractors": extractors}}
+    return {"inference_config": config, "definition": {"trained_model": {"ensemble": ensemble}}, **fields}
+
+
 def solr_document(trees, **params):
     params = {"trees": [{"weight": "0.5", "root": tree} for tree in trees]} | params
     features = [{"name": name} for name in NAMES]
     features[0]["norm"] = {"class": f"{SOLR}.norm.StandardNormalizer", "params": {"avg": "1", "std": "0.5"}}
     return {"class": f"{SOLR}.model.MultipleAdditiveTreesModel", "name": "m", "features": features, "params": params}
+
+
+ELASTIC = elastic_document([STUMP])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -79,11 +109,44 @@ def test_scores_are_those_of_a_slow_walk(seed):
 
     body = json.dumps({"model": {"name": "m", "model": {"type": "model/xgboost+json", "definition": trees}}})
     assert evaluate("elasticsearch", body, features).tolist() == scores(rows, np.float32)
+    # Versions before.
+    assert evaluate("opensearch", body, features, version="3.1").tolist() == scores(with_zeros, np.float32)
+    expected = scores(rows, np.float32, walk=partial(walk, follows=False))
+    assert evaluate("opensearch", body, features, version="3.7").tolist() == expected
+    expected = scores(rows, np.float64, walk=partial(walk, number=np.float64))
+    assert evaluate("vespa", trees, features, version="8.600").tolist() == expected
     assert evaluate("vespa", trees, features).tolist() == scores(rows, np.float64)
     for null_is_zero, given in ((False, rows), (True, with_zeros)):
         document = solr_document(solr_trees, isNullSameAsZero=null_is_zero)
         given = [row | {NAMES[0]: (row[NAMES[0]] - np.float32(1)) / np.float32(0.5)} for row in given]
         assert evaluate("solr", document, features).tolist() == scores(given, np.float32, solr_trees, walk_solr)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_of_elastic_are_those_of_a_slow_walk(seed):
+    rng = np.random.default_rng(seed)
+    numbers = iter(range(1, 10**6))
+    trees = [random_tree(rng, 5, numbers)[0] for _ in range(6)]
+    near = np.array([*NUMBERS, np.nan], dtype=np.float32)
+    X = rng.choice(
+        np.concatenate([near, np.nextafter(near, -near - 1), np.nextafter(near, near + 1)]), (40, len(NAMES))
+    )
+    # float32 numbers are compared with thresholds of float64, and infinity counts as missing, too.
+    rows = [dict(zip(NAMES, row.tolist(), strict=True)) for row in np.vstack([X, np.full(len(NAMES), np.nan)])]
+    X = np.vstack([X, np.full(len(NAMES), np.inf)])
+    # Java's sum of float64 with compensation has no other error than the last rounding.
+    exact = np.array([math.fsum(walk(tree, row, number=float) for tree in trees) for row in rows])
+    lowest = math.fsum(
+        min(leaf["leaf_value"] for leaf in elastic_nodes(tree) if "leaf_value" in leaf) for tree in trees
+    )
+    assert lowest < 0
+    features = dict(zip(NAMES, X.T, strict=True))
+    for version, shift in (("8.18", 0), ("8.19", -lowest), ("9.0.0", 0), ("9.0.1", -lowest), (None, -lowest)):
+        document = elastic_document(trees)
+        found = evaluate("elastic", json.dumps(document), features, version=version)
+        assert found.tolist() == (exact + shift).astype(np.float32).tolist(), version
+    document = elastic_document(trees, input={"field_names": NAMES})
+    assert evaluate("elastic", document, features, version="8.12").tolist() == exact.astype(np.float32).tolist()
 
 
 @for_each(
@@ -109,6 +172,24 @@ def test_scores_are_those_of_a_slow_walk(seed):
         ("solr", solr_document([]) | {"features": [{"name": "price"}, {"name": "price"}]}, "'price' is there twice"),
         ("solr", solr_document([]) | {"features": [{"name": "price", "norm": NO_NORM}]}, "std must be above 0; got 0"),
         ("opensearch", [leaf(True)], "leaf must not be True"),
+        ("elastic", elastic_document([]), "there must be a tree"),
+        ("elastic", elastic_document([STUMP], input={"field_names": NAMES}), "the document has the fields .*input"),
+        ("elastic", ELASTIC | {"inference_config": {"regression": {}}}, "inference_config has the fields regression"),
+        (
+            "elastic",
+            json.loads(json.dumps(ELASTIC).replace('"lt"', '"lte"')),
+            "node 0 must have the decision_type 'lt'",
+        ),
+        (
+            "elastic",
+            json.loads(json.dumps(ELASTIC).replace('"left_child": 1', '"left_child": 0')),
+            "children that follow",
+        ),
+        (
+            "elastic",
+            json.loads(json.dumps(ELASTIC).replace('"price", "query"', '"prize", "query"')),
+            "has no extractor",
+        ),
     ],
 )
 def test_documents_that_engines_refuse_or_read_in_another_way_are_refused(engine, document, fault):
