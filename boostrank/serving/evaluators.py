@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,22 +169,22 @@ class EngineModel(NamedTuple):
     trees: list[Tree]
     prepare: Callable[[dict[str, Floats]], dict[str, Floats]]
     number: type
-    finish: Callable[[Iterable[Floats]], Floats] = sum
+    finish: Callable[[Iterable[Floats]], Any] = sum
 
     def columns(self, features: Mapping[str, ArrayLike]) -> dict[str, Floats]:
         """The features as the splits compare them."""
-        columns = {name: np.array(values, dtype=np.float64) for name, values in features.items()}
+        columns: dict[str, Floats] = {name: np.array(values, dtype=np.float64) for name, values in features.items()}
         _require(len({values.shape for values in columns.values()}) == 1, "features must be columns of one length")
         return self.prepare(columns)
 
     def outputs(self, tree: Tree, columns: Mapping[str, Floats]) -> Floats:
         """The output of a tree for each row."""
-        outputs = np.zeros(len(next(iter(columns.values()))), dtype=self.number)
+        outputs: Floats = np.zeros(len(next(iter(columns.values()))), dtype=self.number)
         rows_of = {0: np.arange(len(outputs))}
         for i, node in enumerate(tree):
             rows = rows_of.pop(i)
             if isinstance(node, Split):
-                values = _column(columns, node.feature)[rows]
+                values = _column(columns, str(node.feature))[rows]
                 is_left = (values < node.threshold) | (np.isnan(values) & node.default_left)
                 rows_of |= {node.left: rows[is_left], node.right: rows[~is_left]}
             else:
@@ -395,7 +395,7 @@ def _solr(document: Any, reading: Mapping[str, str]) -> EngineModel:
         return {name: _normalize(norm, columns[name]) if norm else columns[name] for name, norm in norms.items()}
 
     def finish(outputs: Iterable[Floats]) -> Floats:
-        return sum((weight * values for weight, values in zip(weights, outputs, strict=True)), np.float32(0))
+        return reduce(np.add, (weight * values for weight, values in zip(weights, outputs, strict=True)), np.float32(0))
 
     trees = document["params"]["trees"]
     for tree in trees:

@@ -255,7 +255,7 @@ def _check_splits(
         is_near = (X > -SOLR_ZERO) & (X <= ZERO) & (X != 0) & (engine == "solr")
         X = X[~(is_near | (np.isnan(X) & (not follows_absent))).any(axis=1)]
         columns = model.columns(dict(zip(names, X.T, strict=True)))
-        outputs = sum(model.outputs(model.trees[number], columns) for number in trees)
+        outputs: Floats = np.sum([model.outputs(model.trees[number], columns) for number in trees], axis=0)
         expected = library.predict(booster, np.where(np.isnan(X) & is_zero, 0, X), range(i, i + 1))
         expected += constant if i == 0 else -base_score
         size = forest._replace(trees=[forest.trees[number] for number in trees]).size + abs(base_score)

@@ -90,9 +90,7 @@ def with_thresholds(rng, X, document):
 @pytest.mark.parametrize(
     "seeds", [range(N_QUICK), pytest.param(range(N_QUICK, N_MODELS), marks=pytest.mark.slow)], ids=["quick", "slow"]
 )
-def test_scores_are_those_of_predict(seeds, tmp_path, monkeypatch):
-    # Waiting for the disk would take a third of the time.
-    monkeypatch.setattr("boostrank.inputs.files._write_to_disk", lambda *_: None)
+def test_scores_are_those_of_predict(seeds, tmp_path):
     refused = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
