@@ -8,7 +8,7 @@ first rows are all named losses, LambdaMART with its settings, and ListNet; then
 pairs of consistent-lambdarank are divided by a power of `distance + offset`; the default is the power 1 and 0.01.
 
 The last rows are rankers with default parameters, on 1,000 queries of each of the first problems: whether boosting
-reaches the minimizer.
+reaches the minimizer. "Mean of the minimizers" is what `ensemble` reaches.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ import xgboost
 from reporting import make_parser, publish
 
 import boostrank as br
-from boostrank.surrogates import ConsistentLambdaRank, LambdaMART, NormalizedPNorm, Power
+from boostrank.surrogates import ConsistentLambdaRank, LambdaMART, NormalizedPNorm, Power, Surrogate
 from boostrank.theory import QueryDistribution, class_regrets
 
 SEED, N_QUERIES, LARGE_REGRET = 0, 1000, 0.005
@@ -29,22 +29,47 @@ SEED, N_QUERIES, LARGE_REGRET = 0, 1000, 0.005
 
 @dataclass(frozen=True)
 class DividedByPower(ConsistentLambdaRank):
-    """consistent-lambdarank whose weights are divided by ``(offset + |s_i - s_j|) ** power``."""
+    """consistent-lambdarank whose weights are divided by ``(offset + |s_i - s_j|) ** power``.
+
+    With `sums_to_one`, the weights of each query are divided by their sum: a factor of the query, without its labels.
+    """
 
     truncation: int | None = 30
     divide_by_distance: bool = False
     power: float = 1.0
     offset: float = 0.01
     uses_discounts: bool = True
+    sums_to_one: bool = False
 
     def at(self, scores, queries):  # noqa: D102
         pairs = super().at(scores, queries)
         distance = self.offset + np.abs(scores[pairs.first] - scores[pairs.second])
         weight = pairs.weight if self.uses_discounts else np.ones_like(pairs.weight)
-        return replace(pairs, weight=weight / distance**self.power)
+        weight = weight / distance**self.power
+        if self.sums_to_one:
+            weight = weight / pairs.sums(weight, queries)[pairs.queries_of_pairs(queries)]
+        return replace(pairs, weight=weight)
 
     def gradient_hessian(self, scores, targets, queries):  # noqa: D102
         return self.at(scores, queries).gradient_hessian(scores, targets, queries)
+
+
+@dataclass(frozen=True)
+class Mixture(Surrogate):
+    """The sum of softmax and consistent-lambdarank."""
+
+    shift_invariant = reweighted = True
+    parts: tuple = (Power(0), ConsistentLambdaRank())
+
+    def loss(self, scores, targets, queries):  # noqa: D102
+        return sum(part.loss(scores, targets, queries) for part in self.parts)
+
+    def gradient_hessian(self, scores, targets, queries):  # noqa: D102
+        both = [part.gradient_hessian(scores, targets, queries) for part in self.parts]
+        return tuple(sum(arrays) for arrays in zip(*both, strict=True))
+
+    def at(self, scores, queries):  # noqa: D102
+        return Mixture(tuple(part.at(scores, queries) for part in self.parts))
 
 
 #: Losses that have no name, by their names in the table; the second item is the kind of targets.
@@ -64,6 +89,8 @@ FAMILIES = {
         for p, offset in [(0.5, 0.01), (1, 0.1), (1, 0.001), (2, 0.1), (2, 0.01), (3, 0.01)]
     },
     "consistent-lambdarank without differences of discounts": (DividedByPower(uses_discounts=False), "dcg"),
+    "consistent-lambdarank, weights of a query sum to 1": (DividedByPower(sums_to_one=True), "dcg"),
+    "sum of softmax and consistent-lambdarank": (Mixture(), "dcg"),
 }
 RANKERS = {
     "LGBMRanker()": partial(lightgbm.LGBMRanker, verbosity=-1),
@@ -95,6 +122,17 @@ def of_minimizers(n_problems):
         yield summary(name, "minimizer", found.regrets, unsolved=found.n_unsolved, realizable_mean=realizable.mean)
 
 
+def of_mean(n_problems):
+    """The row of the mean of the minimizers of softmax and consistent-lambdarank."""
+    first, second = (
+        class_regrets(loss, n_distributions=n_problems, random_state=SEED)
+        for loss in ("softmax", "consistent-lambdarank")
+    )
+    means = (first.minimizers + second.minimizers) / 2
+    regrets = [problem.ndcg_regret(scores) for problem, scores in zip(first.distributions, means, strict=True)]
+    yield summary("mean of the minimizers of softmax and consistent-lambdarank", "minimizer", np.array(regrets))
+
+
 def data_of(problem):
     """X, which says the kind, y, and sizes of queries that are drawn in proportion to their probabilities."""
     copies = np.maximum(1, np.round(N_QUERIES * problem.probabilities)).astype(int)
@@ -121,7 +159,7 @@ def main():
     parser.add_argument("--problems", type=int, default=150, help="number of problems for the minimizers")
     parser.add_argument("--trained", type=int, default=30, help="number of problems that rankers are trained on")
     arguments = parser.parse_args()
-    rows = [*of_minimizers(arguments.problems), *of_rankers(arguments.trained)]
+    rows = [*of_minimizers(arguments.problems), *of_mean(arguments.problems), *of_rankers(arguments.trained)]
     title = "Class regret: expected NDCG of the best scores that documents share, less that of the loss"
     formats = dict.fromkeys(("mean", "standard_error", "largest", "realizable_mean"), ".4f")
     publish(pd.DataFrame(rows), "class_regret", arguments.output, title=title, seeds=str(SEED), formats=formats)

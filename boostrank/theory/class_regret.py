@@ -27,20 +27,19 @@ class ClassRegrets:
 
     Attributes
     ----------
+    distributions : list of QueryDistribution
+    minimizers : ndarray, shape (n_distributions, n_kinds)
+        Scores of least expected loss.
     regrets : ndarray, shape (n_distributions,)
-        For each distribution, the largest expected NDCG of a scorer of the class minus that of the minimizer.
+        The largest expected NDCG of a scorer of the class minus that of the minimizer.
     n_unsolved : int
-        Number of distributions for which no minimum was found. Their regret is that of the scores found last.
-    worst : QueryDistribution
-        The distribution with the largest regret.
-    minimizer : ndarray, shape (n_kinds,)
-        For this distribution, the scores of least expected loss.
+        Number of distributions for which no minimum was found. Their scores are those found last.
     """
 
+    distributions: list[QueryDistribution]
+    minimizers: Floats
     regrets: Floats
     n_unsolved: int
-    worst: QueryDistribution
-    minimizer: Floats
 
     @property
     def mean(self) -> float:
@@ -115,6 +114,4 @@ def class_regrets(
     solution = minimize_numerically(surrogate, targets)
     largest = batch.expected_ndcg(batch.best_scores(dcg), dcg)
     regrets = np.maximum(largest - batch.expected_ndcg(tied(solution.scores), dcg), 0.0)
-    worst = int(regrets.argmax())
-    minimizer = surrogate.representative(solution.scores[worst : worst + 1])[0]
-    return ClassRegrets(regrets, int((~solution.solved).sum()), drawn[worst], minimizer)
+    return ClassRegrets(drawn, surrogate.representative(solution.scores), regrets, int((~solution.solved).sum()))
