@@ -150,10 +150,15 @@ def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
         )
     if share == 0 or power == 1:
         theorem = "Theorem 9" if share > 0 else "Theorems 11 and 15"
+        if power == 1:
+            otherwise = "it does not, unless the labels at s = 1 are certain, or both rank the same documents first"
+        else:
+            otherwise = "it depends on their curves near s = 1"
         return "boundary", (
             "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it converges to the "
             f"expected gain at s = 1 divided by the largest gain ({theorem}). It distinguishes two rankers "
-            "consistently only if their expected gains at s = 1 differ (the paper leaves this open)."
+            f"consistently if their expected gains at s = 1 differ. If these are equal, {otherwise}; the paper leaves "
+            "this open."
         )
     if power == 0 and share == 1:
         return "feasible", (
