@@ -152,6 +152,7 @@ def plot(values, scorer, data, path):
         style.light_grid(ax, "x")
     panels[0].set_yticks(list(rows.values()), [f"{loss}, {norm}" for loss, norm in rows])
     panels[0].invert_yaxis()
+    figure.suptitle("original losses and their repairs, as in Figures 1 and 5 of Ravikumar et al.", fontsize="medium")
     figure.supxlabel(f"repaired minus original loss, {data}, {scorer} (95% interval)", fontsize="medium")
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -128,7 +128,7 @@ def proposition_7(folder):
             f"{distribution.ndcg_regret(repaired):.4f}."
         )
         p = distribution.probabilities[0]
-        title = f"Figure {name[-1]}: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
+        title = f"Figure {name[-1]} of Ravikumar et al.: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
         figure_of_proposition_7(distribution, own, label, title, folder, name)
 
 
