@@ -14,8 +14,6 @@ from boostrank.surrogates import LambdaMART
 from boostrank.theory import LabelDistribution, minimizer
 
 VARIANTS = [LambdaMART(), LambdaMART(normalize=False), LambdaMART(None, divide_by_distance=False)]
-#: Two documents, of which the second one is better in most queries, and the first one has the larger expected target.
-DIVIDED = [([3, 4], [3, 0], 0.62), ([1, 2], [1, 0], 0.62)]
 
 
 def by_definition(scores, labels, is_divided, has_factor):
@@ -72,31 +70,29 @@ def test_a_round_of_lightgbm_is_a_newton_step(norm):
     np.testing.assert_allclose(step, -sums, rtol=2e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize(("usual", "other", "probability"), DIVIDED)
-def test_two_documents_whose_judges_disagree(usual, other, probability):
-    labels = LabelDistribution([usual, other], [probability, 1 - probability])
-    best = labels.bayes_scores()
-    assert best[0] > best[1]
-    wrong = minimizer(LambdaMART(), labels)
-    assert wrong[0] < wrong[1]
-    for surrogate in ("consistent-lambdarank", *VARIANTS[1:]):
-        right = minimizer(surrogate, labels)
-        assert right[0] > right[1]
-    # The limit of boosting is the zero of the expected gradient.
-    n = 1000
-    rows = np.where(np.arange(n)[:, None] < probability * n, usual, other)
-    X, qid = np.tile(np.eye(2), (n, 1)), np.repeat(np.arange(n), 2)
-    ranker = br.LightGBMRanker("lambdarank", n_estimators=300, n_jobs=1).fit(X, rows.ravel(), qid)
-    np.testing.assert_allclose(ranker.predict(np.eye(2)) - ranker.predict(np.eye(2)).mean(), wrong, atol=2e-3)
-
-
-def ranks_wrongly(ranker, usual, other, percent):
-    """Whether a ranker learns a wrong ranking from 100 queries, of which `percent` have the usual labels."""
+def trained(ranker, usual, other, percent):
+    """Scores of the documents after training on 100 queries, of which `percent` have the usual labels."""
     m, qid = len(usual), np.repeat(np.arange(100), len(usual))
     rows = np.where(np.arange(100)[:, None] < percent, usual, other).ravel()
-    scores = ranker.set_params(n_jobs=1).fit(np.tile(np.eye(m), (100, 1)), rows, qid).predict(np.eye(m))
-    best = LabelDistribution([usual, other], [percent / 100, 1 - percent / 100]).bayes_scores()
-    return (np.argsort(scores) != np.argsort(best)).any()
+    return ranker.set_params(n_jobs=1).fit(np.tile(np.eye(m), (100, 1)), rows, qid).predict(np.eye(m))
+
+
+def distribution(usual, other, percent):
+    return LabelDistribution([usual, other], [percent / 100, 1 - percent / 100])
+
+
+def ranks_wrongly(ranker, *data):
+    return (np.argsort(trained(ranker, *data)) != np.argsort(distribution(*data).bayes_scores())).any()
+
+
+def test_the_limit_of_boosting_is_the_zero_of_the_expected_gradient():
+    data = (3, 4), (3, 0), 62
+    wrong, scores = minimizer(LambdaMART(), distribution(*data)), trained(br.LightGBMRanker("lambdarank"), *data)
+    np.testing.assert_allclose(scores - scores.mean(), wrong, atol=2e-3)
+    assert wrong[0] < wrong[1]
+    for surrogate in ("consistent-lambdarank", *VARIANTS[1:]):
+        right = minimizer(surrogate, distribution(*data))
+        assert right[0] > right[1]
 
 
 LAMBDARANK, NDCG = br.LightGBMRanker("lambdarank"), br.XGBoostRanker("rank:ndcg", learning_rate=0.3)
@@ -111,7 +107,9 @@ REPAIRS = {
     ("ranker", "wrong"),
     [
         (LAMBDARANK, range(61, 71)),
+        (br.LightGBMRanker("lambdarank", learning_rate=0.01, n_estimators=1000), range(58, 71)),
         (NDCG, range(62, 71)),
+        (br.XGBoostRanker("rank:ndcg", learning_rate=0.1), range(60, 71)),
         (br.XGBoostRanker("rank:pairwise"), range(51, 71)),
         (br.LightGBMRanker("rank_xendcg"), [71]),
         *((ranker, []) for ranker in REPAIRS.values()),
@@ -131,51 +129,40 @@ def pushes(x, share, distance):
 
 @pytest.mark.parametrize(("hessians", "rate", "first"), [(1, 0.1, 61), (1, 0.01, 58), (2, 0.3, 62), (2, 0.1, 60)])
 def test_formulas_of_the_libraries_explain_these_percentages(hessians, rate, first):
-    """The page theory/lambdamart of the guide: a step from equal scores, and then the zeros of the field."""
-    wrong = []
-    for percent in range(51, 81):
-        x = 0.0
-        for _ in range(round(10 / rate)):
-            push, hessian = pushes(x, percent / 100, 0.01 + abs(x) if x else 1.0)
-            x += rate * push / (hessians * hessian)
-        wrong += [percent] if (x > 0) != (percent < 71) else []
-    assert wrong == list(range(first, 71))
-    settings = {"learning_rate": rate, "n_estimators": round(10 / rate)}
-    ranker = br.LightGBMRanker("lambdarank") if hessians == 1 else br.XGBoostRanker("rank:ndcg")
-    trained = [
-        percent
-        for percent in (first - 1, first)
-        if ranks_wrongly(ranker.set_params(**settings), (3, 4), (3, 0), percent)
-    ]
-    assert trained == [first]
+    """Newton steps from equal scores, whose weights are not divided: the page theory/lambdamart of the guide."""
+    x, share = np.zeros(30), np.arange(51, 81) / 100
+    for _ in range(round(10 / rate)):
+        push, hessian = pushes(x, share, np.where(x == 0, 1.0, 0.01 + np.abs(x)))
+        x += rate * push / (hessians * hessian)
+    assert (51 + np.flatnonzero((x > 0) != (share < 0.708))).tolist() == list(range(first, 71))
 
 
-def test_the_last_zero_with_the_right_order():
+def test_the_shares_at_which_the_push_is_zero():
     def share_at_zero(x, distance):
-        at_zero, at_one = (pushes(x, share, distance)[0] for share in (0.0, 1.0))
-        return at_zero / (at_zero - at_one)
+        for_a, for_b = pushes(x, 0, distance)[0], -pushes(x, 1, distance)[0]
+        return for_a / (for_a + for_b)
 
     x = np.linspace(0.0, 5.0, 5001)
     assert share_at_zero(x, 0.01 + x).max() == pytest.approx(0.619, abs=5e-4)
-    found = [share_at_zero(0.0, distance) for distance in (1.0, 0.01, 1e-300)]
-    np.testing.assert_allclose(found, [0.689, 0.566, 0.5], atol=5e-4)
+    at_ties = [share_at_zero(0.0, distance) for distance in (1.0, 0.01, 1e-300)]
+    np.testing.assert_allclose(at_ties, [0.689, 0.566, 0.5], atol=5e-4)
 
 
-OTHERS = ((2, 1, 1), (0, 3, 2), 38), ((0, 1, 3, 5), (2, 2, 1, 0), 18)
-
-
-@pytest.mark.parametrize(("labels", "wrong"), zip(OTHERS, [{"norm", "mean"}, {*REPAIRS}], strict=True))
-def test_what_repairs_the_example_of_readme_ranks_others_wrongly(labels, wrong):
-    assert {name for name, ranker in REPAIRS.items() if ranks_wrongly(ranker, *labels)} == wrong
-    assert not any(ranks_wrongly(ranker, *labels) for ranker in (LAMBDARANK, NDCG))
+@pytest.mark.parametrize(
+    ("usual", "other", "percent", "wrong"),
+    [((2, 1, 1), (0, 3, 2), 38, {"norm", "mean"}), ((0, 1, 3, 5), (2, 2, 1, 0), 18, {*REPAIRS})],
+)
+def test_what_repairs_the_example_of_readme_ranks_others_wrongly(usual, other, percent, wrong):
+    assert {name for name, ranker in REPAIRS.items() if ranks_wrongly(ranker, usual, other, percent)} == wrong
+    assert not any(ranks_wrongly(ranker, usual, other, percent) for ranker in (LAMBDARANK, NDCG))
 
 
 def test_undivided_weights_may_have_no_right_zero():
     """While scores sort like the targets, the weights are constants, and the field is that of a convex function."""
-    queries, labels = Queries.from_sizes([3]), LabelDistribution([(2, 1, 1), (0, 3, 2)], [0.38, 0.62])
-    best = labels.bayes_scores()
-    fixed, expected = LambdaMART(None, False, normalize=False).at(best, queries), labels.probabilities
-    targets = [br.make_targets(row, queries) for row in labels.labels]
-    scores = minimize(lambda s: expected @ [fixed.loss(s, u, queries)[0] for u in targets], np.zeros(3), tol=1e-9).x
+    queries, labels = Queries.from_sizes([3]), distribution((2, 1, 1), (0, 3, 2), 38)
+    best, targets = labels.bayes_scores(), [br.make_targets(row, queries) for row in labels.labels]
+    fixed = LambdaMART(None, False, normalize=False).at(best, queries)
+    losses = (lambda s: labels.probabilities @ [fixed.loss(s, u, queries)[0] for u in targets]), np.zeros(3)
+    scores = minimize(*losses, tol=1e-9).x
     np.testing.assert_allclose(scores - scores.mean(), [-0.102, 1.062, -0.959], atol=1e-3)
     assert (np.argsort(scores) != np.argsort(best)).any()

@@ -16,16 +16,12 @@ from boostrank.theory import LabelDistribution, ScoreCurve, excess_loss, minimiz
 
 @pytest.mark.parametrize("dcg", [DCG(), DCG(k=2), DCG(discount="zipf")], ids=repr)
 def test_lemma_1_the_ideal_dcg_is_a_norm_of_gains(dcg):
-    random, one = np.random.default_rng(0), Queries.from_sizes([4])
-    discounts = dcg.discounts_of_ranks(one)
-    for _ in range(20):
-        first, second = random.normal(size=(2, 4))
-        norms = [dcg.ideal(np.abs(gains), one)[0] for gains in (first, second, first + second, -3.0 * first)]
-        rankings = itertools.permutations(range(4))
-        assert norms[0] == pytest.approx(max(np.abs(first)[list(ranking)] @ discounts for ranking in rankings))
-        assert norms[2] <= norms[0] + norms[1] + 1e-12
-        assert norms[3] == pytest.approx(3.0 * norms[0])
-        assert min(norms) > 0.0
+    one, (first, second) = Queries.from_sizes([4]), np.random.default_rng(0).normal(size=(2, 4))
+    rankings = [np.abs(first[list(ranking)]) for ranking in itertools.permutations(range(4))]
+    norms = [dcg.ideal(np.abs(gains), one)[0] for gains in (first, second, first + second, -3.0 * first)]
+    assert norms[0] == pytest.approx(max(gains @ dcg.discounts_of_ranks(one) for gains in rankings))
+    assert 0.0 < norms[2] <= norms[0] + norms[1]
+    assert norms[3] == pytest.approx(3.0 * norms[0])
 
 
 @pytest.mark.parametrize(
@@ -69,29 +65,35 @@ def test_theorems_8_and_9_the_excess_loss_is_a_bregman_divergence(surrogate, fun
 # Wang et al. (COLT 2013).
 
 
-def polynomial(*coefficients):
-    """The curve of ``P(Y = 1 | s)``, a polynomial of ``t = 1 - s``."""
-    return ScoreCurve.binary(lambda s: np.polynomial.Polynomial(coefficients)(1 - s))
+def pair_of_curves(at_top, *moments):
+    """Curves of ``P(Y = 1 | s)`` of ``1/2 + D(1 - s)`` and 1/2 with a polynomial D with ``D(0) = at_top``, and D.
+
+    The coefficients of D times each of the `moments`, functions of the exponents, have the sum 0.
+    """
+    exponents = np.arange(len(moments) + 1)
+    equations = [exponents == 0, *(moment(exponents) for moment in moments)]
+    change = np.polynomial.Polynomial(np.linalg.solve(equations, [at_top, *[0.0] * len(moments)]))
+    return ScoreCurve.binary(lambda s: 0.5 + change(1 - s)), ScoreCurve.binary(lambda s: 0.5 + 0 * s), change.coef
+
+
+def difference(curves, n, discount="log2"):
+    return np.subtract(*(pseudo_expectation(curve, n, discount=discount) for curve in curves))
 
 
 @pytest.mark.parametrize("power", [1, 2])
 def test_theorem_19_and_lemma_22_standard_ndcg_distinguishes_rankers_in_expectation(power):
     """The difference times ``log(n)^K`` tends to ``a / p`` with the share ``p`` of the label 1."""
-    # The first integral of the difference of the curves times a power of log(t) that is not 0 is that with the power K.
-    exponents = np.arange(power + 1)
-    integrals = [special.factorial(k) / (exponents + 1.0) ** (k + 1) for k in range(power + 1)]
-    change = np.linalg.solve([exponents == 0, *integrals[:-1]], [0.1, *[0.0] * power])
-    lengths = 10 ** np.arange(3, 7)
-    curves = polynomial(0.5 + change[0], *change[1:]), polynomial(0.5)
-    difference = np.subtract(*(pseudo_expectation(curve, lengths) for curve in curves))
-    errors = np.abs(difference * np.log(lengths) ** power / (change @ integrals[-1] / 0.5) - 1)
+    integrals = [lambda i, k=k: special.factorial(k) / (i + 1.0) ** (k + 1) for k in range(power + 1)]
+    *curves, change = pair_of_curves(0.1, *integrals[:-1])
+    lengths, limit = 10 ** np.arange(3, 7), change @ integrals[-1](np.arange(power + 1)) / 0.5
+    errors = np.abs(difference(curves, lengths) * np.log(lengths) ** power / limit - 1)
     assert (np.diff(errors) < 0).all()
     assert errors[-1] < 0.5
 
 
 @pytest.mark.parametrize("discount", ["log2", ("power", 0.5)])
 def test_lemmas_23_and_32_ndcg_of_almost_all_lists_is_near_its_pseudo_expectation(discount):
-    random, curve = np.random.default_rng(0), polynomial(0.8, -0.8)
+    random, curve = np.random.default_rng(0), ScoreCurve.binary(lambda s: 0.8 * s)
     for n in (100, 1_000, 10_000):
         discounts = DCG(discount=discount).discounts(n)
         labels = random.random((200, n)) < 0.8 * np.sort(random.random((200, n)))[:, ::-1]
@@ -104,13 +106,8 @@ def test_lemmas_23_and_32_ndcg_of_almost_all_lists_is_near_its_pseudo_expectatio
 
 @pytest.mark.parametrize("beta", [0.2, 0.5, 0.8])
 def test_lemma_33_the_difference_of_pseudo_expectations_where_limits_are_equal(beta):
-    """With sums in place of the paper's integrals, its constant 1/2 is |(1 - beta) zeta(beta)|, which is from 1/2 to 1."""
-    # The difference D(t) of the curves has D(0) = 0.01 and D(1) = 0, and integrals of D and of D(t) t^-beta that are 0.
-    exponents, p, n = np.arange(4), 0.5, 10**6
-    equations = [exponents == 0, np.ones(4), 1 / (exponents + 1), 1 / (exponents + 1 - beta)]
-    change = np.linalg.solve(equations, [0.01, 0, 0, 0])
-    curves = polynomial(p + change[0], *change[1:]), polynomial(p)
-    difference = float(np.subtract(*(pseudo_expectation(curve, n, discount=("power", beta)) for curve in curves)))
-    ideal = (np.arange(1.0, n * p + 1) ** -beta).sum()
-    assert difference * ideal / 0.01 == pytest.approx(special.zeta(beta), rel=0.02)
-    assert 0.5 <= (1 - beta) * abs(difference) * ideal / 0.01 <= 1.0
+    """With sums in place of the paper's integrals, the constant 1/2 is ``|(1 - beta) zeta(beta)|``, from 1/2 to 1."""
+    *curves, _ = pair_of_curves(0.01, np.ones_like, lambda i: 1 / (i + 1), lambda i: 1 / (i + 1 - beta))
+    scaled = difference(curves, 10**6, ("power", beta)) * (np.arange(1.0, 10**6 / 2 + 1) ** -beta).sum() / 0.01
+    assert scaled == pytest.approx(special.zeta(beta), rel=0.02)
+    assert 0.5 <= (1 - beta) * abs(scaled) <= 1.0
