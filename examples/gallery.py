@@ -30,6 +30,8 @@ folder = parser.parse_args().output
 if folder:
     folder.mkdir(parents=True, exist_ok=True)
 plt.switch_backend("Agg")
+# The page shows the pictures at half of their size.
+plt.rcParams["font.size"] = 11.5
 pictures = {}
 
 

@@ -34,7 +34,8 @@ MISSING = "no Chromium" if BROWSER is None else None if importlib.util.find_spec
 WIDTHS = {"desktop": 1280, "phone": 390}
 # Searches, and a page that one of the first three results is on.
 SEARCHED = {"switch": "switch", "ndcg": "boostrank.ndcg_score", "shap": "serving", "early stopping": "faq"}
-# Loads pages into a frame of each width, and writes what goes beyond it. Code and wide tables scroll.
+# Loads pages into a frame of each width, and writes what goes beyond it. Wide tables and what code prints scroll, and
+# code does so on phones and on pages of names. A dollar sign is a formula that was cut.
 MEASURE = """<!doctype html><iframe id="frame" height="900"></iframe><script>
 const frame = document.getElementById("frame"), found = [];
 const load = (page, width) => new Promise(done => {
@@ -49,7 +50,10 @@ const load = (page, width) => new Promise(done => {
       if (!element.closest(".highlight:not(.formula)") && !isWide &&
           element.getBoundingClientRect().right > width + 1)
         found.push([page, width, element.outerHTML.slice(0, 80)]);
-      if (element.matches("pre.formula") && element.scrollWidth > element.clientWidth + 1)
+      const mayScroll = width < 1000 || page.includes("/names/") || element.closest(".highlight-text");
+      if (element.matches(mayScroll ? "pre.formula" : "pre") && element.scrollWidth > element.clientWidth + 1)
+        found.push([page, width, element.textContent]);
+      if (element.matches("p, li") && [...element.childNodes].some(node => node.nodeType == 3 && node.data.includes("$")))
         found.push([page, width, element.textContent]); }
   }
   const links = {};

@@ -198,7 +198,7 @@ class PrecisionRecallDisplay(Display):
         ax = style.axes(ax, style.HEIGHT + style.legend_height(names))
         for name, values, look in zip(names, self.precision.to_numpy().T, style.styles(len(names)), strict=True):
             ax.plot(LEVELS, values, label=name, markersize=5, **look._asdict())
-        ax.set(xlabel="recall", ylabel="interpolated precision, mean over queries", ylim=(0.0, 1.03))
+        ax.set(xlabel="recall", ylabel="mean interpolated precision", ylim=(0.0, 1.03))
         style.light_grid(ax)
         style.legend_below(ax)
         return ax

@@ -96,6 +96,7 @@ class Power(Surrogate):
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
+        """Whether the exponent is 0 or more."""
         return self.exponent >= 0
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:

@@ -320,10 +320,12 @@ class Profiled(Surrogate):
 
     @property
     def target_bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """Those of the potential."""
         return self.potential.target_bounds
 
     @property
     def takes_device_arrays(self) -> bool:  # type: ignore[override]
+        """Whether the potential takes them."""
         return self.potential.takes_device_arrays
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
