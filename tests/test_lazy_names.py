@@ -13,8 +13,6 @@ import boostrank
 from boostrank.metrics.names import MEASURES
 
 ROOT = Path(boostrank.__file__).parent
-
-
 LAZY = sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.rglob("__init__.pyi"))
 
 
@@ -45,47 +43,23 @@ def test_measures_are_listed_under_their_own_names():
 
 # In the sequence of the first uses in one process: the largest number of modules of boostrank that are imported then,
 # and modules that the name and those before it do not need. A module is about half a millisecond.
+LIBRARIES = ["sklearn", "scipy.special", "scipy.sparse"]
 FIRST_USES = {
     "import boostrank": (0, ["queries", "inputs"]),
     "boostrank.ndcg_score([1, 0], [0.5, 0.2], [1, 1])": (
         34,
-        [
-            "sklearn",
-            "scipy.special",
-            "scipy.sparse",
-            "objectives",
-            "surrogates",
-            "metrics.registry",
-            "runs.reconciliation",
-            "clicks.simulation",
-        ],
+        [*LIBRARIES, "objectives", "surrogates", "metrics.registry", "runs.reconciliation", "clicks.simulation"],
     ),
     "boostrank.evaluate([1, 0], [0.5, 0.2], [1, 1], ['ndcg@10', 'map'])": (
         40,
-        [
-            "sklearn",
-            "scipy.special",
-            "scipy.sparse",
-            "objectives",
-            "runs",
-            "clicks",
-            "preferences",
-            "significance",
-        ],
+        [*LIBRARIES, "objectives", "runs", "clicks", "preferences", "significance"],
     ),
     "boostrank.LightGBMRanker()": (
         90,
         [
-            "backends.xgboost",
-            "rankers.bagging",
-            "clicks.simulation",
-            "clicks.propensities",
-            "datasets.letor_reader",
-            "runs.novelty",
-            "model_selection.cross_validation",
-            "preferences.tables",
-            "significance",
-            "theory",
+            *("backends.xgboost", "rankers.bagging"),
+            *("clicks.simulation", "clicks.propensities", "datasets.letor_reader", "runs.novelty"),
+            *("model_selection.cross_validation", "preferences.tables", "significance", "theory"),
         ],
     ),
     "boostrank.XGBoostRanker()": (98, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
@@ -118,7 +92,7 @@ def test_first_uses_import_only_what_they_need():
 
 # Modules that each command and those before it, in one process, do not need. pandas alone
 # takes a third of a second, scipy.stats and scikit-learn more than one.
-RANKERS = ["sklearn", "scipy.special", "scipy.sparse", "joblib", "boostrank.rankers.base", "boostrank.backends.base"]
+RANKERS = [*LIBRARIES, "joblib", "boostrank.rankers.base", "boostrank.backends.base"]
 EVALUATE = [*RANKERS, "boostrank.surrogates", "boostrank.theory", "boostrank.cli.compare"]
 COMMANDS = {
     "--version": [*RANKERS, "pandas"],

@@ -107,28 +107,6 @@ def circles(files):
     return sorted(graph)
 
 
-@pytest.mark.slow
-def test_threads_may_import_public_names_at_the_same_time():
-    names = ["LightGBMRanker", "evaluate", "ndcg_score", "read_letor", "XGBoostRanker", "compare", "metrics"]
-    code = (
-        "import sys, threading, boostrank\n"
-        "names, faults = sys.argv[1:], []\n"
-        "barrier = threading.Barrier(len(names))\n"
-        "def get(name):\n"
-        "    barrier.wait()\n"
-        "    try:\n"
-        "        getattr(boostrank, name)\n"
-        "    except AttributeError as error:\n"
-        "        faults.append(error)\n"
-        "threads = [threading.Thread(target=get, args=(name,)) for name in names]\n"
-        "for thread in threads: thread.start()\n"
-        "for thread in threads: thread.join()\n"
-        "print(faults)\n"
-    )
-    found = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=120)
-    assert found.stdout == "[]\n", found.stdout + found.stderr
-
-
 def test_modules_import_no_public_names_from_the_package():
     # A thread that imports such a module and one that imports a public name would wait for each other.
     for path, source in SOURCES.items():

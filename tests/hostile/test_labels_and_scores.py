@@ -1,4 +1,4 @@
-"""Labels and scores: forms that mean the same numbers, faults, and numbers at the ends of float64."""
+"""Labels, scores and weights: forms of the same numbers, faults, and labels and scores at the ends of float64."""
 
 import decimal
 import fractions
@@ -11,6 +11,8 @@ from cases import for_each
 import boostrank as br
 from boostrank.metrics.labels import check_scores
 from boostrank.queries.dcg import check_relevance
+from boostrank.queries.queries import Queries
+from boostrank.queries.weights import document_weights
 from hostile import brute_force
 from hostile.entry_points import CODES, FEATURES, LABELS, N_ROWS, RANKERS, SCORES, tiny
 from hostile.outcomes import NAMES, Fault, check_fault, check_value, with_faults
@@ -19,7 +21,11 @@ polars = pytest.importorskip("polars")
 pyarrow = pytest.importorskip("pyarrow")
 
 NAN, INF = float("nan"), float("inf")
-CHECKS = {"labels": check_relevance, "scores": lambda scores: check_scores(scores, "y_score")}
+CHECKS = {
+    "labels": check_relevance,
+    "scores": lambda scores: check_scores(scores, "y_score"),
+    "weights": lambda weights: document_weights(weights, Queries.from_sizes([N_ROWS]), may_differ=True),
+}
 NUMBERS = [2, 0, 1, 0, 3, 1, 0, 2]
 
 
@@ -48,7 +54,7 @@ FAULTY = {
     "infinity": (with_value(INF), "inf|finite"),
     "none": (with_value(None), ""),
     "null-of-polars": (polars.Series([1.0, None]), ""),
-    "null-of-a-dictionary": (pyarrow.chunked_array([pyarrow.array(with_value(None)).dictionary_encode()]), "nan"),
+    "null-of-a-dictionary": (pyarrow.chunked_array([pyarrow.array(with_value(None)).dictionary_encode()]), "nan|finite"),
     "text": (with_value("high"), ""),
     "complex": (np.array(NUMBERS) + 0j, "real|complex"),
     "dates": (np.arange(N_ROWS).astype("datetime64[D]"), "date|real|dtype"),

@@ -1,4 +1,4 @@
-"""Arrays from arguments: no conversion changes or merges values."""
+"""Arrays from arguments: no conversion changes or merges values, and none copies a file that is mapped."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.inputs.arrays import as_array
+from boostrank.training.data import training_data
 
 NAN = float("nan")
 
@@ -45,6 +46,13 @@ def test_a_column_becomes_one_dimensional_and_other_shapes_stay():
     assert as_array(np.ones((3, 2)), "y").shape == (3, 2)
     assert as_array(5, "y").shape == ()
     assert as_array([], "y").shape == (0,)
+
+
+def test_a_memory_map_is_not_copied(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((3, 2)))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    data, _ = training_data("ranker", mapped, [1, 0, 2], [0, 0, 1], None, None, takes_infinity=True)
+    assert np.shares_memory(data.X, mapped)
 
 
 def test_an_object_that_is_no_array_is_named():

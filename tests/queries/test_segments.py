@@ -76,12 +76,6 @@ def test_runs_are_rows_of_a_segment_that_agree_in_all_values(sizes):
     assert Segments.from_sizes(sizes).runs(first, second).sizes.tolist() == expected
 
 
-def test_rows_of_segments():
-    segments = Segments.from_sizes([2, 1, 3])
-    assert segments.rows_of(np.array([2, 0])).tolist() == [0, 1, 3, 4, 5]
-    assert segments.rows_of(np.array([False, True, False])).tolist() == [2]
-
-
 @given(RAGGED)
 def test_softmax_is_that_of_each_segment(sizes):
     values = ragged(sizes)
@@ -109,12 +103,6 @@ def test_sort_decreases_with_ties_by_tiebreak_then_row(sizes, levels):
     assert segments.sort(scores).tolist() == slow_sort(scores, np.zeros(len(scores)), sizes)
     assert segments.sort(scores, tiebreak).tolist() == slow_sort(scores, tiebreak, sizes)
     assert segments.sort(scores, tiebreak, stable=False).tolist() == slow_sort(scores, tiebreak, sizes)
-
-
-def test_zeros_of_both_signs_are_tied():
-    segments = Segments.from_sizes([3, 2])
-    assert segments.ranks(np.array([0.0, -0.0, 0.0, -0.0, 0.0])).tolist() == [1, 2, 3, 1, 2]
-    assert segments.sort(np.array([-0.0, 0.0, 1.0, -0.0, 0.0])).tolist() == [2, 0, 1, 3, 4]
 
 
 @given(RAGGED, st.integers(1, 20))

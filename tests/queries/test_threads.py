@@ -12,11 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from bound_losses import make_objective
 
 import boostrank as br
 from boostrank.queries import threads
-from boostrank.queries.queries import Queries
 from boostrank.queries.threads import for_each, n_threads, use_threads
 from boostrank.training.objective import BoundLoss
 
@@ -182,25 +180,6 @@ def test_a_forked_process_has_its_own_threads():
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.stderr) == ("done\n", "")
-
-
-def data():
-    random = np.random.default_rng(0)
-    sizes = random.integers(1, 100, 1200)
-    labels = random.integers(0, 5, sizes.sum()) * random.integers(0, 2, sizes.sum())
-    return labels, Queries.from_sizes(sizes), random.normal(size=sizes.sum()).round(2)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 4])
-@pytest.mark.parametrize("library", ["1", "0"])
-def test_the_first_document_without_a_finite_gradient_is_named(four_threads, library, n_jobs, monkeypatch):
-    monkeypatch.setenv("BOOSTRANK_COMPILED", library)
-    monkeypatch.setattr("boostrank.training.objective.COMPILED_BLOCK_ROWS", 1000)
-    labels, queries, scores = data()
-    objective, last = make_objective("softmax", labels, queries), queries.blocks()[-1].rows
-    scores[last.start + 3] = np.nan
-    with use_threads(n_jobs), pytest.raises(FloatingPointError, match=f"at document {last.start + 3} "):
-        objective.gradient_hessian(scores)
 
 
 @pytest.mark.slow

@@ -27,13 +27,6 @@ def test_weights_of_documents_are_grouped_if_they_belong_to_original_rows():
     assert query_weights([1, 2, 1, 4], QUERIES, grouped=False).tolist() == [1, 2, 4]
 
 
-def test_weights_that_differ_within_a_query_are_errors_that_name_the_query():
-    with pytest.raises(ValueError, match="differs within query 'a'"):
-        query_weights([1, 1, 2, 1], QUERIES, grouped=False)
-    with pytest.raises(ValueError, match="Only surrogates with a term for each document"):
-        document_weights([1, 1, 2, 1], QUERIES, False, grouped=False)
-
-
 @pytest.mark.parametrize("weights", [[1.0, 3.0, 0.0], [1e30, 3e30, 0.0], [2.0, 2.0, 2.0]])
 def test_the_mean_of_weights_that_are_not_zero_becomes_one(weights):
     relative = unit_mean(np.array(weights))

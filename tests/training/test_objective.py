@@ -167,6 +167,7 @@ def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(
 @for_each("bad", [np.nan, np.inf])
 def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(monkeypatch, library, surrogate, bad):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
+    monkeypatch.setattr("boostrank.training.objective.COMPILED_BLOCK_ROWS", 4)
     labels, _, scores = ragged()
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad

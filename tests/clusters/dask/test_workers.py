@@ -115,32 +115,28 @@ def processes(client):
     return dict(sorted(client.run(os.getpid).items()))
 
 
-# LightGBM's is the lost worker of the next test.
 @pytest.mark.slow
-def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(own_client, data, monkeypatch):
+@pytest.mark.parametrize(
+    ("ranker_class", "loss"),
+    [(br.dask.XGBoostRanker, Slow()), (br.dask.LightGBMRanker, Stuck())],
+    ids=["stops", "does not stop"],
+)
+def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
+    own_client, data, ranker_class, loss, monkeypatch
+):
     monkeypatch.setattr("boostrank.clusters.dask.trainings.POLL_SECONDS", 0.2)
-    (worker, process), _ = processes(own_client).items()
-    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
-    with (
-        during_the_training(own_client, lambda: os.kill(process, signal.SIGKILL)),
-        pytest.raises(RuntimeError, match=f"worker {worker} was lost while it trained"),
-    ):
-        small(br.dask.XGBoostRanker, Slow(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
-    # The arrays were not all lost, and the others are computed again.
-    assert small(br.dask.XGBoostRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
-
-
-@pytest.mark.slow
-def test_a_worker_that_does_not_stop_is_restarted(own_client, data, monkeypatch):
-    monkeypatch.setattr("boostrank.clusters.dask.trainings.ERROR_SECONDS", 1.0)
-    monkeypatch.setattr("boostrank.clusters.dask.trainings.POLL_SECONDS", 0.2)
+    if isinstance(loss, Stuck):
+        monkeypatch.setattr("boostrank.clusters.dask.trainings.ERROR_SECONDS", 1.0)
     before = processes(own_client)
-    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
     lost = min(before)
+    rows = place_on(own_client, data, aligned_sizes(data[2], 2))
     with (
         during_the_training(own_client, lambda: os.kill(before[lost], signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {lost} was lost while it trained"),
     ):
-        small(br.dask.LightGBMRanker, Stuck(), n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
-    assert not set(before.values()) & set(processes(own_client).values())
-    assert small(br.dask.LightGBMRanker, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
+        small(ranker_class, loss, n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
+    # A worker that does not stop is restarted.
+    if isinstance(loss, Stuck):
+        assert not set(before.values()) & set(processes(own_client).values())
+    # The arrays were not all lost, and the others are computed again.
+    assert small(ranker_class, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7

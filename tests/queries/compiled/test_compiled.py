@@ -118,12 +118,6 @@ def test_the_numbers_of_the_interface_agree():
     assert f"#define INTERFACE {compiled.INTERFACE} " in (PACKAGE / "module.c").read_text().replace("\n", " ")
 
 
-def test_every_c_file_is_built():
-    configuration = (PACKAGE.parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    for path in [*PACKAGE.glob("*.c"), *PACKAGE.glob("*.h")]:
-        assert f'"boostrank/queries/compiled/{path.name}"' in configuration
-
-
 def test_without_the_library_functions_are_errors_and_numpy_is_used(monkeypatch):
     monkeypatch.setattr(compiled, "_library", lambda: None)
     assert not compiled.is_available()
