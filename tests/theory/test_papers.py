@@ -1,7 +1,5 @@
 """Definitions and lemmas of both papers that have no function of their own: the page theory/papers of the guide."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy import special
@@ -12,16 +10,6 @@ from boostrank.surrogates import SURROGATES, Logistic, PNorm, Poisson, Squared
 from boostrank.theory import LabelDistribution, ScoreCurve, excess_loss, minimizer, pseudo_expectation
 
 # Ravikumar, Tewari and Yang (AISTATS 2011).
-
-
-@pytest.mark.parametrize("dcg", [DCG(), DCG(k=2), DCG(discount="zipf")], ids=repr)
-def test_lemma_1_the_ideal_dcg_is_a_norm_of_gains(dcg):
-    one, (first, second) = Queries.from_sizes([4]), np.random.default_rng(0).normal(size=(2, 4))
-    rankings = [np.abs(first[list(ranking)]) for ranking in itertools.permutations(range(4))]
-    norms = [dcg.ideal(np.abs(gains), one)[0] for gains in (first, second, first + second, -3.0 * first)]
-    assert norms[0] == pytest.approx(max(gains @ dcg.discounts_of_ranks(one) for gains in rankings))
-    assert 0.0 < norms[2] <= norms[0] + norms[1]
-    assert norms[3] == pytest.approx(3.0 * norms[0])
 
 
 @pytest.mark.parametrize(
