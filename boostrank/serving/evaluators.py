@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -394,8 +394,8 @@ def _solr(document: Any, reading: Mapping[str, str]) -> EngineModel:
         columns = _float32({name: _column(columns, name) for name in norms}, null_is_zero)
         return {name: _normalize(norm, columns[name]) if norm else columns[name] for name, norm in norms.items()}
 
-    def finish(outputs: Iterable[Floats]) -> Floats:
-        return reduce(np.add, (weight * values for weight, values in zip(weights, outputs, strict=True)), np.float32(0))
+    def finish(outputs: Iterable[Floats]) -> Any:
+        return np.float32(0) + sum(weight * values for weight, values in zip(weights, outputs, strict=True))
 
     trees = document["params"]["trees"]
     for tree in trees:
