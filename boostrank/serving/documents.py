@@ -40,7 +40,7 @@ def write_vespa(forest: Forest, features: Sequence[str], name: str) -> str:
 
     Vespa rounds the thresholds and leaves of large models to float32, and keeps those of small ones in float64.
     """
-    return _to_text(_xgboost_trees(forest, features, _at_most, has_depth=False))
+    return _to_text(_xgboost_trees(forest, features, fewest_digits_below, has_depth=False))
 
 
 def write_elastic(
@@ -63,7 +63,11 @@ def write_elastic(
             if not isinstance(node, Split):
                 nodes.append({"leaf_value": node})
                 continue
-            test = {"decision_type": "lt", "threshold": _at_most(node.threshold), "default_left": node.default_left}
+            test = {
+                "decision_type": "lt",
+                "threshold": fewest_digits_below(node.threshold),
+                "default_left": node.default_left,
+            }
             children = {"left_child": node.left, "right_child": node.right}
             nodes.append({"split_feature": indices.index(node.feature), **test, **children})
         return {"tree": {"feature_names": [features[i] for i in indices], "tree_structure": nodes, **shared}}
@@ -139,10 +143,10 @@ def fewest_digits(value: float) -> float:
     )
 
 
-def _at_most(value: float) -> float:
-    """A number with few digits that parsers of float32 round to `value`, one of float32, and that is not above it.
+def fewest_digits_below(value: float) -> float:
+    """A number with few digits, not above `value`, which parsers of float32 round to `value`, a number of float32.
 
-    So no float32 number is between it and `value`, where a parser of float64 puts it.
+    So parsers of float64 put no float32 number between it and `value`.
     """
     return _digits(value, lambda number, exact: number <= exact)
 

@@ -234,17 +234,11 @@ def _with_absent(forest: Forest, absent: str | None, engine: str, version: str |
 
 
 def _check_splits(
-    engine: str,
-    model: EngineModel,
-    names: Sequence[str],
-    forest: Forest,
-    follows_absent: bool,
-    ranker: Any,
-    constant: float,
+    engine: str, model: EngineModel, names: Sequence[str], forest: Forest, follows: bool, ranker: Any, constant: float
 ) -> None:
     """Raise ValueError if the trees of a round give rows at their splits other outputs than the round of the ranker.
 
-    The constant is a part of the first tree.
+    The constant is a part of the first tree. An engine that does not follow directions gets no absent values.
     """
     library, booster, is_zero = ranker._library, ranker.booster_, forest.treats_missing_as_zero
     n_rounds, base_score = library.n_rounds(booster), library.base_score(booster)
@@ -253,7 +247,7 @@ def _check_splits(
         X = np.concatenate([rows_at_splits(forest.trees[number], len(names)) for number in trees])
         # Solr takes numbers around 0 for 0.
         is_near = (X > -SOLR_ZERO) & (X <= ZERO) & (X != 0) & (engine == "solr")
-        X = X[~(is_near | (np.isnan(X) & (not follows_absent))).any(axis=1)]
+        X = X[~(is_near | (np.isnan(X) & (not follows))).any(axis=1)]
         columns = model.columns(dict(zip(names, X.T, strict=True)))
         outputs: Floats = np.sum([model.outputs(model.trees[number], columns) for number in trees], axis=0)
         expected = library.predict(booster, np.where(np.isnan(X) & is_zero, 0, X), range(i, i + 1))

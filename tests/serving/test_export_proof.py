@@ -10,8 +10,8 @@ import pytest
 import xgboost as xgb
 
 import boostrank as br
-from boostrank.serving import documents, evaluate, exporters
-from boostrank.serving.documents import WRITERS, fewest_digits
+from boostrank.serving import evaluate, exporters
+from boostrank.serving.documents import WRITERS, fewest_digits, fewest_digits_below
 from boostrank.serving.forest import LARGEST, Forest, Split, rows_at_splits
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
@@ -177,7 +177,7 @@ def test_numbers_have_the_fewest_digits_that_all_parsers_read_alike():
     values = rng.integers(0, 2**32, 3000, dtype=np.uint32).view(np.float32)
     values = [*values[np.isfinite(values)].tolist(), *np.float32([LARGEST, -LARGEST, 1e-45, 0, 0.1, 1 / 3]).tolist()]
     for value in values:
-        number, below = fewest_digits(value), documents._at_most(value)
+        number, below = fewest_digits(value), fewest_digits_below(value)
         for text in (repr(number), repr(below)):
             assert np.float32(text) == np.float32(float(text)) == value
         assert below <= value
