@@ -421,8 +421,9 @@ class TrainedModel(BaseEstimator):
         path : path
             Where to write.
         format : str
-            "elasticsearch", "opensearch", "solr" or "vespa", which :func:`boostrank.serving.export` writes, or a format
-            of another package, which names its function in the group "boostrank.exports" of its entry points.
+            "elasticsearch", "opensearch", "elastic", "solr" or "vespa", which :func:`boostrank.serving.export` writes,
+            or a format of another package, which names its function in the group "boostrank.exports" of its entry
+            points.
         **settings
             Arguments of this function.
 
@@ -442,7 +443,7 @@ class TrainedModel(BaseEstimator):
         ...     path = pathlib.Path(folder, "shop.json")
         ...     ranker.export(path, "elasticsearch", features=["price", "bm25"])
         ...     path.read_text()[:25]
-        '{"model": {"name": "shop"'
+        '{"model":{"name":"shop","'
         """
         exporters = {entry.name: entry for entry in entry_points(group="boostrank.exports")}
         check_choice("format", format, sorted(exporters))

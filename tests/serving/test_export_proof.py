@@ -3,6 +3,7 @@
 import contextlib
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import xgboost as xgb
 import boostrank as br
 from boostrank.serving import evaluate, exporters
 from boostrank.serving.documents import WRITERS, fewest_digits, fewest_digits_below
+from boostrank.serving.evaluators import CHANGES
 from boostrank.serving.forest import LARGEST, Forest, Split, rows_at_splits
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
@@ -72,6 +74,12 @@ def test_the_version_decides_what_absent_features_count_as(engine, version, read
         with contextlib.nullcontext() if possible else pytest.raises(ValueError, match="absent must be left out; got "):
             ranker.export(path, **settings, absent=absent)
     np.testing.assert_allclose(scores(X), plain.predict(X) if reads == "right" else trained.predict(X), atol=1e-6)
+
+
+def test_the_guide_has_all_versions_and_their_sources():
+    lines = (Path(__file__).parents[2] / "examples/guide/search_engines.md").read_text("utf-8").splitlines()
+    for change in CHANGES:
+        assert any(f" {change.since} " in line.replace(",", " ") and change.source in line.replace("`", "") for line in lines), change
 
 
 def test_xgboost_remembers_missing_values_whose_directions_agree(data, tmp_path):
