@@ -11,6 +11,7 @@ import pandas as pd
 import typer
 from typer import Argument, Option
 
+import boostrank.serving
 from boostrank.backends.progress import BAR
 from boostrank.cli import documents, options
 from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
@@ -36,6 +37,7 @@ ENGINE_FEATURES = (
     "have an object of names and, for elastic, of their queries."
 )
 CHECK = "Documents, as for predict: write nothing if the scores that the engine will compute on them differ."
+REQUESTS = "Folder for the requests that log features, upload the model and rank, with queries to complete."
 ABSENT = "What a feature counts as that a document does not have. By default 0 if the training had no missing values."
 RESOURCE = "Path of the model's file for Solr, if it is too large for ZooKeeper; writes a wrapper for the model store."
 Engine = Literal["elasticsearch", "opensearch", "elastic", "solr", "vespa"]
@@ -162,6 +164,8 @@ def export(
     store: Annotated[str | None, Option(help="Feature store of Solr.")] = None,
     shift: Annotated[Literal["min"] | None, Option(help="Add the least number that makes no score negative.")] = None,
     absent: Annotated[Literal["missing", "zero"] | None, Option(help=ABSENT)] = None,
+    requests: Annotated[Path | None, Option(help=REQUESTS)] = None,
+    index: Annotated[str, Option(help="Index, collection or schema in the requests.")] = "documents",
     missing: options.MissingOption = None,
 ) -> None:
     """Write a model for Elasticsearch, OpenSearch, Solr or Vespa.
@@ -191,5 +195,10 @@ def export(
         "absent": absent,
     }
     ranker.export(output, format, features=names, check=X, **settings)
+    if requests is not None:
+        queries = names if isinstance(names, dict) else None
+        of_solr = {"name": store, "absent": absent if absent == "missing" else None} if format == "solr" else {}
+        makes: dict[str, Any] = {"model": name or output.stem, "index": index, "queries": queries, **of_solr}
+        boostrank.serving.write_requests(requests, boostrank.serving.requests(format, names, **makes))
     rows = "" if X is None else f" and on {X.shape[0]:,} rows"
     typer.echo(f"model: {output}, {output.stat().st_size:,} bytes, with the scores of the model at its splits{rows}")

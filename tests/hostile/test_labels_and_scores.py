@@ -54,7 +54,10 @@ FAULTY = {
     "infinity": (with_value(INF), "inf|finite"),
     "none": (with_value(None), ""),
     "null-of-polars": (polars.Series([1.0, None]), ""),
-    "null-of-a-dictionary": (pyarrow.chunked_array([pyarrow.array(with_value(None)).dictionary_encode()]), "nan|finite"),
+    "null-of-a-dictionary": (
+        pyarrow.chunked_array([pyarrow.array(with_value(None)).dictionary_encode()]),
+        "nan|finite",
+    ),
     "text": (with_value("high"), ""),
     "complex": (np.array(NUMBERS) + 0j, "real|complex"),
     "dates": (np.arange(N_ROWS).astype("datetime64[D]"), "date|real|dtype"),

@@ -1,0 +1,121 @@
+"""Answers of search engines to requests that log features, read as features to train on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from boostrank.inputs.checks import check_choice, named_part, refuse
+from boostrank.inputs.frames import QID
+from boostrank.serving.requests import check_absent
+
+# The documents in an answer; in a document its id, and the log of its features.
+_PLACES = {
+    **dict.fromkeys(("elasticsearch", "opensearch"), ("hits", "hits", "_id", "fields", "_ltrlog")),
+    "elastic": ("hits", "hits", "_id", "matched_queries"),
+    "solr": ("response", "docs", "id", "[features]"),
+    "vespa": ("root", "children", "id", "fields", "matchfeatures"),
+}
+# Features that have no value may be left out.
+_SPARSE = ("elastic", "solr")
+# Solr's name and value of a feature. Names may have commas too.
+_PAIR = r"(.+?)=(-?(?:[0-9.]+(?:E-?[0-9]+)?|Infinity)|NaN)(?:,|$)"
+
+
+def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str | None = None) -> pd.DataFrame:  # noqa: A002
+    """Read the features that a search engine has logged; requests for them are those of :func:`requests`, "log".
+
+    Parameters
+    ----------
+    format : {"elasticsearch", "opensearch", "solr", "vespa"}
+    answers : mapping
+        The answer of the engine to each query, by the id of the query: JSON, as text or as ``json.load`` returns it.
+    names : sequence of str or ranker
+        Names of the features, as they were given to :func:`requests`.
+    absent : "missing", optional
+        As in :func:`feature_set`, for Solr: features that Solr leaves out are NaN, and not 0.
+
+    Returns
+    -------
+    DataFrame of float32
+        The features, which are the columns, of each document, in the sequence of the answers. The index has the levels
+        "qid" and "document": rankers take the query ids from it, and ``X.join(labels, how="inner")`` joins a Series of
+        labels with the same index. Values that the engine does not have are NaN; ``X.fillna(0)`` is what versions see
+        that take 0 in their place.
+
+    Raises
+    ------
+    ValueError
+        For an error in place of an answer, the answer of another engine, a document without logged features or with
+        those of two sets, and features that are not those of `names`.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> logged = [{"name": "title", "value": 1.5}, {"name": "price"}]
+    >>> answer = {"hits": {"hits": [{"_id": "doc7", "fields": {"_ltrlog": [{"features": logged}]}}]}}
+    >>> br.serving.read_log("elasticsearch", {"lamp": answer}, ["price", "title"])
+                   price  title
+    qid  document
+    lamp doc7        NaN    1.5
+    """
+    check_choice("format", format, _PLACES)
+    check_absent(absent, format)
+    names, rows = list(getattr(names, "feature_names_in_", names)), {}
+    default = 0.0 if format == "solr" and absent is None else np.nan
+    for qid, answer in answers.items():
+        with named_part(f"the answer of {format} to the query {qid!r}"):
+            for document, values in _logged(format, answer):
+                features = dict(values)
+                if (qid, document) in rows or len(features) < len(values):
+                    raise ValueError(f"document {document!r} or a feature of it is there twice: {values}")
+                if not features.keys() <= set(names) or (format not in _SPARSE and len(features) < len(names)):
+                    raise ValueError(
+                        f"document {document!r} has the features {list(features)}; give these names, not {names}"
+                    )
+                rows[qid, document] = [features.get(name, default) for name in names]
+    index = pd.MultiIndex.from_tuples(rows, names=[QID, "document"])
+    return pd.DataFrame(list(rows.values()), index, names, dtype=np.float32)
+
+
+def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+    """The id of each document, and the names and values of its features."""
+    outer, inner, identifier, *place = _PLACES[engine]
+    # Elastic leaves out the field of documents without features, and Vespa a list without documents.
+    default: dict[str, Any] = {"matched_queries": {}} if engine == "elastic" else {}
+    try:
+        answer = json.loads(answer) if isinstance(answer, (str, bytes)) else answer
+        if engine == "vespa" and "errors" not in answer[outer]:
+            answer[outer].setdefault(inner, [])
+        hits = [default | hit for hit in answer[outer][inner]]
+        return [(hit[identifier], _pairs(reduce(getitem, place, hit))) for hit in hits]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        advice = "send the body of the request 'log' that boostrank.serving.requests makes"
+        raise ValueError(f"{fault}; {advice}, and give the whole answer; got {str(answer)[:300]}") from error
+
+
+def _pairs(log: Any) -> list[tuple[str, Any]]:
+    """The names and values of the features of a document, as the plugins, Solr or Vespa write them."""
+    if isinstance(log, str):
+        if not re.fullmatch(f"({_PAIR})*", log):
+            refuse("[features]", log, "name=value,name=value")
+        return [(name, float(value)) for name, value in re.findall(_PAIR, log)]
+    if isinstance(log, Mapping):
+        # JSON has no NaN. Vespa may give functions of the rank profile this longer name.
+        names = (re.sub(r"^rankingExpression\((.*)\)$", r"\1", name) for name in log)
+        return [
+            (name, np.nan if value is None else float(value)) for name, value in zip(names, log.values(), strict=True)
+        ]
+    (sets,) = log
+    if len(sets) != 1:
+        refuse("_ltrlog", sets, "the log of one set of features", got=f"those of {', '.join(sets)}")
+    (entries,) = sets.values()
+    return [(entry["name"], float(entry.get("value", np.nan))) for entry in entries]

@@ -1,0 +1,357 @@
+"""Requests to search engines: sets of features, which are logged and computed for the model; upload and ranking."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from boostrank.inputs.checks import check_choice, check_count, did_you_mean, refuse
+from boostrank.inputs.files import write_lines
+from boostrank.serving.evaluators import FORMATS, SOLR, is_vespa_name
+
+# Parameters of a request, in Mustache's templates.
+_PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
+# Parameters of a feature of Solr, its external feature information.
+_INFORMATION = re.compile(r"\${(\w+)")
+
+# Rank features of Vespa without arguments: a function of the rank profile with such a name would replace them.
+_VESPA_FEATURES = {
+    *("fieldInfo", "firstPhase", "firstPhaseMax", "firstPhaseRank", "globalSequence", "match", "nativeAttributeMatch"),
+    *("nativeDotProduct", "nativeFieldMatch", "nativeProximity", "nativeRank", "now", "num_docs_indexed"),
+    *("queryTermCount", "random", "randomNormal", "randomNormalStable", "rankingExpression", "secondPhase"),
+}
+
+# Names of rank profiles of Vespa, and what other engines take as names.
+_PROFILE, _NAME = r"[A-Za-z_][A-Za-z0-9_-]*", r"[^/]+"
+
+# The name of the query that computes the features to be logged, and of the log.
+LOG = "features"
+
+# An expression of Vespa in one line, with braces up to two levels deep.
+_EXPRESSION = re.compile(r"(?=.*\S)([^{}\n]|{([^{}\n]|{[^{}\n]*})*})*")
+
+
+class Request(NamedTuple):
+    """A request to a search engine, or a file of an application package of Vespa.
+
+    Attributes
+    ----------
+    method : str
+        Such as "POST"; "COPY" for a file.
+    path : str
+        The address on the server, or the path in the application package.
+    body : str
+        JSON, or a rank profile; empty if there is none. That of "upload" is the file of :func:`export`.
+    """
+
+    method: str
+    path: str
+    body: str = ""
+
+
+def requests(
+    format: str,  # noqa: A002
+    names: Any,
+    *,
+    model: str = "model",
+    index: str = "documents",
+    query: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    window: int = 100,
+    **settings: Any,
+) -> dict[str, Request]:
+    """Make the requests that lead from a set of features to documents in the sequence of the model.
+
+    Send them one after the other; between "log" and "delete" the model is trained and exported. "delete" removes a
+    model of this name, because engines do not replace models; until "upload" there is none. A new name for each model
+    avoids this. Vespa takes files: deploy the application package when they are in their places.
+
+    Parameters
+    ----------
+    format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
+    names : sequence of str or ranker
+        Names of the features in the engine, in the sequence of the columns of X; or a fitted ranker that knows them.
+    model : str, default "model"
+        Name of the model in the engine.
+    index : str, default "documents"
+        The index, the collection, or the schema of Vespa that has the documents.
+    query : optional
+        What finds documents: a query as a dict, or text for Solr and Vespa. The default searches for the parameter
+        `keywords`.
+    parameters : mapping of str, optional
+        Values of the parameters of the query and of features, such as ``{"keywords": "lamp"}``. Parameters without a
+        value have their own names as values.
+    window : int, default 100
+        Number of documents that are logged, and that the model ranks: on each shard, or node of Vespa.
+    **settings
+        `name`, `queries` and `absent` of :func:`feature_set`.
+
+    Returns
+    -------
+    dict of str to Request
+        By purpose, in the sequence in which they are sent.
+
+    Raises
+    ------
+    ValueError
+        As :func:`feature_set`; and if both rank profiles of Vespa, of the features and of the model, have one name.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> made = br.serving.requests("elasticsearch", ["title"], model="shop", index="products")
+    >>> for purpose, request in made.items():
+    ...     print(f"{purpose}: {request.method} {request.path}")
+    store: PUT /_ltr
+    features: POST /_ltr/_featureset/features
+    log: POST /products/_search
+    delete: DELETE /_ltr/_model/shop
+    upload: POST /_ltr/_featureset/features/_createmodel
+    rank: POST /products/_search
+    """
+    check_count("window", window)
+    _check_name("model", model, format)
+    features = feature_set(format, getattr(names, "feature_names_in_", names), **settings)
+    found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
+    values = {key: key for key in ("keywords", *found)} | dict(parameters or {})
+    make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(format, _of_plugin)
+    made: Any = make(features, quote(index), query, values, window, model)
+    return {purpose: Request(*parts) for purpose, parts in made.items()}
+
+
+def write_requests(folder: str | os.PathLike[str], made: Mapping[str, Request]) -> None:
+    """Write the body of each request of :func:`requests` to a file, and the addresses to ``addresses.txt``."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    lines = []
+    for purpose, (method, path, body) in made.items():
+        file = Path(path).name if method == "COPY" else f"{purpose}.json"
+        lines.append(f"{method} {path} {file if body else ''}".rstrip() + "\n")
+        if body:
+            write_lines(Path(folder, file), [body])
+    write_lines(Path(folder, "addresses.txt"), lines)
+
+
+def feature_set(
+    format: str,  # noqa: A002
+    names: Sequence[str],
+    *,
+    name: str | None = None,
+    queries: Mapping[str, Any] | None = None,
+    absent: str | None = None,
+) -> str:
+    """Write the template of a feature set with the features of a model, to be completed and uploaded.
+
+    A search engine computes each feature from a request: a query, a field, or an expression. If the same definitions
+    log the features for training and compute them for the model, both have the same values. Features without a request
+    get an example: a match of the parameter ``keywords`` in a field with the name of the feature. Put your own fields
+    and queries in its place.
+
+    Parameters
+    ----------
+    format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
+    names : sequence of str
+        Names of the features in the engine, such as ``ranker.feature_names_in_``, in the sequence of the columns of X.
+    name : str, optional
+        The name of the set, which is Solr's feature store or Vespa's rank profile. By default "features"; with Solr
+        "_DEFAULT_", where models without a store look for their features.
+    queries : mapping of str, optional
+        What to compute, by the name of the feature. For Elasticsearch and OpenSearch a query as a dict, which may have
+        parameters such as ``{{keywords}}``. For Solr the text `q` of a ``SolrFeature``, or a dict with `class` and
+        `params`. For Vespa a ranking expression as text.
+    absent : "missing", optional
+        For Solr, and models that were exported with ``absent="missing"``: features that a document does not have are
+        NaN, and not 0.
+
+    Returns
+    -------
+    str
+        JSON, or the rank profile of a schema of Vespa. For Elastic, whose models have the set, it is the mapping that
+        :func:`export` takes as `features`.
+
+    Raises
+    ------
+    ValueError
+        If a name is there twice, `queries` has another name, the engine cannot have such a name, feature or expression,
+        or `absent` is given for another engine than Solr.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> queries = {"title": {"match": {"title": "{{keywords}}"}}}
+    >>> print(br.serving.feature_set("elasticsearch", ["title"], name="shop", queries=queries))
+    {
+      "featureset": {
+        "name": "shop",
+        "features": [
+          {
+            "name": "title",
+            "params": [
+              "keywords"
+            ],
+            "template_language": "mustache",
+            "template": {
+              "match": {
+                "title": "{{keywords}}"
+              }
+            }
+          }
+        ]
+      }
+    }
+    >>> print(br.serving.feature_set("vespa", ["bm25(title)", "price"], queries={"price": "attribute(price)"}))
+    rank-profile features inherits default {
+        function price() {
+            expression: attribute(price)
+        }
+        match-features {
+            bm25(title)
+            price
+        }
+    }
+    """
+    check_choice("format", format, FORMATS)
+    queries = dict(queries or {})
+    names = [names] if isinstance(names, str) else [str(feature) for feature in names]
+    # Without quotes in a rank profile, only such names are read as one name.
+    is_valid = is_vespa_name if format == "vespa" else bool
+    faults = [feature for i, feature in enumerate(names) if feature in names[:i] or not is_valid(feature)]
+    if faults or not names:
+        refuse("names", faults or names, f"different names of features, as {format} takes them")
+    # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no function of the profile.
+    own = [key for key in names if format == "vespa" and (not key.isidentifier() or key in _VESPA_FEATURES)]
+    requested = [feature for feature in names if feature not in own]
+    if unknown := [feature for feature in queries if feature not in requested]:
+        kind = "a function of the rank profile" if unknown[0] in names else "in names"
+        raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")
+    for key, expression in queries.items() if format == "vespa" else ():
+        if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
+            refuse(f"queries[{key!r}]", expression, "an expression of Vespa in one line, which closes its braces")
+    if name is not None:
+        _check_name("name", name, format)
+    check_absent(absent, format)
+    if format == "vespa":
+        return _rank_profile(names, name or "features", {key: f"attribute({key})" for key in requested} | queries)
+    if format == "solr":
+        document: Any = [_solr_feature(key, name or "_DEFAULT_", queries.get(key), absent) for key in names]
+    elif format == "elastic":
+        document = {key: queries.get(key, {"match": {key: "{{keywords}}"}}) for key in names}
+    else:
+        features = [_plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}})) for key in names]
+        document = {"featureset": {"name": name or "features", "features": features}}
+    return _json(document)
+
+
+def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
+    """A feature of the plugins of Elasticsearch and OpenSearch; its parameters are those of the query."""
+    parameters = list(dict.fromkeys(_PARAMETERS.findall(json.dumps(query))))
+    return {"name": name, "params": parameters, "template_language": "mustache", "template": query}
+
+
+def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict[str, Any]:
+    """A feature of Solr; ``${keywords}`` is the parameter ``efi.keywords`` of the request."""
+    if not isinstance(query, Mapping):
+        text = query or f"{{!field f={_quoted(name)}}}${{keywords}}"
+        query = {"class": f"{SOLR}.feature.SolrFeature", "params": {"q": text}}
+    params = query.get("params", {}) | ({"defaultValue": "NaN"} if absent else {})
+    return {"store": store, "name": name, **query, "params": params}
+
+
+def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, str]) -> str:
+    """The rank profile that computes features, some of them by functions."""
+    lines = [f"rank-profile {profile} inherits default {{"]
+    for name, expression in functions.items():
+        lines += [f"    function {name}() {{", f"        expression: {expression}", "    }"]
+    lines += ["    match-features {", *(f"        {name}" for name in names), "    }", "}"]
+    return "\n".join(lines)
+
+
+def check_absent(absent: Any, engine: str) -> None:
+    """Raise ValueError if features that are absent cannot be so in an engine."""
+    if absent not in (None, "missing") or (absent and engine != "solr"):
+        refuse("absent", absent, "None, or 'missing' for Solr", f" for {engine}")
+
+
+def _check_name(argument: str, name: Any, engine: str) -> None:
+    if not (isinstance(name, str) and re.fullmatch(_PROFILE if engine == "vespa" else _NAME, name)):
+        refuse(argument, name, "a text without '/', and for Vespa of letters, digits, '_' and '-', no digit first")
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _quoted(value: Any) -> str:
+    """A value of a local parameter of Solr."""
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+    query, name = query or {"multi_match": {"query": values["keywords"]}}, json.loads(features)["featureset"]["name"]
+    # A filter changes no score.
+    sltr = {"sltr": {"_name": LOG, "featureset": name, "params": values}}
+    log = {"query": {"bool": {"must": query, "filter": sltr}}, "size": window, "_source": False}
+    log["ext"] = {"ltr_log": {"log_specs": {"name": LOG, "named_query": LOG}}}
+    # By default the score of the first query would be added to that of the model.
+    rescore = {"query_weight": 0, "rescore_query": {"sltr": {"model": model, "params": values}}}
+    rank = {"query": query, "rescore": {"window_size": window, "query": rescore}}
+    return {
+        "store": ("PUT", "/_ltr"),
+        "features": ("POST", f"/_ltr/_featureset/{quote(name)}", features),
+        "log": ("POST", f"/{index}/_search", _json(log)),
+        "delete": ("DELETE", f"/_ltr/_model/{quote(model)}"),
+        "upload": ("POST", f"/_ltr/_featureset/{quote(name)}/_createmodel"),
+        "rank": ("POST", f"/{index}/_search", _json(rank)),
+    }
+
+
+def _of_elastic(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+    query = query or {"multi_match": {"query": values["keywords"]}}
+    named = [{"bool": {"must": by, "_name": name}} for name, by in json.loads(features).items()]
+    # Scores of queries with names are logged; those without weight change no score.
+    search = {"query": {"bool": {"must": query, "should": {"bool": {"should": named, "boost": 0}}}}}
+    log = {"source": {**search, "size": window, "_source": False}, "params": values}
+    rescore = {"window_size": window, "learning_to_rank": {"model_id": model, "params": values}}
+    return {
+        "log": ("POST", f"/{index}/_search/template?include_named_queries_score=true", _json(log)),
+        "delete": ("DELETE", f"/_ml/trained_models/{quote(model)}"),
+        "upload": ("PUT", f"/_ml/trained_models/{quote(model)}"),
+        "rank": ("POST", f"/{index}/_search", _json({"query": query, "rescore": rescore})),
+    }
+
+
+def _of_solr(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+    root, common = f"/solr/{index}", {"query": query or values["keywords"], "limit": window}
+    information = " ".join(f"efi.{key}={_quoted(value)}" for key, value in values.items())
+    log = f"[features store={_quoted(json.loads(features)[0]['store'])} format=dense {information}]"
+    rank = {"rq": f"{{!ltr model={_quoted(model)} reRankDocs={window} {information}}}"}
+    return {
+        "features": ("PUT", f"{root}/schema/feature-store", features),
+        "log": ("POST", f"{root}/query", _json({**common, "fields": ["id", log]})),
+        "delete": ("DELETE", f"{root}/schema/model-store/{quote(model)}"),
+        "upload": ("PUT", f"{root}/schema/model-store"),
+        "rank": ("POST", f"{root}/query", _json({**common, "fields": ["id"], "params": rank})),
+    }
+
+
+def _of_vespa(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+    name = features.split()[1]
+    if model == name:
+        refuse("model", model, "another name than that of the rank profile with the features")
+    search = {"yql": query or f"select * from {index} where userQuery()", "query": values["keywords"], "hits": window}
+    second = f'    second-phase {{\n        expression: xgboost("{model}.json")\n        rerank-count: {window}\n    }}'
+    return {
+        "features": ("COPY", f"schemas/{index}/{name}.profile", features),
+        "log": ("POST", "/search/", _json({**search, "ranking.profile": name})),
+        "upload": ("COPY", f"models/{model}.json"),
+        "profile": (
+            "COPY",
+            f"schemas/{index}/{model}.profile",
+            f"rank-profile {model} inherits {name} {{\n{second}\n}}",
+        ),
+        "rank": ("POST", "/search/", _json({**search, "ranking.profile": model})),
+    }

@@ -1,0 +1,67 @@
+"""Answers of engines to requests that log features: their values, documents, and faults."""
+
+import json
+
+import numpy as np
+import pytest
+from cases import for_each
+
+from boostrank.serving import read_log
+
+A_AND_B = [{"name": "a", "value": 1.5}, {"name": "f(b,c)"}]
+HIT = {"_id": "d1", "fields": {"_ltrlog": [{"features": A_AND_B}]}}
+PLUGIN = {"hits": {"hits": [HIT]}}
+ELASTIC = {"hits": {"hits": [{"_id": "d1", "matched_queries": {"a": 1.5}}, {"_id": "d2"}]}}
+SOLR = {"response": {"docs": [{"id": "d1", "[features]": "f(b,c)=-1.5E-5,a=NaN"}, {"id": "d2", "[features]": ""}]}}
+VESPA = {"root": {"children": [{"id": "d1", "fields": {"matchfeatures": {"rankingExpression(a)": None, "f(b,c)": 2}}}]}}
+NAN = np.nan
+
+
+@for_each(
+    "engine, answer, values, settings",
+    [
+        ("elasticsearch", PLUGIN, [[NAN, 1.5]], {}),
+        ("opensearch", json.dumps(PLUGIN), [[NAN, 1.5]], {}),
+        ("elastic", ELASTIC, [[NAN, 1.5], [NAN, NAN]], {}),
+        ("solr", SOLR, [[-1.5e-5, NAN], [0, 0]], {}),
+        ("solr", SOLR, [[-1.5e-5, NAN], [NAN, NAN]], {"absent": "missing"}),
+        ("vespa", VESPA, [[2, NAN]], {}),
+        ("vespa", {"root": {"id": "toplevel"}}, [], {}),
+    ],
+)
+def test_values_are_those_of_each_document(engine, answer, values, settings):
+    X = read_log(engine, {"lamp": answer}, ["f(b,c)", "a"], **settings)
+    np.testing.assert_array_equal(X.to_numpy(), np.array(values, dtype=np.float32).reshape(-1, 2))
+    assert list(X.index) == [("lamp", f"d{i + 1}") for i in range(len(values))]
+    assert (list(X.columns), set(X.dtypes)) == (["f(b,c)", "a"], {np.dtype(np.float32)})
+
+
+@for_each(
+    "engine, answer, fault",
+    [
+        ("solr", PLUGIN, "the answer of solr to the query 'lamp': it has no 'response'; send .* got {'hits'"),
+        ("elasticsearch", {"error": {"reason": "No query named"}}, "it has no 'hits'; .*No query named"),
+        ("vespa", {"root": {"errors": [{"message": "no profile"}]}}, "no 'children'; .*no profile"),
+        ("opensearch", "<html>Bad Gateway", "send the body of the request 'log' .*; got <html>Bad"),
+        ("elasticsearch", {"hits": {"hits": [{"_id": "d1"}]}}, "it has no 'fields'"),
+        (
+            "elasticsearch",
+            {"hits": {"hits": [HIT | {"fields": {"_ltrlog": [{"a": [], "b": []}]}}]}},
+            "got those of a, b",
+        ),
+        ("elasticsearch", {"hits": {"hits": [HIT | {"fields": {"_ltrlog": [{"a": A_AND_B * 2}]}}]}}, "twice"),
+        ("elasticsearch", {"hits": {"hits": [HIT, HIT]}}, "document 'd1' or a feature of it is there twice"),
+        (
+            "elasticsearch",
+            {"hits": {"hits": [HIT | {"fields": {"_ltrlog": [{"a": A_AND_B[:1]}]}}]}},
+            "give these names",
+        ),
+        ("elastic", {"hits": {"hits": [{"_id": "d1", "matched_queries": ["a"]}]}}, "send the body of the request"),
+        ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a:1;b:2"}]}}, "must be name=value,name=value"),
+        ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a=1,c=2"}]}}, r"features \['a', 'c'\]; give these"),
+        ("vespa", {"root": {"children": [{"id": 1, "fields": {"matchfeatures": {"a": {"cells": []}}}}]}}, "not 'dict'"),
+    ],
+)
+def test_other_answers_are_errors_that_say_what_came(engine, answer, fault):
+    with pytest.raises(ValueError, match=fault):
+        read_log(engine, {"lamp": answer}, ["f(b,c)", "a"])
