@@ -5,7 +5,8 @@ python benchmarks/paper_experiment.py FOLDS ... [--scorers linear,trees] [--outp
 Cross entropy, cosine and least squares as they were published, and repaired with the DCG norms Z_1, Z_10 and Z; and the
 paper's new loss, the normalized p-norm with q = log(m) + 2. Better, same and worse count the cells, data set x loss x
 NDCG@{1, 5, 10}, in which the repair with Z_10 differs from the original by a paired randomization test at 5%, as in
-Table 1 of the paper.
+Table 1 of the paper. The pictures are as Figures 1 and 5, and the table of means has the losses of Figures 2 and 6. The
+page theory/papers of the guide has ours beside theirs.
 
 Linear scorers, as in the paper, are trained by L-BFGS from zero on standardized features, without anything to tune. The
 paper uses plain gradient descent, which reaches the same minimum more slowly where the loss is convex. Trees are those
