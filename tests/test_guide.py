@@ -53,7 +53,8 @@ const load = (page, width) => new Promise(done => {
       const mayScroll = width < 1000 || page.includes("/names/") || element.closest(".highlight-text");
       if (element.matches(mayScroll ? "pre.formula" : "pre") && element.scrollWidth > element.clientWidth + 1)
         found.push([page, width, element.textContent]);
-      if (element.matches("p, li") && [...element.childNodes].some(node => node.nodeType == 3 && node.data.includes("$")))
+      const texts = [...element.childNodes].filter(node => node.nodeType == 3);
+      if (element.matches("p, li") && texts.some(node => node.data.includes("$")))
         found.push([page, width, element.textContent]); }
   }
   const links = {};
