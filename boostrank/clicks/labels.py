@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from boostrank.clicks import relevance as estimation
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import get_click_model
-from boostrank.clicks.targets import ClickNormalize, Unit, means_of_sessions, session_weights, targets_of_relevance
+from boostrank.clicks.targets import ClickNormalize, Unit, session_weights, targets_of_relevance
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice, refuse_first
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
@@ -48,12 +48,10 @@ class ClickLabels(RowsOfQueries, Labels):
     model : str, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`. The propensity 1.0 of all positions makes naive labels: how
         often a document was clicked when it was shown.
-    normalize : {"independent", "none", "sessions"}, default "independent"
-        The kind of targets: for NDCG with independent relevances, for DCG, and for NDCG with any distribution of
-        relevances. ``"none"``: the estimated probability of relevance. ``"independent"``: its expected normalized gain,
-        if relevances are independent. ``"sessions"``: the mean over sessions of unbiased estimates of the normalized
-        gains of a session, which needs propensities that are right absolutely, not only relative to position 1. The
-        page "Targets from clicks" of the guide has the definitions and proofs, and says which one to use.
+    normalize : {"independent", "none"}, default "independent"
+        The kind of targets: for NDCG with independent relevances, or for DCG. ``"none"``: the estimated probability of
+        relevance. ``"independent"``: its expected normalized gain, if relevances are independent. The page "Targets
+        from clicks" of the guide has the definitions and proofs, and says which one to use.
     clip : float in [0, 1), default 0
         Smallest number that divides clicks.
     not_shown : {"error", "irrelevant", "predict"}, default "error"
@@ -72,16 +70,15 @@ class ClickLabels(RowsOfQueries, Labels):
         clicks are then judged by their features and by the positions where they were shown, and those with many clicks
         by the clicks (the guide's page "Relevance from clicks"). None: no shrinkage, so that they have no bias, but
         ``"auto"`` with ``not_shown="predict"``. ``"auto"``: rankers make the prediction when they are trained, from the
-        clicks on other queries; the targets of ``normalize="sessions"`` are not shrunk. An array has the predicted
-        probability of relevance of each row in (0, 1), which must not come from the clicks on its own query, such as
-        that of ``sklearn.model_selection.cross_val_predict`` with the queries as groups.
+        clicks on other queries. An array has the predicted probability of relevance of each row in (0, 1), which must
+        not come from the clicks on its own query, such as that of ``sklearn.model_selection.cross_val_predict`` with
+        the queries as groups.
 
     Raises
     ------
     ValueError
-        If an argument is invalid, if the model has no propensity for a position of the log, if a propensity is not in
-        (0, 1], or if it is relative to position 1 and `normalize` is ``"sessions"``. Rows
-        without support are found by :meth:`targets`, so by ``fit``.
+        If an argument is invalid, if the model has no propensity for a position of the log, or if a propensity is not
+        in (0, 1]. Rows without support are found by :meth:`targets`, so by ``fit``.
 
     References
     ----------
@@ -124,19 +121,11 @@ class ClickLabels(RowsOfQueries, Labels):
         check_choice("not_shown", self.not_shown, ("error", "irrelevant", "predict"))
         check_choice("average", self.average, get_args(Unit))
         object.__setattr__(self, "model", get_click_model(self.model))
-        if self.normalize == "sessions" and self.model.relative:
-            raise ValueError(
-                "normalize='sessions' needs the probability that a position is examined, but estimates of it are "
-                "relative to position 1: pass p * propensities.values with the probability p that position 1 is "
-                "examined, which may be 1; or use normalize='independent', which does not need p"
-            )
         if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
             prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
             fault = "not a predicted probability of relevance in (0, 1)"
             refuse_first((prior <= 0.0) | (prior >= 1.0), lambda row: f"shrink[{row}] is {prior[row]:g}, {fault}")
             object.__setattr__(self, "shrink", prior)
-        if self.normalize == "sessions" and (self.not_shown == "predict" or self._has_prior):
-            raise ValueError("predictions of relevance need normalize='independent' or 'none'; got 'sessions'")
         if self.not_shown == "predict" and self.shrink is None:
             object.__setattr__(self, "shrink", "auto")
         # This checks the other settings, and whether the model fits the log.
@@ -199,7 +188,7 @@ class ClickLabels(RowsOfQueries, Labels):
 
     def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> ClickLabels:
         """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is ``"auto"``."""
-        if not isinstance(self.shrink, str) or self.normalize == "sessions" or not self.log.n_clicks:
+        if not isinstance(self.shrink, str) or not self.log.n_clicks:
             return self
         return self.with_prediction(predict_logs(np.maximum(self.relevance, 0.0), self.evidence))
 
@@ -272,8 +261,7 @@ class ClickLabels(RowsOfQueries, Labels):
     ) -> Floats:
         """The targets of surrogates that rankers train on, one for each row, shape (n_documents,).
 
-        Those of ``normalize="sessions"``, which are means over sessions, are set to 0 where they are negative, and
-        estimates of relevance are clipped to [0, 1], because surrogates are not bounded below for negative targets.
+        Estimates of relevance are clipped to [0, 1], because surrogates are not bounded below for negative targets.
         This bias tends to 0 with the number of sessions (the page theory/losses_of_clicks of the guide).
         With ``shrink="auto"`` they are not shrunk, because a ranker makes the prediction from its features: it calls
         :meth:`with_prediction` first.
@@ -291,9 +279,7 @@ class ClickLabels(RowsOfQueries, Labels):
         ------
         ValueError
             If `normalize` has another value; if a row is in :attr:`lacks_support`, or has to be predicted before
-            :meth:`with_prediction` was called; for ``"sessions"``, if the log has no sessions, for a cascade model in
-            which a click ends the session, or if a session has so many clicks at small propensities that its targets
-            have large rounding errors.
+            :meth:`with_prediction` was called.
 
         Warns
         -----
@@ -306,9 +292,6 @@ class ClickLabels(RowsOfQueries, Labels):
                 f"normalize={normalize!r} of the ranker has no meaning for clicks: set normalize of the ClickLabels"
             )
         estimation.warn_of_excess(self.log, self.model)
-        dcg = DCG() if dcg is None else dcg
-        if self.normalize == "sessions":
-            return np.maximum(means_of_sessions(self.log, self.model, dcg, self.clip, self.not_shown), 0.0)
         advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
         estimation.require_support(self.log, self.lacks_support, advice)
         if self._has_prior:
@@ -322,7 +305,7 @@ class ClickLabels(RowsOfQueries, Labels):
             )
         else:
             relevance = np.clip(self.relevance, 0.0, 1.0)
-        return targets_of_relevance(self.queries, relevance, self.normalize, dcg)
+        return targets_of_relevance(self.queries, relevance, self.normalize, DCG() if dcg is None else dcg)
 
     @property
     def _has_prior(self) -> bool:

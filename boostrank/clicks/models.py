@@ -50,9 +50,6 @@ class ClickModel:
     [1.0, 0.5]
     """
 
-    #: Whether propensities are known only up to a common factor.
-    relative: bool = False
-
     @property
     def is_by_position(self) -> bool:
         """Whether the corrections depend on the position only."""
@@ -118,9 +115,6 @@ class PositionBased(ClickModel):
         ``p_r = r^-eta``, or the propensities of the positions 1, 2, ... in (0, 1]. A position beyond those given is an
         error when it is used. Also ``("power", eta, first)`` for ``first r^-eta``, or one number for all positions. The
         default ``1 / r`` is an assumption that many papers make for simulations; for real logs, use estimates.
-    relative : bool, default False
-        Whether they are known only up to a common factor, as estimates from clicks are. Such models are refused where
-        the factor matters: for NDCG, and for targets with ``normalize="sessions"``.
 
     Raises
     ------
@@ -141,7 +135,6 @@ class PositionBased(ClickModel):
     """
 
     propensities: Any = ("power", 1.0)
-    relative: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
@@ -334,7 +327,6 @@ class ByContext(ClickModel):
             if not model.is_by_position:
                 raise ValueError(f"models must depend on the position only; got {model!r} for the context {context!r}")
         object.__setattr__(self, "models", models)
-        object.__setattr__(self, "relative", any(model.relative for model in models.values()))
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
         """Those of the model of the context of each entry; see :meth:`ClickModel.corrections`."""

@@ -39,8 +39,7 @@ class Propensities:
     Made by :func:`boostrank.clicks.harvest_propensities`, for functions that take a click model.
 
     Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
-    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1. For
-    ``normalize="sessions"``, which needs the factor, multiply `values` by the probability that position 1 is examined.
+    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1.
 
     A position for which the log has no evidence has the value NaN. No value is made up for it, unless :meth:`extended`
     is called.
@@ -92,7 +91,7 @@ class Propensities:
         return self.positions[np.isnan(self.values)].tolist()
 
     def click_model(self) -> PositionBased:
-        """The position-based click model with these propensities, which are `relative`.
+        """The position-based click model with these propensities.
 
         Its propensities must not be above 1. If an estimate is, all of them are divided by the largest.
 
@@ -108,7 +107,7 @@ class Propensities:
                 "extended(n_positions)"
             )
         values = self.values / max(1.0, float(self.values.max()))
-        return PositionBased(values, relative=True)
+        return PositionBased(values)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """The ends of a confidence interval of each propensity, each of shape (n_positions,).

@@ -14,145 +14,54 @@ import numpy as np
 from scipy import sparse
 
 from boostrank.clicks.log import ClickLog
-from boostrank.clicks.models import Cascade, ClickModel
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import refuse_first
 from boostrank.queries.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
-ClickNormalize = Literal["none", "independent", "sessions"]
+ClickNormalize = Literal["none", "independent"]
 Unit = Literal["sessions", "queries"]
 # Largest number of weights in memory at a time; the weights of one list are never divided.
 MAX_WEIGHTS = 2_000_000
-# Largest rounding error of the targets of a session, relative to the largest target or corrected click of it.
-MAX_ROUNDING = 1e-3
 
 
 def targets_of_relevance(queries: Queries, relevance: Floats, normalize: ClickNormalize, dcg: DCG) -> Floats:
     """The targets of ``"none"`` or ``"independent"`` from probabilities of relevance, shape (n_documents,)."""
     if normalize == "none":
         return relevance
-    return queries.ungroup(_times_expectation(queries.group(relevance), dcg, dcg.cutoffs(queries), queries))
-
-
-def means_of_sessions(log: ClickLog, click_model: ClickModel, dcg: DCG, clip: float, not_shown: str) -> Floats:
-    """The targets of ``"sessions"``, shape (n_documents,): means of unbiased estimates of the gains of each session.
-
-    They have the expectation ``E[u]``, for every distribution of the relevances of a session; the page "Targets from
-    clicks" of the guide has the proof. They may be negative, or above 1. With ``not_shown="error"``, sessions that do
-    not show all documents of their query are refused.
-
-    Examples
-    --------
-    >>> from boostrank.clicks import PositionBased
-    >>> log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 1], session=[5, 5])
-    >>> means_of_sessions(log, PositionBased([1.0, 0.5]), DCG(), clip=0.0, not_shown="error").round(4).tolist()
-    [0.2263, 1.2263]
-    """
-    sessions, queries = log.sessions, log.queries
-    if sessions is None:
-        raise ValueError(
-            "normalize='sessions' needs a log of sessions: counts do not say which documents were clicked together"
-        )
-    if isinstance(click_model, Cascade) and click_model.satisfaction == 1.0:
-        raise ValueError(
-            f"{click_model!r} shows at most one click of a session, so that the number of relevant documents of a "
-            "session cannot be estimated; use normalize='none' or 'independent'"
-        )
-    query = log.query[sessions.starts]
-    if not_shown == "error":
-        sizes = queries.sizes[query]
-        refuse_first(
-            sessions.sizes < sizes,
-            lambda session: (
-                f"{log.name_of_session(session)} shows {sessions.sizes[session]} of the {sizes[session]} documents of "
-                f"query {str(queries.ids[query[session]])!r}: the others have no support, and the ideal DCG "
-                "depends on them. Pass not_shown='irrelevant' to assume that they are not relevant, or use "
-                "normalize='none' or 'independent'"
-            ),
-        )
-    a, b = click_model.corrections(log)
-    cutoffs = dcg.cutoffs(queries)[query]
-    if isinstance(click_model, Cascade):
-        targets = _cascade_targets(log, sessions, np.maximum(a, clip), _inverse_ideals(dcg, sessions), cutoffs)
-    else:
-        values = (log.clicks - b) / np.maximum(a, clip)
-        # An overflow is found afterwards.
-        with np.errstate(over="ignore", invalid="ignore"):
-            targets = _times_expectation(values, dcg, cutoffs, sessions)
-            _require_digits(log, sessions, values, targets)
-    return log.total(targets) / np.maximum(1, queries.ungroup(queries.repeat(_sessions_of_queries(log))))
-
-
-def _inverse_ideals(dcg: DCG, lists: Segments) -> Floats:
-    """``h(0), h(1), ...`` without a cutoff, to the size of the longest list."""
-    return 1.0 / np.cumsum(dcg.discounts(int(lists.sizes.max())))
-
-
-def _times_expectation(values: Floats, dcg: DCG, cutoffs: Ints, lists: Segments) -> Floats:
-    """``t_i e_i`` for each document; the other arguments are those of :func:`expect_without_each`."""
-    # Documents with the value 0 change nothing. Without trust bias these are all documents without a click.
-    is_used = values != 0.0
-    sizes = lists.sum(is_used.astype(np.int64))
-    result = np.zeros(len(values))
+    grouped = queries.group(relevance)
+    # Documents with the relevance 0 change nothing. Often these are all documents without a click.
+    is_used = grouped != 0.0
+    sizes = queries.sum(is_used.astype(np.int64))
+    result = np.zeros(len(grouped))
     if is_used.any():
-        used, used_lists = values[is_used], Segments.from_sizes(sizes[sizes > 0])
-        result[is_used] = used * expect_without_each(used, _inverse_ideals(dcg, lists), cutoffs[sizes > 0], used_lists)
-    return result
-
-
-def _sessions_of_queries(log: ClickLog) -> Ints:
-    """Number of sessions of each query, shape (n_queries,).
-
-    In a log of counts, it is the largest number of impressions of a position.
-    """
-    n_queries = log.queries.n_queries
-    if log.sessions is not None:
-        return np.bincount(log.query[log.sessions.starts], minlength=n_queries)
-    table = sparse.coo_array((log.impressions, (log.query, log.position)), (n_queries, log.n_positions + 1))
-    return table.max(axis=1).toarray().ravel()
+        used, lists = grouped[is_used], Segments.from_sizes(sizes[sizes > 0])
+        # h(0), h(1), ... without a cutoff, to the size of the longest list.
+        h = 1.0 / np.cumsum(dcg.discounts(int(queries.sizes.max())))
+        result[is_used] = used * expect_without_each(used, h, dcg.cutoffs(queries)[sizes > 0], lists)
+    return queries.ungroup(result)
 
 
 def session_weights(log: ClickLog, average: Unit) -> Floats:
-    """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
-    counts = _sessions_of_queries(log)
+    """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions.
+
+    In a log of counts, the number of sessions of a query is the largest number of impressions of a position.
+    """
+    n_queries = log.queries.n_queries
+    if log.sessions is not None:
+        counts = np.bincount(log.query[log.sessions.starts], minlength=n_queries)
+    else:
+        table = sparse.coo_array((log.impressions, (log.query, log.position)), (n_queries, log.n_positions + 1))
+        counts = table.max(axis=1).toarray().ravel()
     weights = counts if average == "sessions" else counts > 0
     return weights / weights.sum()
-
-
-def _require_digits(log: ClickLog, sessions: Segments, values: Floats, targets: Floats) -> None:
-    """Raise ValueError if the targets of a session have large rounding errors, or overflow.
-
-    The terms of ``e_i`` have both signs, and their absolute values add up to at most the product of ``|1 - t_j| +
-    |t_j|``. So the rounding error of a target is about ``t_i`` times this product times the precision of a float.
-    """
-    size, largest = np.abs(values), sessions.max(np.abs(values))
-    error = np.finfo(np.float64).eps * largest * np.multiply.reduceat(np.abs(1.0 - values) + size, sessions.starts)
-    refuse_first(
-        ~(error <= MAX_ROUNDING * np.maximum(largest, sessions.max(np.abs(targets)))),
-        lambda session: (
-            f"{log.name_of_session(session)} has {sessions.sum(log.clicks)[session]} clicks, and the unbiased targets "
-            "of so many clicks at such propensities are lost in rounding errors; their variance would be huge too. "
-            "Pass clip, or use normalize='none' or 'independent'"
-        ),
-    )
-
-
-def _cascade_targets(log: ClickLog, sessions: Segments, w: Floats, h: Floats, cutoffs: Ints) -> Floats:
-    """``h(k_i) / w_i + sum_{clicked j below i} (h(k_j) - h(k_j - 1)) / w_j``, with ``k_i`` clicks above ``i``."""
-    above, last = sessions.sum_before(log.clicks), sessions.repeat(cutoffs) - 1
-    h_above, h_before = h[np.minimum(above, last)], h[np.minimum(np.maximum(above - 1, 0), last)]
-    change = np.where((log.clicks > 0) & (above > 0), (h_above - h_before) / w, 0.0)
-    below = sessions.repeat(sessions.sum(change)) - sessions.sum_before(change) - change
-    return np.where(log.clicks > 0, h_above / w + below, 0.0)
 
 
 def expect_without_each(values: Floats, h: Floats, cutoffs: Ints, lists: Segments) -> Floats:
     """``e_i = E[h(number of relevant documents other than i)]`` for each document of several lists, shape (n_rows,).
 
-    Documents are relevant independently with the probabilities ``t_i``, in which this is a multilinear polynomial: so
-    it is defined for all real ``t_i``. It is computed without division and, for probabilities, without differences.
+    Documents are relevant independently with the probabilities ``t_i``. It is computed without division, and without
+    differences of terms.
 
     Parameters
     ----------

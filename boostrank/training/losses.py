@@ -269,6 +269,6 @@ def bind(
         raise ValueError(
             f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
             f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
-            "normalize='independent' of ClickLabels, or another surrogate"
+            "normalize='none' of ClickLabels, or another surrogate"
         )
     return Objective(loss, targets, queries, weights)

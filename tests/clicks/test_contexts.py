@@ -42,10 +42,6 @@ def test_propensities_and_relevance_are_right_within_contexts_only():
     )
     assert np.abs(right).max() < 0.01
     assert np.ptp(wrong) > 0.1
-    labels = br.ClickLabels(log, ByContext({name: harvest_propensities(parts[name]) for name in parts}))
-    assert labels.model.relative
-    with pytest.raises(ValueError, match="relative to position 1"):
-        br.ClickLabels(log, labels.model, normalize="sessions")
 
 
 def test_contexts_stay_with_their_sessions():

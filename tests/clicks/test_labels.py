@@ -7,7 +7,7 @@ import pytest
 
 import boostrank as br
 from boostrank.clicks import Cascade, ClickLog, TrustBias, diagnose, estimate_relevance, harvest_propensities
-from boostrank.clicks.targets import means_of_sessions, targets_of_relevance
+from boostrank.clicks.targets import targets_of_relevance
 from boostrank.queries.dcg import DCG
 
 TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
@@ -24,19 +24,16 @@ def simulated(n_sessions=(40, 80, 20, 0), model=(1.0, 0.8, 0.6, 0.5), seed=0):
 
 
 @pytest.mark.parametrize("k", [None, 1])
-@pytest.mark.parametrize("normalize", ["independent", "none", "sessions"])
+@pytest.mark.parametrize("normalize", ["independent", "none"])
 @pytest.mark.parametrize("model", [(1.0, 0.8, 0.6, 0.5), TRUST, Cascade(0.5)], ids=["positions", "trust", "cascade"])
-def test_targets_are_not_negative(model, normalize, k):
+def test_targets_are_those_of_estimates_within_bounds(model, normalize, k):
     log, dcg = simulated(model=model), DCG(k)
     labels = br.ClickLabels(log, model, normalize=normalize, clip=0.55)
-    if normalize == "sessions":
-        expected = means_of_sessions(log, labels.model, dcg, 0.55, "irrelevant")
-    else:
-        relevance = np.clip(estimate_relevance(log, model, clip=0.55).relevance, 0, 1)
-        expected = targets_of_relevance(log.queries, relevance, normalize, dcg)
-    np.testing.assert_array_equal(labels.targets(dcg=dcg), np.maximum(expected, 0))
-    if normalize == "sessions" and model is TRUST and k is None:
-        assert expected.min() < 0  # Otherwise nothing is tested.
+    estimates = estimate_relevance(log, model, clip=0.55).relevance
+    expected = targets_of_relevance(log.queries, np.clip(estimates, 0, 1), normalize, dcg)
+    np.testing.assert_array_equal(labels.targets(dcg=dcg), expected)
+    if model is TRUST:
+        assert estimates.min() < 0  # Otherwise nothing is tested.
 
 
 def test_weights_of_queries_are_numbers_of_sessions():
@@ -47,23 +44,21 @@ def test_weights_of_queries_are_numbers_of_sessions():
     assert br.ClickLabels(log, 1.0, average="queries").query_weights.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
 
 
-@pytest.mark.parametrize("normalize", ["independent", "sessions"])
-def test_rows_of_whole_queries_keep_their_targets(normalize):
-    labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5), normalize=normalize, average="queries")
+def test_rows_of_whole_queries_keep_their_targets():
+    labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5), average="queries")
     rows = np.array([6, 2, 4, 5, 1])
     part = labels[rows]
     assert (part.average, part.model, part.qid.tolist()) == (labels.average, labels.model, QID[rows].tolist())
     np.testing.assert_allclose(part.targets(), labels.targets()[rows])
 
 
-@pytest.mark.parametrize("normalize", ["independent", "none", "sessions"])
-def test_queries_without_sessions_need_no_support_and_other_rows_do(normalize):
-    labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5), normalize=normalize)
+def test_queries_without_sessions_need_no_support_and_other_rows_do():
+    labels = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5))
     assert labels.targets()[7] == 0  # Query "d" was never shown, and has the weight 0.
     log = ClickLog(["a", "a", "b"], row=[0], position=[1], clicks=[1], session=[0])
-    with pytest.raises(ValueError, match=r"no support.*row 1 of query 'a'|shows 1 of the 2 documents of query 'a'"):
-        br.ClickLabels(log, 1.0, normalize=normalize).targets()
-    shown = br.ClickLabels(log, 1.0, normalize=normalize, not_shown="irrelevant").targets()
+    with pytest.raises(ValueError, match=r"no support.*row 1 of query 'a'"):
+        br.ClickLabels(log, 1.0).targets()
+    shown = br.ClickLabels(log, 1.0, not_shown="irrelevant").targets()
     assert shown.tolist() == [1, 0, 0]
 
 

@@ -9,8 +9,7 @@ from clicks.propensity_logs import P, counts_of, exact_log, influences, jackknif
 from scipy import optimize
 from scipy.stats import binom
 
-import boostrank as br
-from boostrank.clicks import ClickLog, PositionBased, Propensities, harvest_propensities, simulate_clicks
+from boostrank.clicks import ClickLog, Propensities, harvest_propensities
 from boostrank.clicks.propensities import _variance_of_clicks, warn_of_cut_lists
 
 
@@ -151,20 +150,6 @@ def test_nine_in_ten_sessions_may_end_with_a_click(n_ending, n_others, warned):
     log = ClickLog([1, 1], [0, 1] * (n + 30), [1, 2] * (n + 30), np.ravel(clicks), session=np.repeat(range(n + 30), 2))
     with pytest.warns(UserWarning, match=f"{n_ending} of {n} sessions") if warned else nullcontext():
         warn_of_cut_lists(log)
-
-
-def test_relative_propensities_need_their_factor():
-    qid, y, scores = [1] * 3 + [2] * 3, [1, 0, 1, 0, 1, 0], [3, 2, 1, 3, 2, 1]
-    settings = {"model": PositionBased([0.6, 0.4, 0.3]), "random_state": 0, "noise": 0.1}
-    log = simulate_clicks(y, scores, qid, n_sessions=20_000, policy=("plackett-luce", 1.0), **settings).log
-    found = harvest_propensities(log)
-    for relative in (found, found.extended(5), found.click_model()):
-        with pytest.raises(ValueError, match=r"pass p \* propensities.values with the probability p"):
-            br.ClickLabels(log, relative, normalize="sessions")
-    br.ClickLabels(log, 0.6 * found.values, normalize="sessions")
-    # The others do not depend on the factor.
-    br.clicks.evaluate(log, scores, found, k=2)
-    br.ClickLabels(log, found).targets()
 
 
 @pytest.fixture(scope="module")

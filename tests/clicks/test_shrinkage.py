@@ -113,11 +113,9 @@ def test_documents_that_were_never_shown_are_predicted():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"not_shown": "predict", "normalize": "sessions"}, "need normalize='independent' or 'none'"),
         ({"shrink": "yes"}, "shrink must be"),
         ({"shrink": [0.5] * 11}, "11 values"),
         ({"shrink": [0.5] * 11 + [1.5]}, r"shrink\[11\] is 1.5, not .* in \(0, 1\)"),
-        ({"shrink": [0.5] * 12, "normalize": "sessions"}, "need normalize='independent' or 'none'; got 'sess"),
     ],
 )
 def test_bad_priors(settings, message):
