@@ -28,8 +28,8 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
 }
 #: What to use instead of an argument that LGBMRanker or XGBRanker has, by its name.
 _INSTEAD = {
-    "eval_X": "give eval_set=[(X, y, qid)], or both eval_X and eval_y",
-    "eval_y": "give eval_set=[(X, y, qid)], or both eval_X and eval_y",
+    "eval_X": "give either eval_set=[(X, y, qid)] or both eval_X and eval_y",
+    "eval_y": "give either eval_set=[(X, y, qid)] or both eval_X and eval_y",
     "feature_weights": "set the parameter feature_weights of XGBoostRanker",
 }
 P = ParamSpec("P")
@@ -47,13 +47,10 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
     def translated(*args: P.args, **kwargs: P.kwargs) -> T:
         if parameters.keys() >= kwargs.keys():
             return method(*args, **kwargs)
-        if "eval_set" in parameters and kwargs.get("eval_X") is not None and kwargs.get("eval_y") is not None:
+        has_both = kwargs.get("eval_X") is not None and kwargs.get("eval_y") is not None
+        if has_both and "eval_set" in parameters and kwargs.get("eval_set") is None:
             features, labels = (_as_tuple(kwargs.pop(name)) for name in ("eval_X", "eval_y"))
             check_lengths(eval_X=len(features), eval_y=len(labels))
-            if kwargs.get("eval_set") is not None:
-                raise TypeError(
-                    "validation sets are given as eval_set, and as eval_X and eval_y: give only one of them"
-                )
             kwargs["eval_set"] = list(zip(features, labels, strict=True))
         translation: dict[str, Any] = {name: value for name, value in kwargs.items() if name in parameters}
         for name, value in kwargs.items():

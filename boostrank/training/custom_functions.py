@@ -187,11 +187,9 @@ class SklearnMetric(CustomMetric):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             values = np.array([self.function(*pair) for pair in pairs])
-        weights = (
-            np.ones(len(values)) if self._weights is None else self.queries.sum(self._weights) / self.queries.sizes
-        )
         counts = ~np.isnan(values)
-        value = np.average(values[counts], weights=weights[counts]) if counts.any() else np.nan
+        weights = None if self._weights is None else (self.queries.sum(self._weights) / self.queries.sizes)[counts]
+        value = np.average(values[counts], weights=weights) if counts.any() else np.nan
         return self._name, value, self._name.endswith("_score")
 
 

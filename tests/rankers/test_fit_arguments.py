@@ -210,8 +210,8 @@ def test_other_names_of_arguments_mean_the_same(ranker_class, data, name):
     ("given", "advice"),
     [
         ({"early_stopping_rounds": 5}, r"a parameter of the ranker, \w+Ranker\(early_stopping_rounds=\.\.\.\)"),
-        ({"eval_X": 1}, r"give eval_set=\[\(X, y, qid\)\], or both eval_X and eval_y"),
-        ({"eval_X": 1, "eval_y": 1, "eval_set": []}, "give only one of them"),
+        ({"eval_X": 1}, r"give either eval_set=\[\(X, y, qid\)\] or both eval_X and eval_y"),
+        ({"eval_X": 1, "eval_y": 1, "eval_set": []}, "give either eval_set"),
         ({"sampel_weight": 5}, r"its help lists those that it has \(did you mean 'sample_weight'"),
     ],
 )

@@ -5,8 +5,8 @@ the same with NumPy, up to rounding, and take several times as long. ``boostrank
 The environment variable ``BOOSTRANK_COMPILED=0`` makes Python ignore it.
 
 Functions of this package get arrays that are checked by their callers, grouped by query, and write nothing but their
-results. They keep no state, and release Python's lock, so that threads can call them at the same time. They raise
-RuntimeError if the library is not there, and MemoryError.
+results. They keep no state, and release Python's lock, so that threads can call them at the same time. They need the
+library, see :func:`is_available`, and may raise MemoryError.
 """
 
 from __future__ import annotations
@@ -91,13 +91,10 @@ def status() -> str:
 
 
 def call(name: str, *arguments: object) -> int:
-    """Call a function of the library; returns its result if this is not negative."""
-    library = _library()
-    if library is None:
-        raise RuntimeError(f"the compiled function {name} is not there: boostrank was installed without a C compiler")
+    """Call a function of the library, which must be there; returns its result if this is not negative."""
     # If ctypes converted them in the call, an interrupt of the conversion would become another error.
     converted = starmap(_converted, zip(arguments, _ARGUMENTS[name], strict=True))
-    result = int(getattr(library, name)(*converted))
+    result = int(getattr(_library(), name)(*converted))
     if result < 0:
         raise MemoryError(f"there is no memory for {name}")
     return result
