@@ -25,24 +25,23 @@ VARIANTS = [LambdaMART(), LambdaMART(normalize=False), LambdaMART(None, divide_b
     ],
 )
 def test_the_first_tree_of_the_libraries_is_a_newton_step(settings, is_divided, has_factor):
-    """With a leaf for each document, its values are ``-gradient / Hessian``; the Hessian of XGBoost is twice ours."""
+    """With a leaf for each document, its values are ``-gradient / (Hessian + 1)``; XGBoost's Hessian is twice ours."""
     random, n, m = np.random.default_rng(1), 40, 4
     labels, scores = random.integers(0, 5, n * m), np.tile(np.round(random.normal(size=m), 2), n)
     X, qid = np.tile(np.arange(m, dtype=float)[:, None], (n, 1)), np.repeat(np.arange(n), m)
+    settings = settings | {"lambda": 1, "learning_rate": 1, "nthread": 1}
     if settings["objective"] == "lambdarank":
-        data = lightgbm.Dataset(X, labels, group=[m] * n, init_score=scores)
-        leaves = {"min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 0}
-        step = lightgbm.train(settings | leaves | {"learning_rate": 1, "verbosity": -1, "nthread": 1}, data, 1).predict(
-            X[:m]
-        )
+        data, hessians = lightgbm.Dataset(X, labels, group=[m] * n, init_score=scores), 1
+        leaves = {"min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 0, "verbosity": -1}
+        step = lightgbm.train(settings | leaves, data, 1).predict(X[:m])
     else:
-        data, leaves = xgboost.DMatrix(X, labels, qid=qid, base_margin=scores), {"min_child_weight": 0, "lambda": 0}
-        booster = xgboost.train(settings | leaves | {"eta": 1, "base_score": 0, "nthread": 1}, data, 1)
-        step = 2.0 * booster.predict(xgboost.DMatrix(X[:m]))
+        data, hessians = xgboost.DMatrix(X, labels, qid=qid, base_margin=scores), 2
+        booster = xgboost.train(settings | {"min_child_weight": 0, "base_score": 0}, data, 1)
+        step = booster.predict(xgboost.DMatrix(X[:m]))
     queries, surrogate = Queries.from_sizes([m] * n), LambdaMART(None, is_divided, has_factor)
     derivatives = surrogate.gradient_hessian(scores, br.make_targets(labels, queries), queries)
     gradient, hessian = (values.reshape(n, m).sum(axis=0) for values in derivatives)
-    np.testing.assert_allclose(step, -gradient / hessian, rtol=2e-3, atol=1e-6)
+    np.testing.assert_allclose(step, -gradient / (hessians * hessian + 1), rtol=2e-3, atol=1e-6)
 
 
 def trained(ranker, usual, other, percent):
