@@ -54,29 +54,23 @@ def write_elastic(
     used = [features[i] for i in forest.features]
     examples = {feature: {"match": {feature: "{{keywords}}"}} for feature in used} | dict(queries)
     extractors = [{"query_extractor": {"feature_name": feature, "query": examples[feature]}} for feature in used]
-    shared = {"target_type": "regression"}
-
-    def as_tree(tree: Tree) -> dict[str, Any]:
+    regression, trees = {"target_type": "regression"}, []
+    for tree in forest.trees:
         indices = sorted({node.feature for node in tree if isinstance(node, Split)})
-        nodes: list[dict[str, Any]] = []
-        for node in tree:
-            if not isinstance(node, Split):
-                nodes.append({"leaf_value": node})
-                continue
-            test = {
-                "decision_type": "lt",
-                "threshold": fewest_digits_below(node.threshold),
-                "default_left": node.default_left,
-            }
-            children = {"left_child": node.left, "right_child": node.right}
-            nodes.append({"split_feature": indices.index(node.feature), **test, **children})
-        return {"tree": {"feature_names": [features[i] for i in indices], "tree_structure": nodes, **shared}}
-
-    trees = [as_tree(tree) for tree in forest.trees]
-    ensemble = {"feature_names": used, "trained_models": trees, "aggregate_output": {"weighted_sum": {}}, **shared}
+        nodes = [_elastic_node(node, indices) for node in tree]
+        trees.append({"tree": {"feature_names": [features[i] for i in indices], "tree_structure": nodes, **regression}})
+    ensemble = {"feature_names": used, "trained_models": trees, "aggregate_output": {"weighted_sum": {}}, **regression}
     fields = {"model_id": name} | ({"input": {"field_names": used}} if has_field_names else {})
     config = {"learning_to_rank": {"feature_extractors": extractors}}
     return _to_text({**fields, "inference_config": config, "definition": {"trained_model": {"ensemble": ensemble}}})
+
+
+def _elastic_node(node: Split | float, indices: Sequence[int]) -> dict[str, Any]:
+    if not isinstance(node, Split):
+        return {"leaf_value": node}
+    test = {"decision_type": "lt", "threshold": fewest_digits_below(node.threshold), "default_left": node.default_left}
+    children = {"left_child": node.left, "right_child": node.right}
+    return {"split_feature": indices.index(node.feature), **test, **children}
 
 
 def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | None = None) -> str:

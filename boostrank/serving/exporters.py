@@ -208,28 +208,29 @@ def _with_absent(forest: Forest, absent: str | None, engine: str, version: str |
     goes_right = not any(split.default_left for split in wanted.splits)
     follows = {"node": True, "zero": wanted.treats_missing_as_zero, "right": goes_right}
     changes = [change for change in CHANGES if change.engine == engine and change.aspect == "absent"]
-    if version is None:
-        versions = [
-            f"{change.since} to before {later.since} {_READS_ABSENT[change.value]}"
-            for change, later in pairwise(changes)
-            if not follows[change.value]
-        ]
-    else:
-        is_other = not follows[reads] or (reads == "zero" and forest.knows_missing and absent is None)
-        versions = [f"{version} {_READS_ABSENT[reads]}"] if is_other else []
+    spans = [(f"{change.since} to before {later.since}", change.value) for change, later in pairwise(changes)]
+    # The missing values of the training count as 0 if the engine knows nothing else.
+    is_lost = absent is None and reads == "zero" and forest.knows_missing
+    others = [
+        f"{versions} {_READS_ABSENT[value]}"
+        for versions, value in (spans if version is None else [(version, reads)])
+        if not follows[value] or is_lost
+    ]
     trained = "was trained with missing values" if forest.knows_missing else "takes them for 0"
-    text = f"{engine} {' and '.join(versions)}, but this model {trained}. Use {changes[-1].since} or newer"
-    text += ', where their "defaultValue" is "NaN"' if engine == "solr" else ""
-    text += ", or give every document a value of every feature"
-    if absent is not None and version is not None and versions:
-        refuse("absent", absent, "left out", f": {text}")
-    if absent is None and versions:
+    defaults = ', where their "defaultValue" is "NaN"' if engine == "solr" else ""
+    text = (
+        f"{engine} {' and '.join(others)}, but this model {trained}. Use {changes[-1].since} or newer{defaults}, or "
+        "give every document a value of every feature"
+    )
+    if absent is None and others:
         warn(f"{text}. Give version if it is known, or absent to choose")
     elif absent is None and forest.knows_missing is None and reads != "zero":
         warn(
             "the model does not show whether its training had missing values, and absent features count as 0: give "
             "absent='missing' if it had some, and absent='zero' otherwise"
         )
+    elif version is not None and others:
+        refuse("absent", absent, "left out", f": {text}")
     return wanted, follows[reads]
 
 

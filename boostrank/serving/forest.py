@@ -140,39 +140,28 @@ def rows_at_splits(tree: Tree, n_features: int) -> NDArray[np.float32]:
     >>> rows_at_splits([Split(0, 3.0, True, 1, 2), Split(1, 0.5, False, 3, 4), 1.0, 2.0, 3.0], 2)[1:].tolist()
     [[2.999999761581421, 0.0], [3.0, 0.0], [nan, 0.0], [0.0, 0.4999999701976776], [0.0, 0.5], [0.0, nan]]
     """
-    rows = [np.full(n_features, np.nan)]
-    # The values that lead to each node, by feature: from a number to below another one, or None for no value.
-    ways: list[dict[int, tuple[float, float] | None] | None] = [{}, *[None] * (len(tree) - 1)]
-    for node, way in zip(tree, ways, strict=True):
-        if way is None or not isinstance(node, Split):
+    rows, ways = [np.full(n_features, np.nan, np.float32)], {0: np.zeros(n_features, np.float32)}
+    for i, node in enumerate(tree):
+        if not isinstance(node, Split):
             continue
-        row = np.zeros(n_features)
-        for feature, limits in way.items():
-            row[feature] = np.nan if limits is None else _number_within(*limits)
-        low, high = way.get(node.feature, (-LARGEST, np.inf)) or (np.inf, -np.inf)
-        for value in (_below(node.threshold), node.threshold, np.nan):
-            # The threshold that stands for infinity has the largest number on the wrong side.
-            if (low <= value < high and node.threshold < LARGEST) or np.isnan(value):
-                rows.append(row.copy())
-                rows[-1][node.feature] = value
-        for child, start, end, is_default in (
-            (node.left, low, min(high, node.threshold), node.default_left),
-            (node.right, max(low, node.threshold), high, not node.default_left),
-        ):
-            if start < min(end, LARGEST):
-                ways[child] = {**way, node.feature: (start, end)}
-            elif is_default:
-                ways[child] = {**way, node.feature: None}
-    return np.array(rows, dtype=np.float32)
+        # A threshold that stands for infinity has only missing values on its right.
+        below, at = (
+            np.nextafter(np.float32(node.threshold), -LARGEST),
+            np.nan if node.threshold >= LARGEST else node.threshold,
+        )
+        values = (np.nan,) if np.isnan(at) else (below, at, np.nan)
+        rows += [_with_value(ways[i], node.feature, value) for value in values]
+        value = ways[i][node.feature]
+        goes_left = value < node.threshold or (np.isnan(value) and node.default_left)
+        ways[node.left] = _with_value(ways[i], node.feature, value if goes_left else below)
+        ways[node.right] = _with_value(ways[i], node.feature, at if goes_left else value)
+    return np.array(rows)
 
 
-def _number_within(low: float, high: float) -> float:
-    """A number of float32 from `low` to below `high`, 0 or a small one if possible."""
-    return next(number for number in (0.0, 1.0, -1.0, _below(high), low) if low <= number < min(high, LARGEST))
-
-
-def _below(number: float) -> float:
-    return float(np.nextafter(np.float32(number), np.float32(-np.inf)))
+def _with_value(row: Floats, feature: int, value: float) -> Floats:
+    row = row.copy()
+    row[feature] = value
+    return row
 
 
 def as_thresholds(limits: Floats) -> Floats:

@@ -59,15 +59,12 @@ def test_solr_has_a_name_and_a_store(run, data, tmp_path):
 
 
 def test_elastic_has_the_queries_of_a_file(run, data, tmp_path):
-    queries = {name: {"term": {name: "{{user}}"}} for name in NAMES}
+    file, queries = tmp_path / "m.json", {name: {"term": {name: "{{user}}"}} for name in NAMES}
     (tmp_path / "queries.json").write_text(json.dumps(queries))
     br.XGBoostRanker(**SETTINGS).fit(*data).save_model(tmp_path / "model.json")
-    options = ["--features", tmp_path / "queries.json", "--output", tmp_path / "shop.json", "--requests", tmp_path]
+    options = ["--features", tmp_path / "queries.json", "--output", file, "--requests", tmp_path]
     run("export", tmp_path / "model.json", "--format", "elastic", *options)
     assert json.loads((tmp_path / "log.json").read_text())["params"] == {"keywords": "keywords", "user": "user"}
-    extractors = json.loads((tmp_path / "shop.json").read_text())["inference_config"]["learning_to_rank"]
-    written = {
-        one["query_extractor"]["feature_name"]: one["query_extractor"] for one in extractors["feature_extractors"]
-    }
-    assert len(written) > 2
-    assert all(extractor["query"] == queries[name] for name, extractor in written.items())
+    extractors = json.loads(file.read_text())["inference_config"]["learning_to_rank"]["feature_extractors"]
+    written = {one["query_extractor"]["feature_name"]: one["query_extractor"]["query"] for one in extractors}
+    assert written.items() <= queries.items()
