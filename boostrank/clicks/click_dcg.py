@@ -50,7 +50,9 @@ class CounterfactualEstimate(NamedTuple):
     Examples
     --------
     >>> import boostrank as br
-    >>> log = br.ClickLog([1, 1, 2, 2], row=[0, 1, 2, 3], position=[1, 2, 1, 2], clicks=[1, 1, 0, 1])
+    >>> log = br.ClickLog(
+    ...     [1, 1, 2, 2], row=[0, 1, 2, 3], position=[1, 2, 1, 2], clicks=[1, 1, 0, 1]
+    ... )
     >>> estimate = br.clicks.evaluate(log, [1, 0, 1, 0], [1.0, 0.5])
     >>> round(estimate.value, 3), estimate.n_queries, estimate.low < estimate.value < estimate.high
     (0.705, 2, True)

@@ -72,7 +72,9 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
     >>> policy = ("plackett-luce", 1.0)
-    >>> log = br.simulate_clicks(y, X[:, 0], qid, n_sessions=5000, policy=policy, noise=0.1, random_state=0).log
+    >>> log = br.simulate_clicks(
+    ...     y, X[:, 0], qid, n_sessions=5000, policy=policy, noise=0.1, random_state=0
+    ... ).log
     >>> diagnosis = br.clicks.diagnose(log)
     >>> diagnosis.estimator
     'harvest_propensities(log)'

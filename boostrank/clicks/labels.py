@@ -221,9 +221,14 @@ class ClickLabels(RowsOfQueries, Labels):
         Examples
         --------
         >>> import boostrank as br
-        >>> log = br.ClickLog([1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9])
+        >>> log = br.ClickLog(
+        ...     [1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9]
+        ... )
         >>> labels = br.ClickLabels(log, ("power", 1.0), normalize="none")
-        >>> labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(), labels.targets().round(2).tolist()
+        >>> (
+        ...     labels.with_prediction([0.0, -1.0, -1.0]).targets().round(2).tolist(),
+        ...     labels.targets().round(2).tolist(),
+        ... )
         ([0.57, 0.24, 0.25], [0.56, 0.22, 0.33])
         """
         logs = finite_numbers(logs, "logs", log=len(self))

@@ -88,7 +88,8 @@ class ClickLog(RowsOfQueries):
     --------
     >>> import boostrank as br
     >>> log = br.ClickLog(
-    ...     qid=["a", "a", "b"], row=[0, 1, 1, 0, 2], position=[1, 2, 1, 2, 1], clicks=[1, 0, 1, 0, 0],
+    ...     qid=["a", "a", "b"], row=[0, 1, 1, 0, 2],
+    ...     position=[1, 2, 1, 2, 1], clicks=[1, 0, 1, 0, 0],
     ...     session=[7, 7, 8, 8, 9],
     ... )
     >>> log
@@ -293,7 +294,9 @@ class ClickLog(RowsOfQueries):
         Examples
         --------
         >>> import boostrank as br
-        >>> log = br.ClickLog([1, 1], row=[0, 1, 1], position=[1, 2, 1], clicks=[1, 0, 1], session=["x", "x", "y"])
+        >>> log = br.ClickLog(
+        ...     [1, 1], row=[0, 1, 1], position=[1, 2, 1], clicks=[1, 0, 1], session=["x", "x", "y"]
+        ... )
         >>> log.select(log.session_ids == "y").to_frame()
            qid  row  position  clicks  impressions session
         0    1    1         1       1            1       y
@@ -315,7 +318,10 @@ class ClickLog(RowsOfQueries):
         Examples
         --------
         >>> import boostrank as br
-        >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8], context=["tv", "web"])
+        >>> log = br.ClickLog(
+        ...     [1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8],
+        ...     context=["tv", "web"],
+        ... )
         >>> {context: log.n_clicks for context, log in log.by_context().items()}
         {'tv': 1, 'web': 0}
         """
@@ -507,7 +513,12 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     Examples
     --------
     >>> import boostrank as br
-    >>> table = {"qid": [1, 1, 1, 1], "document": ["b", "a", "a", "b"], "position": [1, 2, 1, 2], "click": [1, 0, 0, 1]}
+    >>> table = {
+    ...     "qid": [1, 1, 1, 1],
+    ...     "document": ["b", "a", "a", "b"],
+    ...     "position": [1, 2, 1, 2],
+    ...     "click": [1, 0, 0, 1],
+    ... }
     >>> br.clicks.from_table(table).to_frame()
        qid  row document  position  clicks  impressions
     0    1    0        b         1       1            1

@@ -172,7 +172,9 @@ class TrustBias(ClickModel):
     Examples
     --------
     >>> import boostrank as br
-    >>> a, b = br.clicks.TrustBias(("power", 1.0), click_relevant=[0.9, 0.8], click_irrelevant=[0.5, 0.2]).affine(2)
+    >>> a, b = br.clicks.TrustBias(
+    ...     ("power", 1.0), click_relevant=[0.9, 0.8], click_irrelevant=[0.5, 0.2]
+    ... ).affine(2)
     >>> a.round(4).tolist(), b.round(4).tolist()
     ([0.4, 0.3], [0.5, 0.1])
     """
@@ -227,7 +229,9 @@ class Cascade(ClickModel):
     Examples
     --------
     >>> import boostrank as br
-    >>> log = br.ClickLog(qid=[1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[0, 1, 0], session=[7, 7, 7])
+    >>> log = br.ClickLog(
+    ...     qid=[1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[0, 1, 0], session=[7, 7, 7]
+    ... )
     >>> br.clicks.Cascade(satisfaction=0.6).corrections(log)[0].tolist()
     [1.0, 1.0, 0.4]
     """
@@ -313,7 +317,12 @@ class ByContext(ClickModel):
     --------
     >>> import boostrank as br
     >>> model = br.clicks.ByContext({"phone": [1.0, 0.3], "desktop": [1.0, 0.6]})
-    >>> shown = {"row": [0, 1, 0, 1], "position": [1, 2, 1, 2], "clicks": [1, 0, 0, 1], "session": [1, 1, 2, 2]}
+    >>> shown = {
+    ...     "row": [0, 1, 0, 1],
+    ...     "position": [1, 2, 1, 2],
+    ...     "clicks": [1, 0, 0, 1],
+    ...     "session": [1, 1, 2, 2],
+    ... }
     >>> log = br.ClickLog([5, 5], **shown, context=["phone", "phone", "desktop", "desktop"])
     >>> model.corrections(log)[0].tolist()
     [1.0, 0.3, 1.0, 0.6]

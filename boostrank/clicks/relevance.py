@@ -93,7 +93,9 @@ def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> Relev
     Examples
     --------
     >>> import boostrank as br
-    >>> log = br.ClickLog([1, 1], row=[0, 0, 1], position=[1, 2, 2], clicks=[3, 1, 2], impressions=[10, 10, 10])
+    >>> log = br.ClickLog(
+    ...     [1, 1], row=[0, 0, 1], position=[1, 2, 2], clicks=[3, 1, 2], impressions=[10, 10, 10]
+    ... )
     >>> br.clicks.estimate_relevance(log, [1.0, 0.5]).relevance.round(4).tolist()
     [0.2667, 0.4]
     """

@@ -33,7 +33,9 @@ class SimulatedClicks(NamedTuple):
     Examples
     --------
     >>> import boostrank as br
-    >>> simulated = br.simulate_clicks([2, 0], scores=[0.9, 0.1], qid=[7, 7], n_sessions=100, random_state=0)
+    >>> simulated = br.simulate_clicks(
+    ...     [2, 0], scores=[0.9, 0.1], qid=[7, 7], n_sessions=100, random_state=0
+    ... )
     >>> simulated.log.n_sessions, simulated.relevance.tolist()
     (100, [1.0, 0.0])
     """
@@ -103,7 +105,9 @@ def simulate_clicks(
     Examples
     --------
     >>> import boostrank as br
-    >>> simulated = br.simulate_clicks([2, 0, 1], [0.1, 0.3, 0.2], [5, 5, 5], n_sessions=1000, random_state=0)
+    >>> simulated = br.simulate_clicks(
+    ...     [2, 0, 1], [0.1, 0.3, 0.2], [5, 5, 5], n_sessions=1000, random_state=0
+    ... )
     >>> simulated.log
     ClickLog(n_documents=3, n_queries=1, n_entries=3000, n_sessions=1000, n_impressions=3000, n_clicks=494)
     >>> simulated.relevance.round(4).tolist()

@@ -112,7 +112,9 @@ def train(
     >>> import ray.data  # doctest: +SKIP
     >>> import boostrank as br
     >>> dataset = ray.data.read_parquet("s3://bucket/train")  # doctest: +SKIP
-    >>> ranker = br.ray.train(br.XGBoostRanker("softmax", k=10), dataset, num_workers=4)  # doctest: +SKIP
+    >>> ranker = br.ray.train(
+    ...     br.XGBoostRanker("softmax", k=10), dataset, num_workers=4
+    ... )  # doctest: +SKIP
     >>> ranker.save_model("model.ubj")  # doctest: +SKIP
     """
     check_count("num_workers", num_workers, 1)

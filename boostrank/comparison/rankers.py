@@ -145,7 +145,9 @@ def compare(
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=60, random_state=0)
     >>> losses = "lambdarank", "consistent-lambdarank"
-    >>> rankers = {loss: br.LightGBMRanker(loss, n_estimators=10, learning_rate=0.1) for loss in losses}
+    >>> rankers = {
+    ...     loss: br.LightGBMRanker(loss, n_estimators=10, learning_rate=0.1) for loss in losses
+    ... }
     >>> comparison = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@10"])
     >>> print(comparison)  # doctest: +ELLIPSIS
     ndcg@10, compared with lambdarank

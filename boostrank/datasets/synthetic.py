@@ -64,7 +64,9 @@ def make_ranking(
     Examples
     --------
     >>> import boostrank as br
-    >>> X, y, qid, bayes = br.make_ranking(n_queries=2, n_documents=5, random_state=0, return_bayes=True)
+    >>> X, y, qid, bayes = br.make_ranking(
+    ...     n_queries=2, n_documents=5, random_state=0, return_bayes=True
+    ... )
     >>> X.shape, y.tolist()
     ((10, 10), [3.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0])
     """

@@ -71,8 +71,12 @@ class ComparisonDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> import boostrank as br
-    >>> folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=60, random_state=0)), n_splits=3)
-    >>> rankers = {name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("lambdarank", "softmax")}
+    >>> data = br.Dataset(*br.make_ranking(n_queries=60, random_state=0))
+    >>> folds = br.query_folds(data, n_splits=3)
+    >>> rankers = {
+    ...     name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1)
+    ...     for name in ("lambdarank", "softmax")
+    ... }
     >>> comparison = br.compare(rankers, folds, measures=["ndcg@10"])
     >>> display = comparison.plot("ndcg@10", ax=Figure().subplots())
     >>> display.baseline, sorted(display.table["ranker"])
@@ -150,8 +154,11 @@ class QueryDifferencesDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> import boostrank as br
     >>> qrels = {str(i): {"a": 1, "b": 0} for i in range(4)}
-    >>> first, second = ({query: {"a": float(query), "b": score} for query in qrels} for score in (0.5, 2.5))
-    >>> display = br.compare_runs(qrels, {"first": first, "second": second}, "RR").plot_queries(ax=Figure().subplots())
+    >>> first, second = (
+    ...     {query: {"a": float(query), "b": score} for query in qrels} for score in (0.5, 2.5)
+    ... )
+    >>> comparison = br.compare_runs(qrels, {"first": first, "second": second}, "RR")
+    >>> display = comparison.plot_queries(ax=Figure().subplots())
     >>> display.table["difference"].tolist()
     [-0.5, -0.5, 0.0, 0.0]
     """

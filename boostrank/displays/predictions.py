@@ -56,7 +56,9 @@ class NDCGCurveDisplay(Display):
     >>> import boostrank as br
     >>> labels, qid = [0, 1, 2, 1, 0], ["a", "a", "a", "b", "b"]
     >>> scores = {"up": [1, 2, 3, 1, 2], "down": [3, 2, 1, 2, 1]}
-    >>> display = br.displays.NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3], ax=Figure().subplots())
+    >>> display = br.displays.NDCGCurveDisplay.from_predictions(
+    ...     labels, scores, qid, ks=[1, 3], ax=Figure().subplots()
+    ... )
     >>> display.table[["ranker", "k", "mean"]].round(4)
       ranker  k    mean
     0     up  1  0.5000
@@ -171,7 +173,9 @@ class PrecisionRecallDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> import boostrank as br
     >>> qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 0.9, "b": 0.8, "c": 0.7}}
-    >>> display = br.displays.PrecisionRecallDisplay.from_runs(qrels, {"bm25": run}, ax=Figure().subplots())
+    >>> display = br.displays.PrecisionRecallDisplay.from_runs(
+    ...     qrels, {"bm25": run}, ax=Figure().subplots()
+    ... )
     >>> display.precision["bm25"].round(2).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.67, 0.67]
     """

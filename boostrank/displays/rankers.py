@@ -142,7 +142,8 @@ class ContributionDisplay(Display):
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=40, random_state=0)
     >>> ranker = br.LightGBMRanker(n_estimators=5, n_jobs=1).fit(X, y, qid)
-    >>> display = br.displays.ContributionDisplay(br.explain(ranker, X, qid, query=3)).plot(Figure().subplots())
+    >>> why = br.explain(ranker, X, qid, query=3)
+    >>> display = br.displays.ContributionDisplay(why).plot(Figure().subplots())
     >>> display.ax_.get_title()
     'query 3: why rank 1 is above rank 2'
     """

@@ -195,7 +195,8 @@ class BoundMeasure(ABC):
     >>> import boostrank as br
     >>> bound = br.get_measure("ndcg@10").bind([0, 1, 1, 0], br.Queries.from_sizes([2, 2]))
     >>> for scores in ([0.2, 0.1, 0.9, 0.3], [0.1, 0.2, 0.9, 0.3]):
-    ...     print(bound.per_query(np.array(scores)).round(4), round(bound.mean(np.array(scores)), 4))
+    ...     values, mean = bound.per_query(np.array(scores)), bound.mean(np.array(scores))
+    ...     print(values.round(4), round(mean, 4))
     [0.6309 1.    ] 0.8155
     [1. 1.] 1.0
     """

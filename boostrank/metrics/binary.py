@@ -463,7 +463,8 @@ class InterpolatedPrecision(RelevantDocuments):
     0.6667
     >>> get_measure("iprec@0.5")(labels, scores, qid=[7] * 5)
     1.0
-    >>> round(get_measure("iprec")(labels, scores, qid=[7] * 5), 4)  # 1 at six levels, and 2/3 at five
+    >>> # It is 1 at six levels, and 2/3 at five.
+    >>> round(get_measure("iprec")(labels, scores, qid=[7] * 5), 4)
     0.8485
     """
 
@@ -517,7 +518,7 @@ class BinaryPreference(RelevantDocuments):
     Examples
     --------
     >>> from boostrank.metrics import get_measure
-    >>> get_measure("bpref")([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.1], qid=[7, 7, 7, 7])  # (1 + 1 - 1/2) / 2
+    >>> get_measure("bpref")([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.1], qid=[7] * 4)  # (1 + 1 - 1/2) / 2
     0.75
     """
 

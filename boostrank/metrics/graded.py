@@ -109,7 +109,8 @@ class ExpectedReciprocalRank(QueryMeasure):
     Examples
     --------
     >>> from boostrank.metrics import get_measure
-    >>> round(get_measure("err")([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/4 + (1/3) (1/4) (1/4)
+    >>> value = get_measure("err")([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
+    >>> round(value, 4)  # 3/4 + (1/3) (1/4) (1/4)
     0.7708
     >>> measure = get_measure("err", max_grade=4)
     >>> round(measure([2, 0, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7]), 4)  # 3/16 + (1/3) (1/16) (13/16)
@@ -231,7 +232,8 @@ def ndcg_score(
     Examples
     --------
     >>> import boostrank as br
-    >>> round(br.ndcg_score([0, 1, 2, 0], [0.1, 0.2, 0.3, 0.9], qid=["a", "a", "a", "b"], empty="skip"), 4)
+    >>> labels, scores, qid = [0, 1, 2, 0], [0.1, 0.2, 0.3, 0.9], ["a", "a", "a", "b"]
+    >>> round(br.ndcg_score(labels, scores, qid, empty="skip"), 4)
     1.0
     >>> round(br.ndcg_score([0, 1], [0.5, 0.5], qid=[7, 7], k=1), 4)
     0.5

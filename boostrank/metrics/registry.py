@@ -277,7 +277,8 @@ def evaluate(
     qid
     a            0.0  0.5
     b            1.0  1.0
-    >>> br.evaluate(labels, scores, qid, "mrr", by={"a": "long", "b": "short"})[["group", "metric", "queries", "mean"]]
+    >>> table = br.evaluate(labels, scores, qid, "mrr", by={"a": "long", "b": "short"})
+    >>> table[["group", "metric", "queries", "mean"]]
              group metric  queries  mean
     0         long    mrr        1  0.50
     1        short    mrr        1  1.00

@@ -38,7 +38,9 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=30, random_state=0)
     >>> ranker = br.LightGBMRanker("softmax", n_estimators=10, learning_rate=0.1)
-    >>> search = br.grid_search(ranker, {"num_leaves": [4, 8]}, X, y, qid, cv=3, scoring=["ndcg@10", "map"])
+    >>> search = br.grid_search(
+    ...     ranker, {"num_leaves": [4, 8]}, X, y, qid, cv=3, scoring=["ndcg@10", "map"]
+    ... )
     >>> search.best_params_ == search.cv_results_["params"][search.best_index_]
     True
     >>> search.score(X, y, qid=qid) == br.ndcg_score(y, search.predict(X), qid, k=10)

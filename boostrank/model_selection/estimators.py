@@ -129,7 +129,9 @@ def accept_qid(estimator: Any) -> Any:
     --------
     >>> import lightgbm
     >>> ranker = accept_qid(lightgbm.LGBMRanker(n_estimators=2, min_child_samples=1, verbose=-1))
-    >>> ranker.fit([[0.0], [3.0], [1.0], [2.0]], [0, 3, 1, 2], qid=["a", "b", "a", "b"]).best_iteration_
+    >>> ranker.fit(
+    ...     [[0.0], [3.0], [1.0], [2.0]], [0, 3, 1, 2], qid=["a", "b", "a", "b"]
+    ... ).best_iteration_
     2
     """
     return _with_last_step(estimator, lambda last: last if _library(last) is None else NativeRanker(last))

@@ -169,7 +169,8 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     Examples
     --------
     >>> import boostrank as br
-    >>> folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=10, random_state=0)), n_splits=5)
+    >>> data = br.Dataset(*br.make_ranking(n_queries=10, random_state=0))
+    >>> folds = br.query_folds(data, n_splits=5)
     >>> len(folds), folds[0].name, len(set(folds[0].test.qid))
     (5, 'Fold1', 2)
     """
@@ -208,7 +209,9 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0)
     --------
     >>> import boostrank as br
     >>> data = br.Dataset(*br.make_ranking(n_queries=10, random_state=0))
-    >>> fold = br.model_selection.with_validation(br.datasets.Fold("Fold1", train=data, validation=None, test=data))
+    >>> fold = br.model_selection.with_validation(
+    ...     br.datasets.Fold("Fold1", train=data, validation=None, test=data)
+    ... )
     >>> len(set(fold.train.qid)), len(set(fold.validation.qid))
     (8, 2)
     """

@@ -47,7 +47,9 @@ class Agreement(QueryMeasure):
     Examples
     --------
     >>> import boostrank as br
-    >>> graph = br.PreferenceGraph(qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1])
+    >>> graph = br.PreferenceGraph(
+    ...     qid=[1, 1, 1], winner=[0, 1, 2], loser=[1, 2, 0], weight=[3, 1, 1]
+    ... )
     >>> br.get_measure("agreement")(graph, [0.9, 0.5, 0.1])
     0.8
     >>> br.get_measure("agreement")([1, 0, 1, 0], [0.9, 0.5, 0.1, 0.0], qid=[1, 1, 1, 1])

@@ -54,12 +54,15 @@ class PreferenceGraph(RowsOfQueries, Labels):
     Examples
     --------
     >>> import boostrank as br
-    >>> graph = br.PreferenceGraph(qid=[1, 1, 1, 2, 2], winner=[0, 1, 3], loser=[1, 2, 4], weight=[1, 1, 5])
+    >>> graph = br.PreferenceGraph(
+    ...     qid=[1, 1, 1, 2, 2], winner=[0, 1, 3], loser=[1, 2, 4], weight=[1, 1, 5]
+    ... )
     >>> graph
     PreferenceGraph(n_documents=5, n_queries=2, n_edges=3)
     >>> graph[[0, 1, 3]]
     PreferenceGraph(n_documents=3, n_queries=2, n_edges=1)
-    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()  # half of the weight of an edge between tied documents
+    >>> # Half of the weight of an edge between tied documents counts.
+    >>> graph.disagreement([0.3, 0.2, 0.9, 0.0, 0.0]).tolist()
     [1.0, 2.5]
     """
 

@@ -446,7 +446,8 @@ def make_targets(
     >>> import boostrank as br
     >>> br.make_targets([1, 0, 2], br.Queries.from_sizes([3]), br.DCG(k=1)).round(4).tolist()
     [0.3333, 0.0, 1.0]
-    >>> br.make_targets([1, 0, 2], br.Queries.from_sizes([3]), normalize="softmax").round(4).tolist()
+    >>> queries = br.Queries.from_sizes([3])
+    >>> br.make_targets([1, 0, 2], queries, normalize="softmax").round(4).tolist()
     [0.2447, 0.09, 0.6652]
     """
     return targets_of(check_relevance(relevance), queries, DCG() if dcg is None else dcg, normalize)

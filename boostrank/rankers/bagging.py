@@ -100,8 +100,10 @@ class BaggedRanker(TrainedModel):
     >>> import numpy as np
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=60, random_state=0)
-    >>> bagged = br.BaggedRanker(br.LightGBMRanker(k=10), n_estimators=5, random_state=0).fit(X, y, qid=qid)
-    >>> bool(np.allclose(bagged.predict(X), np.mean([member.predict(X) for member in bagged.estimators_], axis=0)))
+    >>> bagged = br.BaggedRanker(br.LightGBMRanker(k=10), n_estimators=5, random_state=0)
+    >>> bagged = bagged.fit(X, y, qid=qid)
+    >>> means = np.mean([member.predict(X) for member in bagged.estimators_], axis=0)
+    >>> bool(np.allclose(bagged.predict(X), means))
     True
 
     NDCG@10 on new queries, and its 95% interval, without held-out queries. It is that of the mean of fewer members,

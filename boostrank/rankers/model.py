@@ -183,7 +183,8 @@ class TrainedModel(BaseEstimator):
         >>> bool(np.allclose(first + others, ranker.predict(X)))
         True
         >>> contributions = ranker.predict(X, pred_contrib=True)
-        >>> contributions.shape[1] == X.shape[1] + 1, bool(np.allclose(contributions.sum(axis=1), ranker.predict(X)))
+        >>> sums = contributions.sum(axis=1)
+        >>> contributions.shape[1] == X.shape[1] + 1, bool(np.allclose(sums, ranker.predict(X)))
         (True, True)
         """
         check_is_fitted(self, "booster_")

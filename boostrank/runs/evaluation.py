@@ -132,7 +132,8 @@ def evaluate_run(
     >>> values = br.evaluate_run(qrels, run, ["nDCG@10", "AP", "R@2"])
     >>> {name: round(value, 4) for name, value in values.items()}
     {'nDCG@10': 0.403, 'AP': 0.1667, 'R@2': 0.3333}
-    >>> br.evaluate_run(qrels, run, "AP", by={"301": "short"})[["group", "metric", "queries", "mean"]].round(4)
+    >>> table = br.evaluate_run(qrels, run, "AP", by={"301": "short"})
+    >>> table[["group", "metric", "queries", "mean"]].round(4)
              group metric  queries    mean
     0        short     AP        1  0.1667
     1  all queries     AP        1  0.1667

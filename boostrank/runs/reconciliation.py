@@ -69,7 +69,9 @@ class Reconciliation:
     Examples
     --------
     >>> import boostrank as br
-    >>> result = br.reconcile([1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], qid=[7, 7, 8, 8], measure="ndcg@10")
+    >>> result = br.reconcile(
+    ...     [1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], qid=[7, 7, 8, 8], measure="ndcg@10"
+    ... )
     >>> result.head
     'NDCG@10 = 0.3155 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document'
     >>> [row[:4] for row in result.rows if row[0] == "LightGBM"]
@@ -247,7 +249,8 @@ def reconcile_run(
     >>> found = br.reconcile_run(qrels, run, "nDCG@10")
     >>> print(found.head)
     NDCG@10 = 0.7015 (linear gain, log2 discount, ties by name, empty 0): 2 queries, 0 of them empty, 0 of one document
-    >>> found.table.set_index("library").loc[["pytrec_eval", "scikit-learn"], ["value", "because"]].round(4)
+    >>> table = found.table.set_index("library")[["value", "because"]]
+    >>> table.loc[["pytrec_eval", "scikit-learn"]].round(4)
                    value                                  because
     library
     pytrec_eval   0.7015

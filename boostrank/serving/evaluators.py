@@ -141,7 +141,10 @@ def evaluate(
     --------
     >>> import boostrank as br
     >>> leaves = [{"nodeid": 1, "leaf": 0.25}, {"nodeid": 2, "leaf": -0.5}]
-    >>> split = {"nodeid": 0, "depth": 0, "split": "bm25", "split_condition": 3, "yes": 1, "no": 2, "missing": 1}
+    >>> split = {
+    ...     "nodeid": 0, "depth": 0, "split": "bm25", "split_condition": 3,
+    ...     "yes": 1, "no": 2, "missing": 1,
+    ... }
     >>> trees, X = [split | {"children": leaves}], {"bm25": [2.9, 3.0, float("nan")]}
     >>> br.serving.evaluate("elasticsearch", trees, X).tolist()
     [0.25, -0.5, 0.25]

@@ -122,7 +122,9 @@ def export(
     >>> ranker = br.LightGBMRanker(n_estimators=5).fit(X.astype(np.float32), y, qid)
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "shop.json")
-    >>> br.serving.export(ranker, path, "elasticsearch", features=[f"feature_{i}" for i in range(10)], check=X)
+    >>> br.serving.export(
+    ...     ranker, path, "elasticsearch", features=[f"feature_{i}" for i in range(10)], check=X
+    ... )
     >>> document = json.loads(path.read_text())
     >>> document["model"]["name"], document["model"]["model"]["type"]
     ('shop', 'model/xgboost+json')

@@ -60,7 +60,9 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
     --------
     >>> import boostrank as br
     >>> logged = [{"name": "title", "value": 1.5}, {"name": "price"}]
-    >>> answer = {"hits": {"hits": [{"_id": "doc7", "fields": {"_ltrlog": [{"features": logged}]}}]}}
+    >>> answer = {
+    ...     "hits": {"hits": [{"_id": "doc7", "fields": {"_ltrlog": [{"features": logged}]}}]}
+    ... }
     >>> br.serving.read_log("elasticsearch", {"lamp": answer}, ["price", "title"])
                    price  title
     qid  document

@@ -203,7 +203,8 @@ def feature_set(
         ]
       }
     }
-    >>> print(br.serving.feature_set("vespa", ["bm25(title)", "price"], queries={"price": "attribute(price)"}))
+    >>> queries = {"price": "attribute(price)"}
+    >>> print(br.serving.feature_set("vespa", ["bm25(title)", "price"], queries=queries))
     rank-profile features inherits default {
         function price() {
             expression: attribute(price)

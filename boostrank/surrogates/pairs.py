@@ -47,7 +47,8 @@ class GainWeightedPairs(Surrogate):
     --------
     >>> import numpy as np
     >>> import boostrank as br
-    >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), br.Queries.from_sizes([3])
+    >>> scores, targets = np.zeros(3), np.array([1.0, 0.5, 0.0])
+    >>> queries = br.Queries.from_sizes([3])
     >>> br.surrogates.PairwiseSquaredHinge().loss(scores, targets, queries).tolist()
     [1.5]
     """
@@ -150,7 +151,8 @@ class PairwiseSquaredHinge(GainWeightedPairs):
     >>> import numpy as np
     >>> import boostrank as br
     >>> surrogate, queries = br.surrogates.PairwiseSquaredHinge(), br.Queries.from_sizes([3])
-    >>> surrogate.gradient_hessian(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0]), queries)[0].tolist()
+    >>> scores, targets = np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0])
+    >>> surrogate.gradient_hessian(scores, targets, queries)[0].tolist()
     [1.5, -2.0, 0.5]
     """
 

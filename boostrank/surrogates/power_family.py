@@ -72,12 +72,14 @@ class Power(Surrogate):
     --------
     >>> import numpy as np
     >>> import boostrank as br
-    >>> scores, targets, queries = np.zeros(3), np.array([1.0, 0.5, 0.0]), br.Queries.from_sizes([3])
+    >>> scores, targets = np.zeros(3), np.array([1.0, 0.5, 0.0])
+    >>> queries = br.Queries.from_sizes([3])
     >>> br.surrogates.Power(1).gradient_hessian(scores, targets, queries)[0].round(6).tolist()
     [-1.5, 0.0, 1.5]
     >>> br.surrogates.Power(0).gradient_hessian(scores, targets, queries)[0].round(6).tolist()
     [-0.5, 0.0, 0.5]
-    >>> br.surrogates.Power(0, max_step=1).gradient_hessian(scores, targets, queries)[1].round(6).tolist()
+    >>> surrogate = br.surrogates.Power(0, max_step=1)
+    >>> surrogate.gradient_hessian(scores, targets, queries)[1].round(6).tolist()
     [1.5, 1.0, 0.5]
     """
 

@@ -238,8 +238,9 @@ class ConsistentLambdaRank(ReweightedPairs):
     --------
     >>> import numpy as np
     >>> import boostrank as br
-    >>> surrogate, queries = br.surrogates.ConsistentLambdaRank(divide_by_distance=False), br.Queries.from_sizes([2])
-    >>> gradient, hessian = surrogate.gradient_hessian(np.array([1.0, 0.0]), np.array([0.3, 0.7]), queries)
+    >>> surrogate = br.surrogates.ConsistentLambdaRank(divide_by_distance=False)
+    >>> scores, targets = np.array([1.0, 0.0]), np.array([0.3, 0.7])
+    >>> gradient, hessian = surrogate.gradient_hessian(scores, targets, br.Queries.from_sizes([2]))
     >>> gradient.round(4).tolist(), hessian.round(4).tolist()
     ([0.1591, -0.1591], [0.1451, 0.1451])
     >>> surrogate.minimizer(np.array([[0.2, 0.8]])).round(4).tolist()

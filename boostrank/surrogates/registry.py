@@ -103,7 +103,10 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     Examples
     --------
     >>> import boostrank as br
-    >>> br.surrogates.is_consistent("softmax"), br.surrogates.is_consistent("softmax", normalize="sum")
+    >>> (
+    ...     br.surrogates.is_consistent("softmax"),
+    ...     br.surrogates.is_consistent("softmax", normalize="sum"),
+    ... )
     (True, False)
     """
     return get_surrogate(surrogate).consistent and normalize == CONSISTENT_NORMALIZATION

@@ -55,8 +55,8 @@ class Separable(Surrogate):
     ...         return np.hypot(1.0, scores)
     ...     def slope_curvature(self, scores):
     ...         return scores / np.hypot(1.0, scores), np.hypot(1.0, scores) ** -3
-    ...
-    >>> scores, targets, queries = np.array([0.0, 1.0]), np.array([0.5, 0.0]), br.Queries.from_sizes([2])
+    >>> scores, targets = np.array([0.0, 1.0]), np.array([0.5, 0.0])
+    >>> queries = br.Queries.from_sizes([2])
     >>> gradient, hessian = Hyperbola().gradient_hessian(scores, targets, queries)
     >>> gradient.round(3).tolist(), hessian.round(3).tolist()
     ([-0.5, 0.707], [1.0, 0.354])
@@ -301,7 +301,8 @@ class Profiled(Surrogate):
     --------
     >>> import numpy as np
     >>> import boostrank as br
-    >>> scores, targets, queries = np.array([1.0, 0.0]), np.array([0.2, 0.6]), br.Queries.from_sizes([2])
+    >>> scores, targets = np.array([1.0, 0.0]), np.array([0.2, 0.6])
+    >>> queries = br.Queries.from_sizes([2])
     >>> surrogate = br.surrogates.Profiled(br.surrogates.Poisson())
     >>> surrogate.gradient_hessian(scores, targets, queries)[0].round(4).tolist()
     [0.3848, -0.3848]

@@ -85,7 +85,10 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
     Examples
     --------
     >>> import boostrank as br
-    >>> [br.theory.feasibility(discount).verdict for discount in ("log2", "zipf", ("exponential", 2))]
+    >>> [
+    ...     br.theory.feasibility(discount).verdict
+    ...     for discount in ("log2", "zipf", ("exponential", 2))
+    ... ]
     ['feasible', 'boundary', 'too fast']
     >>> [br.theory.feasibility("log2", k=k).verdict for k in (10, 0.2)]
     ['too fast', 'feasible']

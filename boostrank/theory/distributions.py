@@ -140,7 +140,10 @@ class LabelDistribution:
         Examples
         --------
         >>> import boostrank as br
-        >>> [round(br.theory.SECTION_3_2_1.expected_ndcg(scores), 4) for scores in ([1.0, 0.0], [0.0, 1.0])]
+        >>> [
+        ...     round(br.theory.SECTION_3_2_1.expected_ndcg(scores), 4)
+        ...     for scores in ([1.0, 0.0], [0.0, 1.0])
+        ... ]
         [0.7969, 0.9562]
         """
         values = check_document_scores(scores, self.n_documents)
@@ -154,7 +157,10 @@ class LabelDistribution:
         Examples
         --------
         >>> import boostrank as br
-        >>> [round(br.theory.SECTION_3_2_1.ndcg_regret(scores), 4) for scores in ([1.0, 0.0], [0.0, 1.0])]
+        >>> [
+        ...     round(br.theory.SECTION_3_2_1.ndcg_regret(scores), 4)
+        ...     for scores in ([1.0, 0.0], [0.0, 1.0])
+        ... ]
         [0.1594, 0.0]
         """
         values = check_document_scores(scores, self.n_documents)

@@ -36,7 +36,9 @@ class Limit(NamedTuple):
     Examples
     --------
     >>> import boostrank as br
-    >>> limit = br.theory.ndcg_limit(br.theory.ScoreCurve.binary(lambda s: s), discount=("power", 0.5))
+    >>> limit = br.theory.ndcg_limit(
+    ...     br.theory.ScoreCurve.binary(lambda s: s), discount=("power", 0.5)
+    ... )
     >>> round(limit.value, 4), limit.standard_deviation
     (0.9428, 0.0)
     """

@@ -56,7 +56,9 @@ class QueryDistribution:
     scorer ranks all queries perfectly, but the minimizer of softmax does not, though softmax is consistent with NDCG:
 
     >>> import boostrank as br
-    >>> queries = br.theory.QueryDistribution([[0, 1], [1, 2], [0, 2]], [[1, 2], [4, 3], [2, 0]], [0.2, 0.4, 0.4])
+    >>> queries = br.theory.QueryDistribution(
+    ...     [[0, 1], [1, 2], [0, 2]], [[1, 2], [4, 3], [2, 0]], [0.2, 0.4, 0.4]
+    ... )
     >>> queries.best_scores().tolist(), queries.expected_ndcg([1, 2, 0])
     ([1.0, 2.0, 0.0], 1.0)
     >>> scores = br.theory.minimizer("softmax", queries)

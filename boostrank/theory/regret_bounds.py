@@ -138,7 +138,10 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
     Examples
     --------
     >>> import boostrank as br
-    >>> round(br.theory.discount_constant(2), 4), round(br.theory.discount_constant(2, sharp=True), 4)
+    >>> (
+    ...     round(br.theory.discount_constant(2), 4),
+    ...     round(br.theory.discount_constant(2, sharp=True), 4),
+    ... )
     (2.3648, 0.5219)
     """
     check_count("n_documents", n_documents)
@@ -187,7 +190,10 @@ def regret_bound(
     Examples
     --------
     >>> import boostrank as br
-    >>> [round(br.theory.regret_bound(loss, 0.005, n_documents=2), 4) for loss in ("squared", "logistic")]
+    >>> [
+    ...     round(br.theory.regret_bound(loss, 0.005, n_documents=2), 4)
+    ...     for loss in ("squared", "logistic")
+    ... ]
     [0.2365, 0.1182]
     >>> round(br.theory.regret_bound("squared", 0.005, n_documents=2, sharp=True), 4)
     0.0522
@@ -235,7 +241,8 @@ def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> floa
     >>> import boostrank as br
     >>> round(br.theory.ndcg_margin(br.theory.SECTION_3_2_1), 4)
     0.1594
-    >>> round(br.theory.ndcg_margin(br.theory.LabelDistribution([[2, 1, 0, 0]], [1.0]), br.DCG(k=2)), 4)
+    >>> labels = br.theory.LabelDistribution([[2, 1, 0, 0]], [1.0])
+    >>> round(br.theory.ndcg_margin(labels, br.DCG(k=2)), 4)
     0.1738
     """
     dcg = DCG() if dcg is None else dcg
@@ -314,7 +321,8 @@ def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
     --------
     >>> import boostrank as br
     >>> bound = br.theory.regret_bound("squared", 0.001, n_documents=2)
-    >>> round(bound, 4), round(br.theory.low_noise_bound(bound, br.theory.margin_moment([0.1, 0.2], 1), alpha=1), 4)
+    >>> moment = br.theory.margin_moment([0.1, 0.2], 1)
+    >>> round(bound, 4), round(br.theory.low_noise_bound(bound, moment, alpha=1), 4)
     (0.1058, 0.0979)
     """
     for name, value in {"bound": bound, "moment": moment, "alpha": alpha}.items():

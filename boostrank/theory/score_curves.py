@@ -199,7 +199,9 @@ def estimate_curve(
     Examples
     --------
     >>> import boostrank as br
-    >>> curve = br.theory.estimate_curve([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6], qid=[1] * 6, n_bins=3)
+    >>> curve = br.theory.estimate_curve(
+    ...     [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6], qid=[1] * 6, n_bins=3
+    ... )
     >>> curve.expected_gain([0.1, 0.5, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """

@@ -152,7 +152,9 @@ def distinguishability(
     >>> import boostrank as br
     >>> random = np.random.default_rng(0)
     >>> relevance = random.integers(0, 2, 20_000)
-    >>> scores_a, scores_b = (relevance + noise * random.standard_normal(20_000) for noise in (1.0, 2.0))
+    >>> scores_a, scores_b = (
+    ...     relevance + noise * random.standard_normal(20_000) for noise in (1.0, 2.0)
+    ... )
     >>> data = br.theory.RankedData(relevance, scores_a, scores_b, np.zeros(20_000))
     >>> settings = {"discounts": ["log2", ("exponential", 2)], "ks": [None], "n_lists": 400}
     >>> table = br.theory.distinguishability(data, [10, 1000], **settings)

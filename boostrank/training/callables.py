@@ -179,7 +179,9 @@ def lightgbm_objective(
     >>> import numpy as np
     >>> import boostrank as br
     >>> X, y = np.arange(200.0).reshape(100, 2), np.arange(100) % 4
-    >>> model = lightgbm.LGBMRanker(objective=br.lightgbm_objective("softmax", k=10), metric="None", verbosity=-1)
+    >>> model = lightgbm.LGBMRanker(
+    ...     objective=br.lightgbm_objective("softmax", k=10), metric="None", verbosity=-1
+    ... )
     >>> model.fit(X, y, group=[50, 50]).predict(X).shape
     (100,)
     """
@@ -293,9 +295,12 @@ def xgboost_objective(
     >>> import numpy as np
     >>> import xgboost
     >>> import boostrank as br
-    >>> dtrain = xgboost.DMatrix(np.arange(40.0).reshape(20, 2), label=np.arange(20) % 4, group=[10, 10])
+    >>> dtrain = xgboost.DMatrix(
+    ...     np.arange(40.0).reshape(20, 2), label=np.arange(20) % 4, group=[10, 10]
+    ... )
     >>> parameters = {"base_score": 0, "disable_default_eval_metric": True}
-    >>> xgboost.train(parameters, dtrain, 2, obj=br.xgboost_objective("softmax", k=10)).num_boosted_rounds()
+    >>> objective = br.xgboost_objective("softmax", k=10)
+    >>> xgboost.train(parameters, dtrain, 2, obj=objective).num_boosted_rounds()
     2
     """
     return NativeObjective(objective, DCG(k, gain, discount), normalize)

@@ -136,7 +136,8 @@ class LossEnsemble(BindableLoss):
     --------
     >>> import boostrank as br
     >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
-    >>> ranker = br.LightGBMRanker(br.LossEnsemble(("softmax", "pairwise-exponential")), random_state=0).fit(X, y, qid)
+    >>> losses = br.LossEnsemble(("softmax", "pairwise-exponential"))
+    >>> ranker = br.LightGBMRanker(losses, random_state=0).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.8
     True
     """
@@ -257,7 +258,8 @@ def bind(
     --------
     >>> from boostrank.queries.labels import Relevance
     >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
-    >>> bind("softmax", labels, Queries.from_sizes([2, 2])).gradient_hessian(np.zeros(4))[0].tolist()
+    >>> loss = bind("softmax", labels, Queries.from_sizes([2, 2]))
+    >>> loss.gradient_hessian(np.zeros(4))[0].tolist()
     [-0.5, 0.5, 0.5, -0.5]
     """
     loss, dcg = get_loss(loss), dcg or DCG()

@@ -98,7 +98,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     >>> import pandas as pd
     >>> import boostrank as br
     >>> hotels = pd.DataFrame({"price": [80, 90, 70, 200, 300]})
-    >>> print(br.QueryFeatures().fit_transform(hotels, qid=[1, 1, 1, 2, 2]).round(2).to_string(index=False))
+    >>> table = br.QueryFeatures().fit_transform(hotels, qid=[1, 1, 1, 2, 2])
+    >>> print(table.round(2).to_string(index=False))
      price  price (standardized in query)  price (rank in query)
         80                           0.00                   0.67
         90                           1.22                   1.00
@@ -111,7 +112,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     >>> from lightgbm import LGBMRanker
     >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
     >>> transformer = br.QueryFeatures().fit(X, qid=qid)
-    >>> ranker = LGBMRanker(verbosity=-1).fit(transformer.transform(X, qid), y, group=br.Queries.from_qid(qid).sizes)
+    >>> sizes = br.Queries.from_qid(qid).sizes
+    >>> ranker = LGBMRanker(verbosity=-1).fit(transformer.transform(X, qid), y, group=sizes)
     """
 
     # The least and the largest size of most lists of the training, and the spreads of their columns, if known.

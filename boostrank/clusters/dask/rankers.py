@@ -269,7 +269,10 @@ class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
     >>> from distributed import Client
     >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
-    >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
+    >>> X, y, qid = (
+    ...     dask.array.from_array(column)
+    ...     for column in br.make_ranking(n_queries=50, random_state=0)
+    ... )
     >>> ranker = br.dask.LightGBMRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
     (True, True)
@@ -305,7 +308,10 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     >>> from distributed import Client
     >>> import boostrank as br
     >>> client = Client(n_workers=1, processes=False, dashboard_address=":0")
-    >>> X, y, qid = (dask.array.from_array(column) for column in br.make_ranking(n_queries=50, random_state=0))
+    >>> X, y, qid = (
+    ...     dask.array.from_array(column)
+    ...     for column in br.make_ranking(n_queries=50, random_state=0)
+    ... )
     >>> ranker = br.dask.XGBoostRanker("softmax", k=10, random_state=0).fit(X, y, qid)
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid) > 0.7
     (True, True)

@@ -229,7 +229,9 @@ class LightGBMRanker(SparkRanker):
     Examples
     --------
     >>> import boostrank as br
-    >>> ranker = br.spark.LightGBMRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
+    >>> ranker = br.spark.LightGBMRanker(
+    ...     "softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4
+    ... )
     >>> model = ranker.fit(train)  # doctest: +SKIP
     >>> model.transform(test).select("qid", "prediction")  # doctest: +SKIP
     >>> model.ranker.save_model("model.txt")  # doctest: +SKIP
@@ -255,7 +257,9 @@ class XGBoostRanker(SparkRanker):
     Examples
     --------
     >>> import boostrank as br
-    >>> ranker = br.spark.XGBoostRanker("softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4)
+    >>> ranker = br.spark.XGBoostRanker(
+    ...     "softmax", k=10, features_col=["bm25", "pagerank"], num_workers=4
+    ... )
     >>> model = ranker.fit(train)  # doctest: +SKIP
     >>> model.ranker.save_model("model.ubj")  # doctest: +SKIP
     """
