@@ -1,8 +1,8 @@
-"""From the log of a search engine to a model in it: features, judgments, training, comparison, export and its check.
+"""From logged features to a ranked page: requests, answers, judgments, training, comparison, export and its check.
 
 python examples/search_engine.py [--output FOLDER]
 
-The responses are simulated, in the format in which the plugins of Elasticsearch and OpenSearch log features.
+No engine runs: the answers are made up, in the form in which each engine logs features.
 """
 
 import argparse
@@ -31,44 +31,52 @@ NAMES = ["title_bm25", "body_bm25", "popularity", "price", "age_days", "clicks",
 VESPA = ["bm25(title)", "bm25(body)", *(f"attribute({name})" for name in NAMES[2:])]
 # Elastic is what Elasticsearch has itself, and not the plugin; it adds a constant to scores from 8.19 on.
 VERSIONS = {"elasticsearch": "8.14", "opensearch": "3.8", "elastic": "8.15", "solr": "9.2", "vespa": "8.700"}
-# The same set of features is logged now, and computed for the model later.
-template = br.serving.feature_set("elasticsearch", NAMES, name="shop")
-features = json.loads(template)["featureset"]["features"]
+REQUESTS = {"model": "shop", "index": "products", "parameters": {"keywords": "lamp"}}
 
 
-def simulate_log(n_queries):
-    """A response of the search engine for each query, as JSON, and judgments: a grade for each query and document."""
-    X, y, qid = br.make_ranking(n_queries, random_state=0)
-    responses, judgments = {}, {}
+def answer(engine, names, documents):
+    """The answer of an engine to the request "log", as JSON, from a dict of the values of each document by its id."""
+    hits = []
+    for document, values in documents.items():
+        # A document that the query of a feature does not match has no value of it.
+        logged = {name: round(float(x), 4) for name, x in zip(names, values, strict=True) if x > -1.5}
+        if engine == "solr":
+            features = ",".join(f"{name}={value}" for name, value in logged.items())
+            hits.append({"id": document, "[features]": features})
+        elif engine == "vespa":
+            hits.append({"id": document, "fields": {"matchfeatures": {name: logged.get(name) for name in names}}})
+        elif engine == "elastic":
+            hits.append({"_id": document, "matched_queries": logged})
+        else:
+            features = [{"name": name, **({"value": logged[name]} if name in logged else {})} for name in names]
+            hits.append({"_id": document, "fields": {"_ltrlog": [{"features": features}]}})
+    wholes = {"solr": {"response": {"docs": hits}}, "vespa": {"root": {"children": hits}}}
+    return json.dumps(wholes.get(engine, {"hits": {"hits": hits}}))
+
+
+# Documents that queries found, and grades of judges. A real log comes from sending the request "log" for each query.
+log_request = br.serving.requests("elasticsearch", NAMES, **REQUESTS)["log"]
+print(f"{log_request.method} {log_request.path} is sent for each query, with a body of {len(log_request.body)} bytes.")
+values, grades, qid = br.make_ranking(200, random_state=0)
+judgments = pd.Series(
+    grades,
+    pd.MultiIndex.from_arrays([qid, [f"doc{i}" for i in range(len(qid))]], names=["qid", "document"]),
+    name="grade",
+)
+logs = {}
+for engine in VERSIONS:
+    names = VESPA if engine == "vespa" else NAMES
+    answers = {}
     for query in np.unique(qid):
-        hits = []
-        for row in np.flatnonzero(qid == query):
-            # A document that a feature's query does not match has no value of it.
-            values = [{"value": round(float(x), 4)} if x > -1.5 else {} for x in X[row]]
-            logged = [{"name": each["name"], **value} for each, value in zip(features, values, strict=True)]
-            hits.append({"_id": f"doc{row}", "fields": {"_ltrlog": [{"features": logged}]}})
-            judgments[int(query), f"doc{row}"] = int(y[row])
-        responses[int(query)] = json.dumps({"hits": {"hits": hits}})
-    return responses, judgments
+        rows = np.flatnonzero(qid == query)
+        answers[query] = answer(engine, names, {f"doc{row}": values[row] for row in rows})
+    # A value that is not there counts as 0, for the model too.
+    logs[engine] = br.serving.read_log(engine, answers, names).fillna(0).set_axis(NAMES, axis=1)
+    assert logs[engine].equals(logs["elasticsearch"])
 
-
-def read_log(responses):
-    """A table with a row for each logged document. A value that is not there counts as 0, as for the model later."""
-    rows = []
-    for query, text in responses.items():
-        for hit in json.loads(text)["hits"]["hits"]:
-            (log,) = hit["fields"]["_ltrlog"]
-            values = {feature["name"]: feature.get("value", 0.0) for feature in log["features"]}
-            rows.append({"query": query, "document": hit["_id"], **values})
-    return pd.DataFrame(rows)
-
-
-responses, judgments = simulate_log(n_queries=200)
-table = read_log(responses)
-y = np.array([judgments[key] for key in zip(table["query"], table["document"], strict=True)])
-# The engine holds features in float32. In float64, the model could tell apart what the engine cannot.
-X, qid = table[NAMES].astype(np.float32), table["query"].to_numpy()
-print(f"The log has {len(responses)} queries with {len(table):,} documents, and {len(NAMES)} features of each.")
+table = logs["elasticsearch"].join(judgments, how="inner")
+X, y, qid = table[NAMES], table["grade"].to_numpy(), table.index.get_level_values("qid").to_numpy()
+print(f"The log has {len(answers)} queries with {len(table):,} documents, and {len(NAMES)} features of each.")
 
 train, test = br.split_queries(qid, 0.3, random_state=0)
 rankers = {"LambdaMART": br.LightGBMRanker("lambdarank", n_jobs=1), "default": br.LightGBMRanker(n_jobs=1)}
@@ -79,20 +87,35 @@ new = X.iloc[test]
 scores = ranker.predict(new)
 ndcg = br.ndcg_score(y[test], scores, qid[test], k=10)
 
+# What is sent for the last query, and the page that the engine makes of its documents.
+last = qid[test] == qid[test][-1]
 sizes, differences = {}, {}
 with tempfile.TemporaryDirectory() as folder:
     for engine, version in VERSIONS.items():
         path = Path(folder, f"{engine}.json")
         names = VESPA if engine == "vespa" else NAMES
         # No file is written if the engine would compute other scores on these documents. No score is negative.
-        ranker.export(path, engine, features=names, version=version, shift="min", check=new)
+        ranker.export(
+            path,
+            engine,
+            features=names,
+            name=None if engine == "vespa" else "shop",
+            version=version,
+            shift="min",
+            check=new,
+        )
+        requests = br.serving.requests(engine, names, **REQUESTS)
+        br.serving.write_requests(Path(folder, engine), requests)
         document = path.read_text()
-        values = dict(zip(names, new.to_numpy().T, strict=True))
-        found = br.serving.evaluate(engine, document, values, version=version)
+        found = br.serving.evaluate(engine, document, dict(zip(names, new.to_numpy().T, strict=True)), version=version)
         sizes[engine] = len(document)
         differences[engine] = np.ptp(found - scores)
         assert found.min() >= 0
         assert np.isclose(br.ndcg_score(y[test], found, qid[test], k=10), ndcg)
+        page = pd.Series(found[last], new.index[last].get_level_values("document")).nlargest(3)
+        print(f"{engine}: {', '.join(f'{name} {score:.3f}' for name, score in page.items())} after the requests")
+        for purpose, request in requests.items():
+            print(f"    {purpose:<8} {request.method} {request.path}")
 for engine, size in sizes.items():
     print(
         f"The model for {engine} has {size / 1000:,.0f} kB; differences of scores change by {differences[engine]:.1g}."
