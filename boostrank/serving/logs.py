@@ -23,8 +23,6 @@ _PLACES = {
     "solr": ("response", "docs", "id", "[features]"),
     "vespa": ("root", "children", "id", "fields", "matchfeatures"),
 }
-# Features that have no value may be left out.
-_SPARSE = ("elastic", "solr")
 # Solr's name and value of a feature. Names may have commas too.
 _PAIR = r"(.+?)=(-?(?:[0-9.]+(?:E-?[0-9]+)?|Infinity)|NaN)(?:,|$)"
 
@@ -34,7 +32,7 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
 
     Parameters
     ----------
-    format : {"elasticsearch", "opensearch", "solr", "vespa"}
+    format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
     answers : mapping
         The answer of the engine to each query, by the id of the query: JSON, as text or as ``json.load`` returns it.
     names : sequence of str or ranker
@@ -75,12 +73,14 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
     for qid, answer in answers.items():
         with named_part(f"the answer of {format} to the query {qid!r}"):
             for document, values in _logged(format, answer):
-                features = dict(values)
+                # Solr and Elastic may leave out features without a value.
+                features, is_sparse = dict(values), format in ("solr", "elastic")
                 if (qid, document) in rows or len(features) < len(values):
                     raise ValueError(f"document {document!r} or a feature of it is there twice: {values}")
-                if not features.keys() <= set(names) or (format not in _SPARSE and len(features) < len(names)):
+                if not features.keys() <= set(names) or not (is_sparse or len(features) == len(names)):
+                    others = sorted(features.keys() ^ set(names))
                     raise ValueError(
-                        f"document {document!r} has the features {list(features)}; give these names, not {names}"
+                        f"document {document!r} and names differ by the features {others}: give equal ones"
                     )
                 rows[qid, document] = [features.get(name, default) for name in names]
     index = pd.MultiIndex.from_tuples(rows, names=[QID, "document"])
@@ -90,13 +90,11 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
 def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
     """The id of each document, and the names and values of its features."""
     outer, inner, identifier, *place = _PLACES[engine]
-    # Elastic leaves out the field of documents without features, and Vespa a list without documents.
-    default: dict[str, Any] = {"matched_queries": {}} if engine == "elastic" else {}
     try:
         answer = json.loads(answer) if isinstance(answer, (str, bytes)) else answer
-        if engine == "vespa" and "errors" not in answer[outer]:
-            answer[outer].setdefault(inner, [])
-        hits = [default | hit for hit in answer[outer][inner]]
+        # Vespa leaves out a list without documents, and Elastic the field of a document without features.
+        is_empty = engine == "vespa" and not answer[outer].keys() & {inner, "errors"}
+        hits = [{"matched_queries": {}} | hit for hit in ([] if is_empty else answer[outer][inner])]
         return [(hit[identifier], _pairs(reduce(getitem, place, hit))) for hit in hits]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
@@ -107,15 +105,13 @@ def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]
 def _pairs(log: Any) -> list[tuple[str, Any]]:
     """The names and values of the features of a document, as the plugins, Solr or Vespa write them."""
     if isinstance(log, str):
-        if not re.fullmatch(f"({_PAIR})*", log):
+        if re.sub(_PAIR, "", log):
             refuse("[features]", log, "name=value,name=value")
         return [(name, float(value)) for name, value in re.findall(_PAIR, log)]
     if isinstance(log, Mapping):
-        # JSON has no NaN. Vespa may give functions of the rank profile this longer name.
-        names = (re.sub(r"^rankingExpression\((.*)\)$", r"\1", name) for name in log)
-        return [
-            (name, np.nan if value is None else float(value)) for name, value in zip(names, log.values(), strict=True)
-        ]
+        # Vespa may give functions of the rank profile this longer name. JSON has no NaN.
+        pairs = ((re.sub(r"^rankingExpression\((.*)\)$", r"\1", name), value) for name, value in log.items())
+        return [(name, np.nan if value is None else float(value)) for name, value in pairs]
     (sets,) = log
     if len(sets) != 1:
         refuse("_ltrlog", sets, "the log of one set of features", got=f"those of {', '.join(sets)}")

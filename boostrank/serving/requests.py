@@ -84,8 +84,8 @@ def requests(
         What finds documents: a query as a dict, or text for Solr and Vespa. The default searches for the parameter
         `keywords`.
     parameters : mapping of str, optional
-        Values of the parameters of the query and of features, such as ``{"keywords": "lamp"}``. Parameters without a
-        value have their own names as values.
+        Values of the parameters of the query and of features, such as ``{"keywords": "lamp"}``; those without a value
+        have their own names as values. In Vespa, all but `keywords` are inputs, as in the feature ``query(price)``.
     window : int, default 100
         Number of documents that are logged, and that the model ranks: on each shard, or node of Vespa.
     **settings
@@ -118,7 +118,7 @@ def requests(
     _check_name("model", model, format)
     features = feature_set(format, getattr(names, "feature_names_in_", names), **settings)
     found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
-    values = {key: key for key in ("keywords", *found)} | dict(parameters or {})
+    values = {**{key: key for key in ("keywords", *found)}, **(parameters or {})}
     make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(format, _of_plugin)
     made: Any = make(features, quote(index), query, values, window, model)
     return {purpose: Request(*parts) for purpose, parts in made.items()}
@@ -343,16 +343,17 @@ def _of_vespa(features: str, index: str, query: Any, values: Any, window: int, m
     name = features.split()[1]
     if model == name:
         refuse("model", model, "another name than that of the rank profile with the features")
-    search = {"yql": query or f"select * from {index} where userQuery()", "query": values["keywords"], "hits": window}
+    inputs = {f"input.query({key})": value for key, value in values.items() if key != "keywords"}
+    search = {"yql": query or f"select * from {index} where userQuery()", "query": values["keywords"], **inputs}
     second = f'    second-phase {{\n        expression: xgboost("{model}.json")\n        rerank-count: {window}\n    }}'
     return {
         "features": ("COPY", f"schemas/{index}/{name}.profile", features),
-        "log": ("POST", "/search/", _json({**search, "ranking.profile": name})),
+        "log": ("POST", "/search/", _json({**search, "hits": window, "ranking.profile": name})),
         "upload": ("COPY", f"models/{model}.json"),
         "profile": (
             "COPY",
             f"schemas/{index}/{model}.profile",
             f"rank-profile {model} inherits {name} {{\n{second}\n}}",
         ),
-        "rank": ("POST", "/search/", _json({**search, "ranking.profile": model})),
+        "rank": ("POST", "/search/", _json({**search, "hits": window, "ranking.profile": model})),
     }

@@ -54,11 +54,11 @@ def test_values_are_those_of_each_document(engine, answer, values, settings):
         (
             "elasticsearch",
             {"hits": {"hits": [HIT | {"fields": {"_ltrlog": [{"a": A_AND_B[:1]}]}}]}},
-            "give these names",
+            r"names differ by the features \['f\(b,c\)'\]",
         ),
         ("elastic", {"hits": {"hits": [{"_id": "d1", "matched_queries": ["a"]}]}}, "send the body of the request"),
         ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a:1;b:2"}]}}, "must be name=value,name=value"),
-        ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a=1,c=2"}]}}, r"features \['a', 'c'\]; give these"),
+        ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a=1,c=2"}]}}, r"\['c', 'f\(b,c\)'\]: give equal"),
         ("vespa", {"root": {"children": [{"id": 1, "fields": {"matchfeatures": {"a": {"cells": []}}}}]}}, "not 'dict'"),
     ],
 )

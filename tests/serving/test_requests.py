@@ -104,7 +104,7 @@ def test_requests_have_the_names_of_each_other_and_values_of_all_parameters(engi
 
 
 def test_vespa_gets_two_rank_profiles(tmp_path):
-    made = requests("vespa", ["price"], model="shop", index="products", query="select 1", window=7)
+    made = requests("vespa", ["price"], model="shop", index="products", query="select 1", window=7, parameters={"x": 3})
     write_requests(tmp_path, made)
     expected = (
         "COPY schemas/products/features.profile features.profile\nPOST /search/ log.json\nCOPY models/shop.json\n"
@@ -117,6 +117,7 @@ def test_vespa_gets_two_rank_profiles(tmp_path):
     assert (tmp_path / "shop.profile").read_text().split() == expected.split()
     assert (tmp_path / "features.profile").read_text() == feature_set("vespa", ["price"])
     log = json.loads((tmp_path / "log.json").read_text())
-    assert log == {"yql": "select 1", "query": "keywords", "hits": 7, "ranking.profile": "features"}
+    search = {"yql": "select 1", "query": "keywords", "input.query(x)": 3, "hits": 7}
+    assert log == {**search, "ranking.profile": "features"}
     with pytest.raises(ValueError, match="model must be another name than that of the rank profile"):
         requests("vespa", ["price"], model="features")
