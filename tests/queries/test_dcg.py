@@ -140,6 +140,11 @@ def test_ties_over_all_permutations_of_tied_documents(ties, choose, k, discount)
         assert value == pytest.approx(choose(values), abs=1e-12)
 
 
+def test_str_names_the_metric():
+    settings = (None, "exp2"), (10, "exp2"), (0.5, "linear")
+    assert [str(DCG(k, gain)) for k, gain in settings] == ["ndcg", "ndcg@10", "ndcg(gain=linear)@0.5"]
+
+
 @pytest.mark.parametrize(
     ("gain", "label", "fault"),
     [
