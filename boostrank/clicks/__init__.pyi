@@ -6,7 +6,6 @@ from .diagnosis import diagnose as diagnose
 from .labels import ClickLabels as ClickLabels
 from .log import ClickLog as ClickLog
 from .log import from_table as from_table
-from .models import ByContext as ByContext
 from .models import Cascade as Cascade
 from .models import ClickModel as ClickModel
 from .models import PositionBased as PositionBased

@@ -62,8 +62,6 @@ class ClickLog(RowsOfQueries):
         Session of each entry: integers, strings or other ids. Without it, the log has counts.
     documents : array-like, shape (n_documents,), optional
         Id of the document of each row, for messages and for :meth:`to_frame`.
-    context : array-like, shape (n_entries,), optional
-        What the propensities of a session depend on, such as the device or the layout, the same for all its entries.
 
     Attributes
     ----------
@@ -74,15 +72,14 @@ class ClickLog(RowsOfQueries):
         The entries of each session.
     session_ids : ndarray, shape (n_sessions,), or None
     documents : ndarray, shape (n_documents,), or None
-    contexts : ndarray, shape (n_sessions,), or None
 
     Raises
     ------
     ValueError
         If the arguments have different lengths or no entry; if a row does not exist; if a position is not an integer of
         at least 1; if a count is not an integer, or is negative, or there are more clicks than impressions; if a
-        session has documents of several queries, several contexts, a document twice, a position twice, or more than one
-        impression. The message names the entry.
+        session has documents of several queries, a document twice, a position twice, or more than one impression. The
+        message names the entry.
 
     Examples
     --------
@@ -113,7 +110,6 @@ class ClickLog(RowsOfQueries):
     documents: NDArray[Any] | None
     sessions: Segments | None
     session_ids: NDArray[Any] | None
-    contexts: NDArray[Any] | None
 
     def __init__(
         self,
@@ -125,7 +121,6 @@ class ClickLog(RowsOfQueries):
         session: ArrayLike | None = None,
         *,
         documents: ArrayLike | None = None,
-        context: ArrayLike | None = None,
     ) -> None:
         queries = Queries.from_qid(qid)
         ids = None if documents is None else as_array(documents, "documents")
@@ -138,12 +133,10 @@ class ClickLog(RowsOfQueries):
         if not shown.any():
             raise ValueError("a click log needs at least one entry with an impression; got none")
         if session is None:
-            if context is not None:
-                raise ValueError("context belongs to sessions: pass session too, or make a log of each context")
             columns = [column[shown > 0] for column in columns]
             self._set(queries, ids, summed(queries.n_documents, *columns))
             return
-        numbers, names = _numbered(session, "session", len(rows))
+        numbers, names = _numbered(session, len(rows))
         refuse_first(
             shown > 1,
             lambda i: (
@@ -151,16 +144,12 @@ class ClickLog(RowsOfQueries):
                 "for a log of counts"
             ),
         )
-        # Without contexts, all entries have the number 0.
-        numbered = (np.zeros_like(rows), None) if context is None else _numbered(context, "context", len(rows))
-        columns.append(numbered[0])
         by_session = Queries.from_qid(numbers[shown > 0])
         sessions = Segments(by_session.indptr)
         sorting = sessions.sort(-by_session.group(columns[1][shown > 0]).astype(np.float64))
         columns = [by_session.group(column[shown > 0])[sorting] for column in columns]
-        contexts = None if numbered[1] is None else numbered[1][columns[4][sessions.starts]]
-        self._set(queries, ids, columns[:4], sessions, names[by_session.ids], contexts)
-        self._check_sessions(sessions, columns[4])
+        self._set(queries, ids, columns, sessions, names[by_session.ids])
+        self._check_sessions(sessions)
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
@@ -200,10 +189,7 @@ class ClickLog(RowsOfQueries):
         if first.sessions is None:
             return cls._of(first.queries, documents, summed(len(first), *columns))
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
-        contexts = [log.contexts for log in logs if log.contexts is not None]
-        of_sessions = np.concatenate(contexts) if len(contexts) == len(logs) else None
-        sessions = Segments.from_sizes(sizes)
-        return cls._of(first.queries, documents, columns, sessions, np.arange(len(sizes)), of_sessions)
+        return cls._of(first.queries, documents, columns, Segments.from_sizes(sizes), np.arange(len(sizes)))
 
     @property
     def n_entries(self) -> int:
@@ -310,25 +296,6 @@ class ClickLog(RowsOfQueries):
         """The log of some entries, a mask, a slice or increasing numbers, for the same rows of `X`."""
         return self._part(entries, self.queries, self.row, self.documents)
 
-    def by_context(self) -> dict[Any, ClickLog]:
-        """The log of the sessions of each context, from which the click model of the context is estimated.
-
-        :class:`boostrank.clicks.ByContext` takes the models. A ValueError is raised if the log has no contexts.
-
-        Examples
-        --------
-        >>> import boostrank as br
-        >>> log = br.ClickLog(
-        ...     [1, 1], row=[0, 1], position=[1, 1], clicks=[1, 0], session=[7, 8],
-        ...     context=["tv", "web"],
-        ... )
-        >>> {context: log.n_clicks for context, log in log.by_context().items()}
-        {'tv': 1, 'web': 0}
-        """
-        if self.contexts is None:
-            raise ValueError(f"{self!r} has no contexts: pass session and context, or a column context of the table")
-        return {context: self.select(self.contexts == context) for context in pd.unique(self.contexts).tolist()}
-
     def aggregate(self) -> ClickLog:
         """The log of counts: impressions and clicks of each row at each position, summed over sessions.
 
@@ -346,7 +313,6 @@ class ClickLog(RowsOfQueries):
         columns |= {"position": self.position, "clicks": self.clicks, "impressions": self.impressions}
         if self.sessions is not None and self.session_ids is not None:
             columns["session"] = self.sessions.repeat(self.session_ids)
-            columns |= {} if self.contexts is None else {"context": self.sessions.repeat(self.contexts)}
         return pd.DataFrame(columns)
 
     def total(self, per_entry: NDArray[Any]) -> Floats:
@@ -371,12 +337,11 @@ class ClickLog(RowsOfQueries):
         session_of_entries = self.sessions.repeat(np.arange(self.sessions.n_segments))[entries]
         sizes = np.bincount(session_of_entries, minlength=self.sessions.n_segments)
         kept = sizes > 0
-        contexts = None if self.contexts is None else self.contexts[kept]
-        return self._of(queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept], contexts)
+        return self._of(queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept])
 
     def _set(self, queries: Queries, documents: Any, columns: Iterable[Ints], *of_sessions: Any) -> None:
-        """Set all attributes; `of_sessions` are the sessions, their ids and their contexts, or nothing for counts."""
-        values = (queries, *columns, documents, *(of_sessions or (None, None, None)))
+        """Set all attributes; `of_sessions` are the sessions and their ids, or nothing for counts."""
+        values = (queries, *columns, documents, *(of_sessions or (None, None)))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             if isinstance(value, np.ndarray):
                 value = value.view()
@@ -390,13 +355,12 @@ class ClickLog(RowsOfQueries):
         log._set(*values)
         return log
 
-    def _check_sessions(self, sessions: Segments, contexts: Ints) -> None:
+    def _check_sessions(self, sessions: Segments) -> None:
         first, number = sessions.repeat(sessions.starts), sessions.repeat(np.arange(sessions.n_segments))
         entries = pd.DataFrame({"session": number, "position": self.position, "row": self.row})
         same_position, same_row = (entries.duplicated(["session", column]) for column in ("position", "row"))
         for bad, fault in (
             (self.query != self.query[first], lambda _: "has documents of several queries"),
-            (contexts != contexts[first], lambda _: "has several contexts"),
             (same_position, lambda entry: f"has the position {self.position[entry]} twice"),
             (same_row, lambda entry: f"shows {self.name_of_row(int(self.row[entry]))} twice"),
         ):
@@ -462,16 +426,14 @@ def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, im
             raise ValueError(f"{name}[{np.argmax(bad)}] is {column[np.argmax(bad)]}{fault}")
 
 
-def _numbered(values: ArrayLike, name: str, n_entries: int) -> tuple[Ints, NDArray[Any]]:
-    """The number of the session, or the context, of each entry, by first appearance, and the id of each number."""
+def _numbered(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
+    """The number of the session of each entry, by first appearance, and the id of each number."""
     # As objects, texts of pandas would be numbered in several times as long.
-    array = values if isinstance(values, pd.Series) else as_array(values, name)
-    _check_shape(array, name, n_entries)
+    array = session if isinstance(session, pd.Series) else as_array(session, "session")
+    _check_shape(array, "session", n_entries)
     numbers, ids = pd.factorize(array)
-    refuse_first(
-        numbers < 0,
-        lambda i: f"{name}[{i}] is {np.asarray(array)[i]!s}: every entry needs a {name}, or leave {name} out",
-    )
+    advice = "every entry needs a session, or leave session out"
+    refuse_first(numbers < 0, lambda i: f"session[{i}] is {np.asarray(array)[i]!s}: {advice}")
     return numbers, np.asarray(ids)
 
 
@@ -492,7 +454,6 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         clicks       number of clicks, or 0 and 1, or truth values; or, in its place, a column click
         impressions  number of impressions; optional, by default every line is one impression
         session      id of the display of one result list; optional, see :class:`ClickLog`
-        context      what propensities depend on, such as the device; optional, and needs the column session
         ============ =========================================================================================
 
     qid, documents : array-like, shape (n_documents,), optional
@@ -547,4 +508,4 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     else:
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
     columns = (frame.get(name) for name in ("position", clicks, "impressions", "session"))
-    return ClickLog(qid, rows, *columns, documents=documents, context=frame.get("context"))
+    return ClickLog(qid, rows, *columns, documents=documents)

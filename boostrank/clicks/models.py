@@ -12,7 +12,6 @@ model                     probability of a click at position ``r``
                           probability ``eps+_r`` if it is relevant, and ``eps-_r`` if not
 :class:`Cascade`          the user examines documents from the first position on, clicks relevant ones, and stops with
                           some probability
-:class:`ByContext`        one of the first two models for each context, such as the device
 ========================= ==========================================================================================
 
 In the first two models the probability of a click is ``a_r gamma + b_r`` with numbers ``a_r`` and ``b_r`` that depend
@@ -21,7 +20,7 @@ on the position only. They are the two numbers of the affine correction, see :me
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -39,15 +38,21 @@ class ClickModel:
 
     Examples
     --------
+    Users of a phone examine fewer documents. The propensities of a device are estimated from its sessions, with
+    ``harvest_propensities(log.select(sessions))``:
+
     >>> import numpy as np
     >>> import boostrank as br
-    >>> class Halved(br.clicks.ClickModel):
-    ...     def affine(self, n_positions):
-    ...         return 0.5 ** np.arange(n_positions), np.zeros(n_positions)
+    >>> phones, propensities = [7], {True: np.array([1.0, 0.3]), False: np.array([1.0, 0.6])}
+    >>> class ByDevice(br.clicks.ClickModel):
+    ...     def corrections(self, log):
+    ...         on_phone = log.sessions.repeat(np.isin(log.session_ids, phones))
+    ...         a = [propensities[phone][position - 1] for phone, position in zip(on_phone, log.position)]
+    ...         return np.array(a), np.zeros(log.n_entries)
     ...
-    >>> log = br.ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[4, 3], impressions=[10, 10])
-    >>> Halved().corrections(log)[0].tolist()
-    [1.0, 0.5]
+    >>> shown = {"row": [0, 1, 0, 1], "position": [1, 2, 1, 2], "clicks": [1, 0, 0, 1], "session": [7, 7, 8, 8]}
+    >>> ByDevice().corrections(br.ClickLog([5, 5], **shown))[0].tolist()
+    [1.0, 0.3, 1.0, 0.6]
     """
 
     @property
@@ -287,65 +292,6 @@ class Cascade(ClickModel):
             ),
         )
         return a, np.zeros(log.n_entries)
-
-
-@dataclass(frozen=True)
-class ByContext(ClickModel):
-    """A click model by position for each context of sessions, such as the device or the layout.
-
-    Users of a phone examine fewer documents than others. If rankers and contexts have to do with each other, as where
-    one layout shows the lists of another ranker, propensities of all contexts together are biased, and those of each
-    context are not. Clicks determine the propensities of a context relative to its own position 1, so that estimates of
-    relevance from several contexts suppose that position 1 is examined with the same probability in all.
-
-    Parameters
-    ----------
-    models : mapping
-        The model of each context, as in :func:`get_click_model`, such as the propensities from each log of
-        :meth:`boostrank.ClickLog.by_context`. Models whose clicks depend on those above are refused.
-
-    Raises
-    ------
-    ValueError
-        For an invalid model; and when it is used, for a log without contexts or with a context that has no model.
-
-    References
-    ----------
-    Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias estimation", SIGIR 2019.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> model = br.clicks.ByContext({"phone": [1.0, 0.3], "desktop": [1.0, 0.6]})
-    >>> shown = {
-    ...     "row": [0, 1, 0, 1],
-    ...     "position": [1, 2, 1, 2],
-    ...     "clicks": [1, 0, 0, 1],
-    ...     "session": [1, 1, 2, 2],
-    ... }
-    >>> log = br.ClickLog([5, 5], **shown, context=["phone", "phone", "desktop", "desktop"])
-    >>> model.corrections(log)[0].tolist()
-    [1.0, 0.3, 1.0, 0.6]
-    """
-
-    models: Any = field(hash=False)
-
-    def __post_init__(self) -> None:
-        models = {context: get_click_model(model) for context, model in dict(self.models).items()}
-        for context, model in models.items():
-            if not model.is_by_position:
-                raise ValueError(f"models must depend on the position only; got {model!r} for the context {context!r}")
-        object.__setattr__(self, "models", models)
-
-    def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
-        """Those of the model of the context of each entry; see :meth:`ClickModel.corrections`."""
-        a, b = np.empty((2, log.n_entries))
-        for context, log_of_context in log.by_context().items():
-            if context not in self.models or log.sessions is None:
-                raise ValueError(f"the log has sessions of the context {context!r}, for which {self!r} has no model")
-            entries = log.sessions.repeat(log.contexts == context)
-            a[entries], b[entries] = self.models[context].corrections(log_of_context)
-        return a, b
 
 
 #: Click models by name.

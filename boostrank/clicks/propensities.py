@@ -213,7 +213,7 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     Agarwal, Zaitsev, Wang, Li, Najork and Joachims, "Estimating position bias without intrusive interventions", WSDM
     2019, Section 4. Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias
     estimation", SIGIR 2019, on propensities that depend on a context, such as the device: harvest from the sessions of
-    each (:meth:`boostrank.ClickLog.by_context`), and pass all of them as :class:`boostrank.clicks.ByContext`.
+    each (:meth:`boostrank.ClickLog.select`), and use them in a :class:`boostrank.clicks.ClickModel` of your own.
 
     Examples
     --------
