@@ -105,7 +105,6 @@ with tempfile.TemporaryDirectory() as folder:
             check=new,
         )
         requests = br.serving.requests(engine, names, **REQUESTS)
-        br.serving.write_requests(Path(folder, engine), requests)
         document = path.read_text()
         found = br.serving.evaluate(engine, document, dict(zip(names, new.to_numpy().T, strict=True)), version=version)
         sizes[engine] = len(document)

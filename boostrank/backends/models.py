@@ -20,8 +20,6 @@ CHECKSUM_FIELD = "boostrank_sha256"
 NOTE_FIELD = "boostrank_query_features"
 #: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64
-# Shorter texts stay as they are in pickles.
-_MIN_COMPRESSED = 1000
 # The format of the file determines the few characters between the name of the field and its value.
 _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
 
@@ -67,24 +65,20 @@ def _checksum(content: bytes, field: re.Match[bytes]) -> bytes:
 
 
 def compressed_state(booster: Any) -> dict[str, Any]:
-    """The state of a booster in a pickle, by kind: its long texts and bytes compressed, and the rest as it is."""
-    kinds: dict[str, Any] = {"str": {}, "bytearray": {}, "other": {}}
-    for name, value in booster.__getstate__().items():
-        kind = type(value).__name__
-        if kind not in kinds or len(value) < _MIN_COMPRESSED:
-            kinds["other"][name] = value
-        else:
-            kinds[kind][name] = zlib.compress(value.encode() if kind == "str" else value, level=1)
-    return kinds
+    """The state of a booster in a pickle: its long texts and arrays of bytes are compressed to bytes."""
+    state = booster.__getstate__()
+    long = {name: value for name, value in state.items() if isinstance(value, (str, bytearray)) and len(value) > 999}
+    contents = {name: value.encode() if isinstance(value, str) else value for name, value in long.items()}
+    return {**state, **{name: zlib.compress(content, level=1) for name, content in contents.items()}}
 
 
-def booster_of_state(library: str, kinds: dict[str, Any]) -> Any:
-    """The booster of what :func:`compressed_state` returned."""
-    texts = {name: zlib.decompress(value).decode() for name, value in kinds["str"].items()}
-    contents = {name: bytearray(zlib.decompress(value)) for name, value in kinds["bytearray"].items()}
+def booster_of_state(library: str, state: dict[str, Any]) -> Any:
+    """The booster of what :func:`compressed_state` returned; LightGBM's model is a text there."""
+    restore: Any = bytes.decode if library == "LightGBM" else bytearray
+    contents = {name: restore(zlib.decompress(value)) for name, value in state.items() if isinstance(value, bytes)}
     booster_class = import_backend(library.lower()).Booster
     booster = booster_class.__new__(booster_class)
-    booster.__setstate__({**kinds["other"], **texts, **contents})
+    booster.__setstate__({**state, **contents})
     return booster
 
 

@@ -120,13 +120,11 @@ def requests(
     found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
     values = {**{key: key for key in ("keywords", *found)}, **(parameters or {})}
     make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(format, _of_plugin)
-    made: Any = make(features, quote(index), query, values, window, model)
-    return {purpose: Request(*parts) for purpose, parts in made.items()}
+    return make(features, quote(index), query, values, window, model)
 
 
 def write_requests(folder: str | os.PathLike[str], made: Mapping[str, Request]) -> None:
     """Write the body of each request of :func:`requests` to a file, and the addresses to ``addresses.txt``."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
     lines = []
     for purpose, (method, path, body) in made.items():
         file = Path(path).name if method == "COPY" else f"{purpose}.json"
@@ -291,7 +289,7 @@ def _quoted(value: Any) -> str:
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
     query, name = query or {"multi_match": {"query": values["keywords"]}}, json.loads(features)["featureset"]["name"]
     # A filter changes no score.
     sltr = {"sltr": {"_name": LOG, "featureset": name, "params": values}}
@@ -301,16 +299,16 @@ def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, 
     rescore = {"query_weight": 0, "rescore_query": {"sltr": {"model": model, "params": values}}}
     rank = {"query": query, "rescore": {"window_size": window, "query": rescore}}
     return {
-        "store": ("PUT", "/_ltr"),
-        "features": ("POST", f"/_ltr/_featureset/{quote(name)}", features),
-        "log": ("POST", f"/{index}/_search", _json(log)),
-        "delete": ("DELETE", f"/_ltr/_model/{quote(model)}"),
-        "upload": ("POST", f"/_ltr/_featureset/{quote(name)}/_createmodel"),
-        "rank": ("POST", f"/{index}/_search", _json(rank)),
+        "store": Request("PUT", "/_ltr"),
+        "features": Request("POST", f"/_ltr/_featureset/{quote(name)}", features),
+        "log": Request("POST", f"/{index}/_search", _json(log)),
+        "delete": Request("DELETE", f"/_ltr/_model/{quote(model)}"),
+        "upload": Request("POST", f"/_ltr/_featureset/{quote(name)}/_createmodel"),
+        "rank": Request("POST", f"/{index}/_search", _json(rank)),
     }
 
 
-def _of_elastic(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+def _of_elastic(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
     query = query or {"multi_match": {"query": values["keywords"]}}
     named = [{"bool": {"must": by, "_name": name}} for name, by in json.loads(features).items()]
     # Scores of queries with names are logged; those without weight change no score.
@@ -318,42 +316,39 @@ def _of_elastic(features: str, index: str, query: Any, values: Any, window: int,
     log = {"source": {**search, "size": window, "_source": False}, "params": values}
     rescore = {"window_size": window, "learning_to_rank": {"model_id": model, "params": values}}
     return {
-        "log": ("POST", f"/{index}/_search/template?include_named_queries_score=true", _json(log)),
-        "delete": ("DELETE", f"/_ml/trained_models/{quote(model)}"),
-        "upload": ("PUT", f"/_ml/trained_models/{quote(model)}"),
-        "rank": ("POST", f"/{index}/_search", _json({"query": query, "rescore": rescore})),
+        "log": Request("POST", f"/{index}/_search/template?include_named_queries_score=true", _json(log)),
+        "delete": Request("DELETE", f"/_ml/trained_models/{quote(model)}"),
+        "upload": Request("PUT", f"/_ml/trained_models/{quote(model)}"),
+        "rank": Request("POST", f"/{index}/_search", _json({"query": query, "rescore": rescore})),
     }
 
 
-def _of_solr(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+def _of_solr(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
     root, common = f"/solr/{index}", {"query": query or values["keywords"], "limit": window}
     information = " ".join(f"efi.{key}={_quoted(value)}" for key, value in values.items())
     log = f"[features store={_quoted(json.loads(features)[0]['store'])} format=dense {information}]"
     rank = {"rq": f"{{!ltr model={_quoted(model)} reRankDocs={window} {information}}}"}
     return {
-        "features": ("PUT", f"{root}/schema/feature-store", features),
-        "log": ("POST", f"{root}/query", _json({**common, "fields": ["id", log]})),
-        "delete": ("DELETE", f"{root}/schema/model-store/{quote(model)}"),
-        "upload": ("PUT", f"{root}/schema/model-store"),
-        "rank": ("POST", f"{root}/query", _json({**common, "fields": ["id"], "params": rank})),
+        "features": Request("PUT", f"{root}/schema/feature-store", features),
+        "log": Request("POST", f"{root}/query", _json({**common, "fields": ["id", log]})),
+        "delete": Request("DELETE", f"{root}/schema/model-store/{quote(model)}"),
+        "upload": Request("PUT", f"{root}/schema/model-store"),
+        "rank": Request("POST", f"{root}/query", _json({**common, "fields": ["id"], "params": rank})),
     }
 
 
-def _of_vespa(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Any]:
+def _of_vespa(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
     name = features.split()[1]
     if model == name:
         refuse("model", model, "another name than that of the rank profile with the features")
     inputs = {f"input.query({key})": value for key, value in values.items() if key != "keywords"}
     search = {"yql": query or f"select * from {index} where userQuery()", "query": values["keywords"], **inputs}
     second = f'    second-phase {{\n        expression: xgboost("{model}.json")\n        rerank-count: {window}\n    }}'
+    profile = f"rank-profile {model} inherits {name} {{\n{second}\n}}"
     return {
-        "features": ("COPY", f"schemas/{index}/{name}.profile", features),
-        "log": ("POST", "/search/", _json({**search, "hits": window, "ranking.profile": name})),
-        "upload": ("COPY", f"models/{model}.json"),
-        "profile": (
-            "COPY",
-            f"schemas/{index}/{model}.profile",
-            f"rank-profile {model} inherits {name} {{\n{second}\n}}",
-        ),
-        "rank": ("POST", "/search/", _json({**search, "hits": window, "ranking.profile": model})),
+        "features": Request("COPY", f"schemas/{index}/{name}.profile", features),
+        "log": Request("POST", "/search/", _json({**search, "hits": window, "ranking.profile": name})),
+        "upload": Request("COPY", f"models/{model}.json"),
+        "profile": Request("COPY", f"schemas/{index}/{model}.profile", profile),
+        "rank": Request("POST", "/search/", _json({**search, "hits": window, "ranking.profile": model})),
     }

@@ -39,12 +39,12 @@ def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(*data)
     ranker.save_model(tmp_path / "model.txt")
     options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--resource", "models/first.json"]
-    options += ["--requests", tmp_path / "requests", "--index", "shop"]
+    options += ["--requests", tmp_path, "--index", "shop"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
-    addresses = (tmp_path / "requests/addresses.txt").read_text()
+    addresses = (tmp_path / "addresses.txt").read_text()
     assert addresses.startswith("PUT /solr/shop/schema/feature-store features.json\nPOST /solr/shop/query log.json\n")
-    assert "store='shoes'" in (tmp_path / "requests/log.json").read_text()
-    assert "model='first'" in (tmp_path / "requests/rank.json").read_text()
+    assert "store='shoes'" in (tmp_path / "log.json").read_text()
+    assert "model='first'" in (tmp_path / "rank.json").read_text()
     document = json.loads(file.read_text())
     assert (document["name"], document["store"]) == ("first", "shoes")
     found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))

@@ -136,11 +136,9 @@ def _checked(content: bytes) -> bytes:
 
 def _fault_of_ranker(learner: Object) -> str:
     """The reason why a model is no ranker; empty if it is one."""
-    sizes = learner["learner_model_param"]
-    n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
-    if n_scores > 1:
-        return f"it gives {n_scores} scores a row"
-    return "booster='gblinear' is a linear model" if learner["gradient_booster"]["name"] == "gblinear" else ""
+    n_scores = max(int(learner["learner_model_param"][name]) for name in ("num_class", "num_target"))
+    linear = "booster='gblinear' is a linear model" if learner["gradient_booster"]["name"] == "gblinear" else ""
+    return f"it gives {n_scores} scores a row" if n_scores > 1 else linear
 
 
 def to_onnx(booster: Any) -> Any:
