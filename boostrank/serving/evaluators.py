@@ -313,6 +313,8 @@ def _elastic(document: Any, reading: Mapping[str, str]) -> EngineModel:
     """A model of Elastic's own learning to rank."""
     fields = {"inference_config", "definition"} | ({"input"} if reading["field_names"] == "needed" else set())
     _require_fields("the document", document, fields, {"model_id"})
+    is_name = re.fullmatch("[a-z0-9]([a-z0-9_.-]{0,62}[a-z0-9])?", document.get("model_id", "0"))
+    _require(is_name, "model_id, the name, must have at most 64 characters: a-z and 0-9, between these also '_-.'")
     _require_fields("inference_config", document["inference_config"], {"learning_to_rank"})
     extractors = document["inference_config"]["learning_to_rank"]["feature_extractors"]
     names = [extractor["query_extractor"]["feature_name"] for extractor in extractors]

@@ -74,6 +74,7 @@ def test_names(engine, ranker_class, rankers, data, path):
         ({"version": "1.5.9-es8.14.3"}, r"version must be a text such as '5.0', .*; got '1.5.9-es8.14.3'"),
         ({"format": "elastic", "version": "8.9"}, r"version must be a text such as '8.12', .* not older"),
         ({"name": "a/b"}, "name must be a text without '/', .*'a/b'"),
+        ({"format": "elastic", "name": "Shop"}, "model_id, the name, must have at most 64 characters: a-z"),
         ({"absent": "nan"}, "absent must be one of missing, zero"),
         ({"shift": 0.5}, "shift must be one of min; got 0.5"),
     ],
