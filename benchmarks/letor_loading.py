@@ -1,7 +1,7 @@
 """Time of boostrank's LETOR reader against other loaders.
 
 python benchmarks/letor_loading.py                          # a generated dense and a generated sparse file
-python benchmarks/letor_loading.py train.txt test.txt       # files of yours
+python benchmarks/letor_loading.py train.txt rank.train     # files of yours
 python benchmarks/letor_loading.py --megabytes 200 --digits 17 [--output FOLDER]
 
 All loaders read the same file, in turns in one process; a ratio is taken within a turn. scikit-learn returns arrays as
@@ -43,9 +43,9 @@ def generate(path, megabytes, n_features, share, digits):
                 left -= file.write(f"{random.integers(5)} qid:{qid} {features}\n")
 
 
-def read_with_scikit_learn(path):
+def read_with_scikit_learn(path, with_qid):
     """Read with scikit-learn; features are numbered from 1, as `read_letor` assumes."""
-    return load_svmlight_file(str(path), query_id=True, zero_based=False)
+    return load_svmlight_file(str(path), query_id=with_qid, zero_based=False)
 
 
 def write_without_qid(path, folder):
@@ -77,7 +77,13 @@ def read_and_convert(path, make):
 
 def comparisons(path, copy):
     """Lists of loaders by name; the first of each list is the one that the others are compared with."""
-    arrays = {"read_letor": lambda: read_letor(path), "scikit-learn": lambda: read_with_scikit_learn(path)}
+    with_qid = copy is not None
+    arrays = {
+        "read_letor": lambda: read_letor(path),
+        "scikit-learn": lambda: read_with_scikit_learn(path, with_qid),
+    }
+    if not with_qid:
+        return [arrays]
     to_lightgbm = {
         "read_letor, then lightgbm.Dataset": lambda: read_and_convert(path, lightgbm_data),
         "lightgbm.Dataset of the file": lambda: lightgbm_data(str(copy)),
@@ -89,23 +95,25 @@ def comparisons(path, copy):
     return [arrays, to_lightgbm, to_xgboost]
 
 
-def check_equal(path):
+def check_equal(path, with_qid):
     """Stop unless boostrank and scikit-learn read the same."""
     ours = read_letor(path, sparse=True)
-    X, y, qid = read_with_scikit_learn(path)
+    X, y, *qid = read_with_scikit_learn(path, with_qid)
     if (X != ours.X).nnz or not np.array_equal(ours.y, y):
         raise SystemExit(f"{path}: boostrank and scikit-learn read different features or labels")
-    if not np.array_equal(ours.qid, qid):
+    if with_qid and not np.array_equal(ours.qid, qid[0]):
         raise SystemExit(f"{path}: boostrank and scikit-learn read different query ids")
 
 
 def compare(path, name, turns):
     """Rows of one file: a row per loader."""
+    with path.open("rb") as file:
+        with_qid = b" qid:" in file.readline()
     megabytes = path.stat().st_size / 1e6
-    check_equal(path)
+    check_equal(path, with_qid)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        copy = write_without_qid(path, folder)
+        copy = write_without_qid(path, folder) if with_qid else None
         for loaders in comparisons(path, copy):
             unit = next(iter(loaders))
             seconds = seconds_in_turns(loaders, turns)

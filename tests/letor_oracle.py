@@ -12,23 +12,23 @@ LABEL = re.compile(f"(?:{NUMBER})", re.I)
 FEATURE = re.compile(f"([0-9]+):({NUMBER})", re.I)
 
 
-def oracle_line(line):
-    """Parse one line: (label, qid, features), or None if it is blank; an invalid line fails an assertion."""
+def oracle_line(line, qids_so_far):
+    """Parse one line: (label, qid or None, features), or None if it is blank; an invalid line fails an assertion."""
     assert "\r" not in line.removesuffix("\r")
     words = re.split("[ \t]+", line.removesuffix("\r").partition("#")[0].strip(" \t"))
     if words == [""]:
         return None
     assert LABEL.fullmatch(words[0])
     qid = re.fullmatch(r"qid:([^:\x00-\x20]+)", words[1]) if len(words) > 1 else None
-    assert qid
+    assert not qids_so_far or (qids_so_far[0] is None) == (qid is None)
     features = {}
-    for word in words[2:]:
+    for word in words[2 if qid else 1 :]:
         match = FEATURE.fullmatch(word)
         assert match
         assert int(match[1]) in range(1, 2**31)
         assert int(match[1]) not in features
         features[int(match[1])] = float(match[2])
-    return float(words[0]), qid[1], features
+    return float(words[0]), qid and qid[1], features
 
 
 def oracle(text):
@@ -36,7 +36,7 @@ def oracle(text):
     documents = []
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            document = oracle_line(line)
+            document = oracle_line(line, [d[1] for d in documents])
         except AssertionError:
             return number, documents
         documents += [document] if document else []

@@ -32,7 +32,7 @@ MAX_FLOAT32 = float(np.finfo(np.float32).max)
 BLOCK_BYTES = 1 << 19
 BLOCKS_PER_THREAD = 4  # With this number, threads wait little for each other and use little memory.
 #: A line without its comment: label, query id, and the values of columns, sorted by these.
-Document = tuple[float, bytes, dict[int, float]]
+Document = tuple[float, bytes | None, dict[int, float]]
 _NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
 _FEATURE = re.compile(rb"(\d+):(%b)" % _NUMBER)
 
@@ -91,6 +91,7 @@ class ParsedBlock(NamedTuple):
         Column (int32) and value of each feature, sorted by row, then column.
     n_regular : int or None
         n if each row has exactly the columns 0 to n - 1.
+    has_qid : bool
     qid_runs : list of (bytes, int)
         Texts of successive qids, and how many successive rows have each.
     n_lines : int
@@ -102,6 +103,7 @@ class ParsedBlock(NamedTuple):
     indices: Array
     data: Array
     n_regular: int | None
+    has_qid: bool
     qid_runs: list[tuple[bytes, int]]
     n_lines: int
 
@@ -117,6 +119,8 @@ class ParsedFile:
         Number of documents.
     width : int
         Number of columns that the largest index of the file needs.
+    has_qid : bool or None
+        Whether the lines have a qid; None before the first document.
     labels : list of ndarray
         Labels, an array per block.
     qid_runs : list of (bytes, int)
@@ -132,6 +136,7 @@ class ParsedFile:
     def __init__(self, name: str, dtype: npt.DTypeLike) -> None:
         self.name = name
         self.n_rows = self.width = 0
+        self.has_qid: bool | None = None
         self.labels: list[Array] = []
         self.qid_runs: list[tuple[bytes, int]] = []
         self.counts: list[Array] = []
@@ -164,6 +169,7 @@ class ParsedFile:
         self.labels.append(block.labels)
         self.counts.append(block.counts)
         self.qid_runs += block.qid_runs
+        self.has_qid = block.has_qid
         self.n_rows += len(block.labels)
         self.width = max(self.width, int(block.indices.max(initial=-1)) + 1)
 
@@ -174,7 +180,8 @@ def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
     if os.path.isdir(path):
         raise IsADirectoryError(f"{parsed.name} is a folder, not a LETOR file; read_letor_folds reads folders of folds")
     for text, block in _parsed_blocks(_blocks(parsed.name), options):
-        block = block or parse_lines(text, options, parsed.name, line)
+        if block is None or (len(block.labels) and parsed.has_qid not in (None, block.has_qid)):
+            block = parse_lines(text, options, parsed.name, line, parsed.has_qid)
         parsed.append(block)
         line += block.n_lines
     if not parsed.n_rows:
@@ -239,8 +246,6 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     if call("letor_lines", block, len(block), options.first_index, options.max_index, powers_of_five(), *results) != 0:
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
-    if n_rows and not has_qid:
-        return None
     labels, sizes, columns, values = labels[:n_rows], sizes[:n_rows], columns[:n_values], values[:n_values]
     for place, start, end in slow[:n_slow].tolist():
         number = float(block[start:end])
@@ -259,10 +264,12 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
             return None
     qid_runs = [(block[start:end], count) for start, end, count in runs[:n_runs].tolist()]
     n_regular = None if width < 0 else width
-    return ParsedBlock(labels, sizes, columns, data, n_regular, qid_runs, n_lines)
+    return ParsedBlock(labels, sizes, columns, data, n_regular, bool(has_qid), qid_runs, n_lines)
 
 
-def parse_lines(block: bytes, options: ReadOptions, name: str, first_line: int = 1) -> ParsedBlock:
+def parse_lines(
+    block: bytes, options: ReadOptions, name: str, first_line: int = 1, has_qid: bool | None = None
+) -> ParsedBlock:
     """Parse complete lines one by one in Python.
 
     Parameters
@@ -274,6 +281,8 @@ def parse_lines(block: bytes, options: ReadOptions, name: str, first_line: int =
         Name of the file.
     first_line : int
         Number of the first line of the block in its file, counted from 1.
+    has_qid : bool or None
+        Whether the documents before this block have a qid; None if there are none.
 
     Raises
     ------
@@ -287,34 +296,35 @@ def parse_lines(block: bytes, options: ReadOptions, name: str, first_line: int =
         content = b"\r" if b"\r" in line else line.partition(b"#")[0]
         if not content.strip(b" \t"):
             continue
-        document = _parse_line(content, options)
+        document = _parse_line(content, options, has_qid)
         if isinstance(document, str):
             raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
         documents.append(document)
+        has_qid = document[1] is not None
     labels, qids, rows = zip(*documents, strict=True) if documents else ((), (), ())
     sizes = np.array([len(row) for row in rows], int)
     indices = np.array([column for row in rows for column in row], np.int32)
     data = np.array([value for row in rows for value in row.values()], np.float64).astype(options.dtype)
     n_regular = len(rows[0]) if rows and all(list(row) == list(range(len(rows[0]))) for row in rows) else None
-    runs = [(text, len(list(run))) for text, run in itertools.groupby(qids)]
-    return ParsedBlock(np.array(labels), sizes, indices, data, n_regular, runs, len(lines))
+    runs = [(text, len(list(run))) for text, run in itertools.groupby(qids) if text is not None]
+    return ParsedBlock(np.array(labels), sizes, indices, data, n_regular, bool(has_qid), runs, len(lines))
 
 
-def _parse_line(line: bytes, options: ReadOptions) -> Document | str:
+def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Document | str:
     """The document of a line without its comment; or, as a text, its first fault."""
     if control := re.search(rb"[\x00-\x08\x0b-\x1f]", line):
         return f"it has the byte 0x{control[0][0]:02x}, so this is not plain text with line ends \\n or \\r\\n"
     label, *features = line.split()
     if not re.fullmatch(_NUMBER, label):
         return f"{quote(label, 40)} is not a number"
-    if not features or not features[0].startswith(b"qid:"):
-        advice = "read a file without query ids by sklearn.datasets.load_svmlight_file, and give the ranker"
-        return f"it has no qid; {advice} group=, the sizes of the queries"
-    if len(features[0]) == 4 or features[0].count(b":") > 1:
+    starts_with_qid = bool(features) and features[0].startswith(b"qid:")
+    if has_qid not in (None, starts_with_qid):
+        return "it has no qid, but the lines before do" if has_qid else "it has a qid, but the lines before have none"
+    if starts_with_qid and (len(features[0]) == 4 or features[0].count(b":") > 1):
         return f"{quote(features[0], 40)} is not qid:ID"
     values: dict[int, float] = {}
     first_index, max_index = options.first_index, options.max_index
-    for token in features[1:]:
+    for token in features[starts_with_qid:]:
         match = _FEATURE.fullmatch(token)
         if match is None:
             return f"{quote(token, 40)} is not index:value, an integer and a number"
@@ -330,7 +340,8 @@ def _parse_line(line: bytes, options: ReadOptions) -> Document | str:
         if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
             return f"{quote(value, 40)} is too large for {options.dtype}"
         values[column] = number
-    return float(label), features[0][4:], {column - first_index: values[column] for column in sorted(values)}
+    qid = features[0][4:] if starts_with_qid else None
+    return float(label), qid, {column - first_index: values[column] for column in sorted(values)}
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset, Fold
-from boostrank.datasets.letor_parser import ParsedFile, PathLike, ReadOptions, Sparse, is_int64, parse_file
+from boostrank.datasets.letor_parser import ParsedFile, PathLike, ReadOptions, Sparse, is_int64, parse_file, quote
 from boostrank.inputs.files import as_path
 
 #: Files of a fold: their names, of which earlier ones are preferred, and the endings of these.
@@ -37,8 +39,9 @@ def read_letor(
     about 30 megabytes for each thread. A dense result from lines that leave features out takes 12 more bytes for each
     value in the file.
 
-    Files without query ids, such as LightGBM's with the sizes of the queries in a file ``.query`` beside them, are read
-    by :func:`sklearn.datasets.load_svmlight_file`; rankers take the sizes as `group`.
+    If there is a file ``<path>.query`` or ``<path>.group`` (for ``x.gz`` also ``x.query`` and ``x.group``), it has the
+    number of documents of each query, one in a line, in the sequence of the queries. Lines without qid need it; their
+    queries are numbered from 0. If the lines have qids, the numbers must be those of runs of equal qids.
 
     Parameters
     ----------
@@ -67,8 +70,8 @@ def read_letor(
     ------
     ValueError
         If an option is invalid; if a line is invalid (the message names the file, the line and the fault); if an
-        index is repeated in a line or out of range; if a line has no qid; if there are no documents; or if gzip data
-        is damaged.
+        index is repeated in a line or out of range; if there are no documents; if some lines have a qid and others
+        do not; if sizes are missing, or do not sum to the number of lines; or if gzip data is damaged.
     OSError
         If the file cannot be opened or is a folder.
     MemoryError
@@ -110,7 +113,8 @@ def read_letor_folds(
 
     The data sets of all folds have the same number of features; all X are arrays or all are CSR matrices, and all
     qids are int64 or all are str. Folders may also be named ``fold1``, ``fold_1`` or ``fold-1``. The validation file
-    may also be named ``valid.txt`` or ``validation.txt``, and may be absent. Any file may end in ``.txt.gz``.
+    may also be named ``valid.txt`` or ``validation.txt``, and may be absent. Any file may end in ``.txt.gz``. Lines
+    without qid need a file of query sizes beside theirs, as in :func:`read_letor`.
 
     Parameters
     ----------
@@ -161,9 +165,41 @@ def read_letor_folds(
     return folds
 
 
+def apply_sizes(parsed: ParsedFile) -> ParsedFile:
+    """Number the queries by the sizes in the file beside the data, if there is one; without qids it is needed."""
+    stems = dict.fromkeys([parsed.name, parsed.name.removesuffix(".gz")])
+    name = next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
+    if name is None:
+        if parsed.has_qid:
+            return parsed
+        raise ValueError(
+            f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group: write the number "
+            "of documents of each query to such a file, one in a line"
+        )
+    sizes = _read_sizes(name)
+    by_qid = [sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])]
+    if sum(sizes) != parsed.n_rows or (parsed.has_qid and sizes != by_qid):
+        raise ValueError(
+            f"{name}: the {len(sizes)} query sizes, with the sum {sum(sizes)}, are not those of {parsed.name}, which "
+            f"has {parsed.n_rows} documents{' of other queries, by their qids' * bool(parsed.has_qid)}; one of the two "
+            "files is of other data, or is cut off"
+        )
+    if not parsed.has_qid:
+        parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
+    return parsed
+
+
+def _read_sizes(name: str) -> list[int]:
+    lines = Path(name).read_bytes().split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not re.fullmatch(rb"0*[1-9]\d{0,15}", line.strip()):
+            raise ValueError(f"{name}, line {number}: expected one query size of at least 1; got {quote(line, 40)}")
+    return [int(line) for line in lines if line.strip()]
+
+
 def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset]:
     """Read a data set from each file, all with the same columns, the same type of X and the same type of qid."""
-    files = [parse_file(path, options) for path in paths]
+    files = [apply_sizes(parse_file(path, options)) for path in paths]
     width = options.n_features or max(parsed.width for parsed in files)
     n_cells = sum(parsed.n_rows for parsed in files) * width
     n_stored = sum(parsed.data.size for parsed in files)

@@ -1,4 +1,4 @@
-"""Reading LETOR files and folds: the options, qids; agreement with scikit-learn; real data."""
+"""Reading LETOR files and folds: the options, query sizes, qids; agreement with scikit-learn; real data."""
 
 import gzip
 import io
@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 from cases import for_each
-from letor_oracle import read, same
+from letor_oracle import put, read, same
 from scipy import sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
@@ -75,6 +75,41 @@ def test_different_bytes_that_are_not_utf8_stay_different_qids(tmp_path):
     assert read(tmp_path, b"1 qid:\xff 1:1\n1 qid:\xfe 1:1\n").qid.tolist() == ["\\xff", "\\xfe"]
 
 
+@pytest.mark.parametrize("ending", [".query", ".group"])
+@pytest.mark.parametrize("name", ["rank", "rank.gz"])
+def test_sizes_beside_the_file(tmp_path, ending, name):
+    content = b"1 1:2\n0 1:3\n2 1:1\n"
+    path = put(tmp_path, gzip.compress(content) if name.endswith("gz") else content, name)
+    put(tmp_path, b"2\r\n\n1", "rank" + ending)
+    dataset = read_letor(str(path))
+    assert dataset.qid.tolist() == [0, 0, 1]
+    assert dataset.qid.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("2\n2\n", r"\.query: the 2 query sizes, with the sum 4, are not those of .*data\.txt, which has 3 documents;"),
+        ("2\n1.0\n", r"data\.txt\.query, line 2: expected one query size of at least 1; got '1\.0'"),
+        ("2 1\n", r"line 1: .* got '2 1'"),
+        ("3\n0\n", r"line 2: .* got '0'"),
+        (None, r"no line has a qid, and there is no file .*data\.txt\.query or \.group: write the"),
+    ],
+)
+def test_sizes_that_do_not_fit(tmp_path, sizes, message):
+    if sizes is not None:
+        put(tmp_path, sizes, "data.txt.query")
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, "1 1:2\n0 1:3\n2 1:1\n")
+
+
+def test_sizes_must_be_those_of_the_qids(tmp_path):
+    put(tmp_path, "2\n1\n", "data.txt.query")
+    assert read(tmp_path, "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:2 1:2\n").qid.tolist() == [1, 1, 2]
+    with pytest.raises(ValueError, match=r"with the sum 3, are not those of .* 3 documents of other queries, by"):
+        read(tmp_path, "2 qid:1 1:3\n1 qid:2 1:2\n0 qid:2 1:2\n")
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(IsADirectoryError, match="read_letor_folds"):
         read_letor(tmp_path)
@@ -115,7 +150,8 @@ def test_folds_share_columns_kind_and_qid_type(tmp_path):
         "Fold2/train.txt": "1 qid:3 1:1\n",
         "Fold2/valid.txt": "1 qid:4 2:1\n",
         "Fold2/test.txt": "1 qid:x 3:1 1:1 2:1\n",
-        "Fold_3/train.txt": "1 qid:0 1:1\n",
+        "Fold_3/train.txt": "1 1:1\n",
+        "Fold_3/train.txt.query": "1\n",
         "Fold_3/validation.txt": "1 qid:5 1:1\n",
         "Fold_3/test.txt": "1 qid:6 1:1\n",
         "notes/train.txt": "not read",
