@@ -31,7 +31,7 @@ def write_plugin(forest: Forest, features: Sequence[str], name: str) -> str:
 
     The trees are in the format of XGBoost's dumps, but have only the fields that the plugins take.
     """
-    trees = _xgboost_trees(forest, features, fewest_digits, has_depth=True)
+    trees = _xgboost_trees(forest, features, is_vespa=False)
     return _to_text({"model": {"name": name, "model": {"type": "model/xgboost+json", "definition": trees}}})
 
 
@@ -40,7 +40,7 @@ def write_vespa(forest: Forest, features: Sequence[str], name: str) -> str:
 
     Vespa rounds the thresholds and leaves of large models to float32, and keeps those of small ones in float64.
     """
-    return _to_text(_xgboost_trees(forest, features, fewest_digits_below, has_depth=False))
+    return _to_text(_xgboost_trees(forest, features, is_vespa=True))
 
 
 def write_elastic(
@@ -68,7 +68,11 @@ def write_elastic(
 def _elastic_node(node: Split | float, indices: Sequence[int]) -> dict[str, Any]:
     if not isinstance(node, Split):
         return {"leaf_value": node}
-    test = {"decision_type": "lt", "threshold": fewest_digits_below(node.threshold), "default_left": node.default_left}
+    test = {
+        "decision_type": "lt",
+        "threshold": fewest_digits(node.threshold, below=True),
+        "default_left": node.default_left,
+    }
     children = {"left_child": node.left, "right_child": node.right}
     return {"split_feature": indices.index(node.feature), **test, **children}
 
@@ -122,32 +126,24 @@ WRITERS: dict[str, Callable[..., str]] = {
 }
 
 
-def fewest_digits(value: float) -> float:
+def fewest_digits(value: float, *, below: bool = False) -> float:
     """A number with few digits that all parsers round to the float32 number next to `value`.
 
     Some parsers round to float64 before, so that numbers which are nearly in the middle of two of float32 do not count.
+    With `below`, it is not above the float32 number either, so that float64 has no other one of float32 between them.
 
     Examples
     --------
-    >>> fewest_digits(0.10000000149011612), fewest_digits(1 / 3)
-    (0.1, 0.33333334)
+    >>> fewest_digits(1 / 3), fewest_digits(0.1), fewest_digits(0.2), fewest_digits(0.7, below=True)
+    (0.33333334, 0.1, 0.2, 0.699999988)
     """
-    return _digits(
-        float(np.float32(value)), lambda number, exact: bool(np.float32(number * 1.01 - exact * 0.01) == exact)
-    )
-
-
-def fewest_digits_below(value: float) -> float:
-    """A number with few digits, not above `value`, which parsers of float32 round to `value`, a number of float32.
-
-    So parsers of float64 put no float32 number between it and `value`.
-    """
-    return _digits(value, lambda number, exact: number <= exact)
-
-
-def _digits(exact: float, suits: Callable[[float, float], bool]) -> float:
-    numbers = (float(f"{exact:.{digits}g}") for digits in range(6, 18))
-    return next(number for number in numbers if np.float32(number) == exact and suits(number, exact))
+    exact = float(np.float32(value))
+    for digits in range(6, 18):
+        number = float(f"{exact:.{digits}g}")
+        farther = np.float32(1.01 * number - 0.01 * exact)
+        if farther == exact and (number <= exact or not below):
+            break
+    return number
 
 
 def _to_text(document: Any) -> str:
@@ -158,16 +154,16 @@ def _solr_model(class_name: str, name: str, store: str | None) -> dict[str, str]
     return {"class": f"{SOLR}.model.{class_name}", "name": name} | ({} if store is None else {"store": store})
 
 
-def _xgboost_trees(forest: Forest, features: Sequence[str], threshold_of: Callable, has_depth: bool) -> list[Any]:
-    """The trees as nested nodes."""
+def _xgboost_trees(forest: Forest, features: Sequence[str], is_vespa: bool) -> list[Any]:
+    """The trees as nested nodes. Vespa needs no depth, and may compare in float64."""
 
     def nested(tree: Tree, i: int, depth: int) -> dict[str, Any]:
         node = tree[i]
         if not isinstance(node, Split):
             return {"nodeid": i, "leaf": fewest_digits(node)}
         yes, no = node.left, node.right
-        fields = {"nodeid": i, **({"depth": depth} if has_depth else {}), "split": features[node.feature]}
-        split = {"split_condition": threshold_of(node.threshold), "yes": yes, "no": no}
+        fields = {"nodeid": i} | ({} if is_vespa else {"depth": depth}) | {"split": features[node.feature]}
+        split = {"split_condition": fewest_digits(node.threshold, below=is_vespa), "yes": yes, "no": no}
         children = [nested(tree, child, depth + 1) for child in (yes, no)]
         return fields | split | {"missing": yes if node.default_left else no, "children": children}
 

@@ -150,12 +150,9 @@ def export(
     forest, follows_absent = _with_absent(Forest.of_booster(library, booster), absent, format, version)
     constant = 0.0 if shift is None else forest.least_shift()
     forest = forest.plus(constant)
-    title, options = Path(path).stem if name is None else name, dict[str, Any]()
-    if format == "solr":
-        options["store"] = store
-    elif format == "elastic":
-        options["queries"] = features if isinstance(features, Mapping) else {}
-        options["has_field_names"] = reading["field_names"] == "needed"
+    title, queries = Path(path).stem if name is None else name, features if isinstance(features, Mapping) else {}
+    of_elastic = {"queries": queries, "has_field_names": reading.get("field_names") == "needed"}
+    options: Any = {"solr": {"store": store}, "elastic": of_elastic}.get(format, {})
     document = WRITERS[format](forest, names, title, **options)
     model = read_model(format, document, version)
     # What Elastic adds itself.

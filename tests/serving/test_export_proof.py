@@ -12,7 +12,7 @@ import xgboost as xgb
 
 import boostrank as br
 from boostrank.serving import evaluate, exporters
-from boostrank.serving.documents import WRITERS, fewest_digits, fewest_digits_below
+from boostrank.serving.documents import WRITERS, fewest_digits
 from boostrank.serving.evaluators import CHANGES
 from boostrank.serving.forest import LARGEST, Forest, Split, rows_at_splits
 
@@ -169,9 +169,9 @@ def test_numbers_have_the_fewest_digits_that_all_parsers_read_alike():
     values = np.random.default_rng(0).integers(0, 2**32, 3000, dtype=np.uint32).view(np.float32)
     values = [*values[np.isfinite(values)].tolist(), *np.float32([LARGEST, -LARGEST, 1e-45, 0, 0.1, 1 / 3]).tolist()]
     for value in values:
-        for number in (fewest_digits(value), fewest_digits_below(value)):
+        for number in (fewest_digits(value), fewest_digits(value, below=True)):
             assert np.float32(repr(number)) == np.float32(number) == value
-        assert fewest_digits_below(value) <= value
+        assert fewest_digits(value, below=True) <= value
     texts = [[repr(fewest_digits(value)) for value in values], [str(np.float32(value)) for value in values]]
     n_digits = [sum(len(Decimal(text).normalize().as_tuple().digits) for text in column) for column in texts]
     assert n_digits[0] <= 1.01 * n_digits[1]

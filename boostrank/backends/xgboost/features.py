@@ -322,10 +322,17 @@ def missing_number(parameters: Mapping[str, Any]) -> float:
     return float(parameters.get("missing", math.nan))
 
 
-def remember_missing(booster: Any, parameters: Mapping[str, Any]) -> Any:
-    """Write the number that means a missing value to the booster, and return it."""
+def remember_missing(booster: Any, parameters: Mapping[str, Any], data: Any = None, earlier: Any = None) -> Any:
+    """Write the number that means a missing value to the booster, and whether its data have some, and return it.
+
+    `earlier` is the model that the training on the DMatrix `data` continued.
+    """
     if "missing" in parameters:
         booster.set_attr(**{MISSING_ATTRIBUTE: repr(missing_number(parameters))})
+    if data is not None:
+        has_missing = data.num_nonmissing() < data.num_row() * data.num_col()
+        had_missing = has_missing or (earlier is not None and had_missing_values(earlier))
+        booster.set_attr(**{HAD_MISSING_ATTRIBUTE: str(had_missing)})
     return booster
 
 

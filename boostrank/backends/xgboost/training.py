@@ -32,14 +32,7 @@ from boostrank.backends.base import (
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
-from boostrank.backends.xgboost.features import (
-    HAD_MISSING_ATTRIBUTE,
-    had_missing_values,
-    make_matrix,
-    missing_number,
-    missing_number_of,
-    remember_missing,
-)
+from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.inputs.arrays import Floats
@@ -140,11 +133,7 @@ def train(
         booster.set_attr(best_iteration=None, best_score=None)
     has_splits = bool(booster.get_score(importance_type="weight"))
     improvement = () if sample is None else sample.improvement
-    booster = remember_missing(booster, parameters)
-    # An earlier model, which this one continues, may have seen some already.
-    earlier = model is not None and had_missing_values(model)
-    had_missing = dtrain.num_nonmissing() < dtrain.num_row() * dtrain.num_col() or earlier
-    booster.set_attr(**{HAD_MISSING_ATTRIBUTE: str(had_missing)})
+    booster = remember_missing(booster, parameters, dtrain, model)
     return Trained(booster, best, history.as_dict(), best - n_earlier, has_splits, improvement)
 
 
