@@ -79,10 +79,6 @@ def iprec(judged, documents, rel, recall=0.3):
     return max((n / rank for rank, n in enumerate(relevant, 1) if n >= needed), default=0)
 
 
-def judged_share(judged, documents, rel, k=5):
-    return sum(document in judged for document in documents[:k]) / min(k, len(documents)) if documents else 0.0
-
-
 def counts(judged, documents, rel):
     both = sum(judged.get(document, 0) >= rel for document in documents)
     return both, len(documents), sum(grade >= rel for grade in judged.values())
@@ -95,7 +91,6 @@ DEFINITIONS = {
     "rprec": rprec,
     "success@5": success,
     "iprec@0.3": iprec,
-    "judged@5": judged_share,
     "numq": lambda judged, documents, rel: 1,
     "numrel": lambda judged, documents, rel: counts(judged, documents, rel)[2],
 }

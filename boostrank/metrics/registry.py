@@ -38,8 +38,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
         recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have neither.
         ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
-        :func:`boostrank.evaluate_run` takes those that need a run: "judged", which may have a cutoff, "numq",
-        "numrel", "numret" and the geometric mean "gm_map". A name may have settings, as in
+        :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and the geometric
+        mean "gm_map". A name may have settings, as in
         ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``,
         or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``.
         Only :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other conventions

@@ -126,7 +126,7 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError, TypeError
-        As :func:`boostrank.get_measure`, and ValueError for a measure that needs a run, such as "judged@10". The scorer
+        As :func:`boostrank.get_measure`, and ValueError for a measure that needs a run, such as "numret". The scorer
         raises ValueError if there are no query ids.
 
     Examples

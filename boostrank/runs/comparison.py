@@ -22,7 +22,6 @@ def compare_runs(
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("nDCG@10",),
     *,
     ties: str = "trec_eval",
-    unjudged: str = "zero",
     queries: str | None = None,
     sample_weight: Any = None,
     by: Any = None,
@@ -43,7 +42,7 @@ def compare_runs(
         Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         As in :func:`boostrank.evaluate_run`. Counts, such as "NumRet", are compared by their means over queries.
-    ties, unjudged
+    ties
         As in :func:`boostrank.evaluate_run`.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; a run has the value 0 for those that it
@@ -114,7 +113,7 @@ def compare_runs(
     numbered = number_queries(all_judgments, *tables.values())
     is_evaluated = evaluated_queries(numbered, [f"the run {name}" for name in tables], queries)
     judgments = all_judgments[is_evaluated[numbered.numbers[: len(all_judgments)]]]
-    settings: dict[str, Any] = {"ties": ties, "unjudged": unjudged, "queries": "judged"}
+    settings: dict[str, Any] = {"ties": ties, "queries": "judged"}
     for name, table in tables.items():
         with named_part(f"the run {name}"):
             values[name] = evaluate_run(judgments, table, measures, per_query=True, **settings)

@@ -36,10 +36,9 @@ class Settings:
         As in the functions of our metrics.
     queries : {"judged", "common"}
         Of a run: queries that have judgments, with the value 0 if the run misses them; or those that the run has too.
-    documents : {"all", "judged", "retrieved"}
-        Of a run: all documents that were judged or retrieved, where those without judgment are irrelevant; without
-        those that were retrieved and not judged; or only the retrieved ones, so that relevant documents that were not
-        retrieved are lost, as if the query did not have them.
+    documents : {"all", "retrieved"}
+        Of a run: all documents that were judged or retrieved, where those without judgment are irrelevant; or only the
+        retrieved ones, so that relevant documents that were not retrieved are lost, as if the query did not have them.
     labels : {"given", "truncated"}
         Labels are used as they are, or are truncated to whole numbers.
     threshold : float
@@ -244,7 +243,7 @@ CONVENTIONS: Mapping[str, tuple[Convention, ...]] = MappingProxyType(
 _TEXTS: dict[str, dict[Any, str]] = {
     "empty": {"zero": "empty 0", "one": "empty 1", "skip": "empty skipped"},
     "queries": {"judged": "missing queries 0", "common": "missing queries skipped"},
-    "documents": {"all": "unjudged count as 0", "judged": "unjudged removed", "retrieved": "retrieved documents only"},
+    "documents": {"all": "unjudged count as 0", "retrieved": "retrieved documents only"},
     "k": {None: "all ranks"},
     "denominator": {"all": "divided by R", "possible": "divided by min(R, k)"},
     "ties": {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,6 @@ from boostrank.runs.trec_tables import (
 )
 
 TREC_EVAL = "trec_eval"
-#: How documents are treated that were retrieved, but not judged.
-UNJUDGED = ("zero", "remove")
 
 
 def evaluate_run(
@@ -49,7 +46,6 @@ def evaluate_run(
     measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("nDCG@10",),
     *,
     ties: str = TREC_EVAL,
-    unjudged: str = "zero",
     queries: str | None = None,
     sample_weight: Any = None,
     per_query: bool = False,
@@ -66,24 +62,22 @@ def evaluate_run(
         Judgments and a ranking of the documents of each query: results of :func:`boostrank.read_qrels` and
         :func:`boostrank.read_run`; DataFrames of pandas or polars with the columns "query_id", "doc_id" and "relevance"
         or "score"; relevance or score by document by query, as for pytrec_eval and ranx; or records of ir_measures.
-        A relevance below 0 counts as 0. A document with several judgments, which differ in their "iteration", is an
-        error unless only measures of ir_measures are asked for that have subtopics.
+        Documents without a judgment, and those with a relevance below 0, have the relevance 0. A document with several
+        judgments, which differ in their "iteration", is an error unless only measures of ir_measures are asked for that
+        have subtopics.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
         Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
         ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
         have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
-        Measures of what was judged or retrieved, such as ``"Judged@10"`` and ``"NumRet"``, are taken only
-        here. Other measures of ir_measures, such as ``"alpha_nDCG@10"`` and ``"INST(max_rel=2)"``, are computed by the
-        programs that this package calls, if it is installed, with their tie rule and all queries and documents.
+        Counts of what was judged or retrieved, such as ``"NumRet"``, are taken only here. Other measures of
+        ir_measures, such as ``"alpha_nDCG@10"``, ``"Judged@10"``, and ``"P(judged_only=True)@5"``, which leaves out
+        documents without a judgment as ``trec_eval -J``, are computed by the programs that this package calls, if it is
+        installed, with their tie rule and all queries and documents.
         ``"official"`` stands for the measures that trec_eval prints by default.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
         How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
         float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
         of the run.
-    unjudged : {"zero", "remove"}, default "zero"
-        Documents that were retrieved but not judged, or judged with a relevance below 0, have the relevance 0, or are
-        removed from the run, as with ``trec_eval -J``. Where ir_measures is installed,
-        single measures may have it as a parameter of their name, such as ``"P(judged_only=True)@5"``.
     queries : {"judged", "common"}, optional
         Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
         value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
@@ -109,7 +103,7 @@ def evaluate_run(
     ValueError
         If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
         documents are missing in the run: auc, agreement, and those with a fraction as cutoff. If a measure
-        is unknown; or if ir_measures has to compute it, and is not installed, or `ties` or `unjudged` are given. If an
+        is unknown; or if ir_measures has to compute it, and is not installed, or `ties` is given. If an
         evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
         all are 0; or if `by` has a query that neither the judgments nor the run have.
     TypeError
@@ -139,7 +133,7 @@ def evaluate_run(
     1  all queries     AP        1  0.1667
     """
     check_flag("per_query", per_query)
-    checked = {name: for_runs(name, measure, ties, unjudged) for name, measure in measures_of_runs(measures).items()}
+    checked = {name: for_runs(name, measure, ties) for name, measure in measures_of_runs(measures).items()}
     judgments, retrieved = as_qrels(qrels), as_run(run)
     ours = [measure for measure in checked.values() if isinstance(measure, QueryMeasure)]
     judged = join(judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, subtopics=not ours)
@@ -157,7 +151,7 @@ def evaluate_run(
         prepared = measure.prepare(labels)
         assert isinstance(prepared, PreparedRanks)
         bound = BoundQueryMeasure(measure, judged.queries, prepared, weights)
-        values = values_of_ranking(prepared, judged.judged_ranking if unjudged == "remove" else judged.ranking)
+        values = values_of_ranking(prepared, judged.ranking)
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
@@ -200,15 +194,14 @@ def _measure_of_runs(measure: Any) -> Any:
     return provided_measure(as_ir_measures(text))
 
 
-def for_runs(name: str, measure: Any, ties: str, unjudged: str) -> Any:
+def for_runs(name: str, measure: Any, ties: str) -> Any:
     """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
     check_choice("ties", ties, (TREC_EVAL, *TIES))
-    check_choice("unjudged", unjudged, UNJUDGED)
     k: Any = getattr(measure, "k", None)
     if is_of_ir_measures(measure):
-        if ties == TREC_EVAL and unjudged == "zero":
+        if ties == TREC_EVAL:
             return measure
-        fault = f"computed by ir_measures: ties must be {TREC_EVAL!r} and unjudged 'zero'"
+        fault = f"computed by ir_measures: ties must be {TREC_EVAL!r}"
     elif isinstance(k, float) or (k is None and measure.needs_cutoff):
         fault = f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
     else:
@@ -306,16 +299,6 @@ class JudgedRun:
     def labels(self) -> Floats:
         """Relevance of each document, 0 if it is negative or unknown, shape (n_documents,)."""
         return np.fmax(self.judgments, 0.0)
-
-    @cached_property
-    def judged_ranking(self) -> RankedBlock | None:
-        """The ranking without the documents that have no relevance of at least 0, as with ``trec_eval -J``."""
-        if self.ranking is None:
-            return None
-        rows, n_documents = self.ranking.rows, len(self.judgments)
-        kept, scores = np.zeros(n_documents, dtype=bool), np.zeros(n_documents)
-        kept[rows], scores[rows] = self.judgments[rows] >= 0.0, self.ranking.scores
-        return ranking_of(kept, scores, self.queries)
 
 
 def join(

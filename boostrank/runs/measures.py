@@ -1,4 +1,4 @@
-"""Counts of the documents that a run has retrieved, the share of those that were judged, and geometric means."""
+"""Counts of queries, of relevant documents and of retrieved ones, and a geometric mean."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, Summary
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import DCG, Ties, check_cutoff
-from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 
 
@@ -83,38 +81,6 @@ def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
 def _never(queries: Segments) -> Bools:
     """The queries for which a measure is undefined, if there are none."""
     return np.zeros(queries.n_segments, dtype=bool)
-
-
-class Judged(QueryMeasure):
-    """The share of documents with a judgment among the first `k`, ``Judged@k`` of ir_measures.
-
-    ``Judged@k = #{documents of rank <= k with a judgment} / min(k, #{retrieved documents})``. A document has a judgment
-    if it is among the judgments of the query, with any relevance, also below 0. It is undefined for a query without
-    retrieved documents.
-
-    Parameters
-    ----------
-    k : int, optional
-        Cutoff. None is the number of retrieved documents.
-    ties : {"average", "stable", "best", "worst"}, default "average"
-    empty : {"zero", "one", "skip", "raise"}, default "zero"
-    """
-
-    name: ClassVar[str] = "judged"
-    domain: ClassVar[Domain] = "runs"
-    reason: ClassVar[str] = "has no retrieved document"
-    k: int | float | None = setting(None, check_cutoff)
-    ties: Ties = "average"
-
-    def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        dcg, queries = DCG(self.k, discount=np.ones_like), labels.queries
-        n_judged = dcg.per_block((~np.isnan(labels.judgments)).astype(np.float64), queries, self.ties)
-        cutoffs = dcg.cutoffs(queries)
-
-        def per_block(ranked: RankedBlock) -> Floats:
-            return n_judged(ranked) / np.minimum(cutoffs[ranked.segments], ranked.part.sizes)
-
-        return PreparedRanks(_never(queries), cutoffs, per_block, self.ties != "average", not_retrieved=np.nan)
 
 
 class GeometricAveragePrecision(AveragePrecision):

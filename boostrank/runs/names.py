@@ -29,7 +29,7 @@ _MEASURES = {
     **dict.fromkeys(("Rprec", "RPrec"), "rprec"),
     **dict.fromkeys(("Bpref", "BPref"), "bpref"),
     **dict.fromkeys(("NumRet", "NumRelRet"), "numret"),
-    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "Judged", "NumQ", "NumRel")},
+    **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "NumQ", "NumRel")},
 }
 # Settings that give our measure the conventions of ir_measures. The largest grade of ERR is that of gdeval.
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {

@@ -212,7 +212,6 @@ def reconcile_run(
     measure: str | Measure = "nDCG@10",
     *,
     ties: str = "trec_eval",
-    unjudged: str = "zero",
     queries: str | None = None,
     **settings: Any,
 ) -> Reconciliation:
@@ -227,7 +226,7 @@ def reconcile_run(
 
     Parameters
     ----------
-    qrels, run, ties, unjudged, queries
+    qrels, run, ties, queries
         As in :func:`boostrank.evaluate_run`, which gives our value. Judgments below 0 count as 0 for all libraries.
     measure, **settings
         As in :func:`boostrank.reconcile`; names of ir_measures have its conventions.
@@ -257,7 +256,7 @@ def reconcile_run(
     scikit-learn  0.8155  retrieved documents only +0.1139
     """
     ((listed, named),) = measures_of_runs([measure]).items()
-    our_measure = for_runs(listed, get_measure(named, **settings), ties, unjudged)
+    our_measure = for_runs(listed, get_measure(named, **settings), ties)
     name = _known_name(our_measure, measure)
     # ir_measures and ranx count the queries that are not in the run.
     judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries="judged" if queries == "common" else queries)
@@ -265,8 +264,7 @@ def reconcile_run(
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores
     data = ReconciledValues(name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged)
-    documents = "judged" if unjudged == "remove" else "all"
-    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": documents}
+    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "all"}
     if ties == "trec_eval":
         of_run |= {"ties": "names", "scores": "float32"}
     return _reconciliation(data, replace(_settings_of(our_measure), **of_run), None)
@@ -362,9 +360,9 @@ class ReconciledValues:
         codes = _name_codes(documents, self.queries)
         # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
         self.by_name: dict[str, Any] = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
-        self.retrieved = self.judged = np.ones(len(labels), dtype=bool)
+        self.retrieved = np.ones(len(labels), dtype=bool)
         if run is not None and run.ranking is not None:
-            self.retrieved, self.judged = np.zeros(len(labels), dtype=bool), run.judgments >= 0.0
+            self.retrieved[:] = False
             self.retrieved[run.ranking.rows] = True
         #: Number of ranked documents of each query, shape (n_queries,).
         self.sizes = self.queries.sum(self.retrieved.astype(np.int64))
@@ -384,9 +382,8 @@ class ReconciledValues:
         labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
         if settings.documents == "retrieved":
             labels = np.where(self.retrieved, labels, 0.0)
-        ranked = self.retrieved & self.judged if settings.documents == "judged" else self.retrieved
         rows = self.by_name.get(settings.ties, slice(None))
-        labels, scores, ranked = labels[rows], scores[rows], ranked[rows]
+        labels, scores, ranked = labels[rows], scores[rows], self.retrieved[rows]
         rows = queries.sort(scores)
         prepared = _measure(self.name, settings).prepare(GroupedLabels(labels[rows], queries))
         values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))

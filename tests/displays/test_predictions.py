@@ -72,8 +72,8 @@ def test_precision_of_runs_has_the_settings_of_runs():
     plain = PrecisionRecallDisplay.from_runs(qrels, {"mine": run})
     assert plain.precision["mine"].tolist() == [1 / 2] * 6 + [0.0] * 5
     np.testing.assert_array_equal(line(plain.ax_, "mine").get_xydata(), np.c_[np.arange(11) / 10, plain.precision])
-    judged = PrecisionRecallDisplay.from_runs(qrels, {"mine": run, "other": run}, unjudged="remove")
-    assert judged.precision["other"].tolist() == [1.0] * 6 + [0.0] * 5
+    stable = PrecisionRecallDisplay.from_runs(qrels, {"other": {"q": {"x": 1.0, "a": 1.0}}}, ties="stable")
+    assert stable.precision["other"].tolist() == [1 / 2] * 6 + [0.0] * 5
     assert set(PrecisionRecallDisplay.from_runs(qrels, {"mine": run}, threshold=2).precision["mine"]) == {0.0}
     with pytest.raises(TypeError, match=r"run must be a DataFrame, a dict of dicts, .* got list"):
         PrecisionRecallDisplay.from_runs(qrels, [run])

@@ -35,7 +35,7 @@ def comparison(tables):
 def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables, weighted):
     qrels, runs = tables
     weights = {query: i % 3 if weighted else 1 for i, query in enumerate(qrels)}
-    settings = {"ties": "worst", "unjudged": "remove"}
+    settings = {"ties": "worst"}
     result = br.compare_runs(
         qrels,
         runs,

@@ -108,7 +108,6 @@ class TestQueriesOfOneTable:
     ("settings", "fault"),
     [
         ({"ties": "random"}, "ties must be one of trec_eval"),
-        ({"unjudged": "drop"}, "unjudged must be one of zero, remove"),
         ({"queries": "all"}, "queries must be one of judged, common"),
         ({"measures": "auc"}, "auc is not defined for runs"),
         ({"measures": "ndcg@0.5"}, r"the cutoff must be a number of documents, such as 10; got 0\.5"),

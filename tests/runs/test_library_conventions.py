@@ -232,10 +232,9 @@ def test_each_library_computes_of_a_run_what_reconcile_run_says(library, measure
             parts = [getattr(row, f"from_{step}") for step in ("empty", "queries", "documents", *STEPS[found.name][1:])]
             assert sum(parts) == pytest.approx(row.value - found.value, abs=1e-12)
         if library == "pytrec_eval":
-            settings = {"queries": queries, "unjudged": "remove", "ties": "average"}
+            settings = {"queries": queries, "ties": "average"}
             value = br.evaluate_run(qrels, run, measure, **settings)[measure]
             assert br.reconcile_run(qrels, run, measure, **settings).value == pytest.approx(value, abs=1e-15)
-            assert abs(value - found.value) > 0.005
         if library == "pytrec_eval" and measure == "nDCG@5":
             # Documents that were not retrieved are lost in a merge, and change the value.
             assert br.reconcile(*arrays, gain="linear", k=5).value > rows["value"].item() + 0.01

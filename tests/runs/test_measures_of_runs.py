@@ -42,21 +42,17 @@ def with_threshold(name, rel):
     return measure if name == "NumRet" or name.startswith("nDCG") else get_measure(measure, threshold=rel)
 
 
-@pytest.mark.parametrize(("rel", "unjudged"), [(1, "zero"), (2, "zero"), (2, "remove")])
-def test_values_are_those_of_trec_eval(rel, unjudged):
+@pytest.mark.parametrize("rel", [1, 2])
+def test_values_are_those_of_trec_eval(rel):
     measures = {name: with_threshold(name, rel) for name in OF_TREC_EVAL}
     qrels, run = many_random_tables(60)
-    settings = {"unjudged": unjudged, "per_query": True}
-    found = evaluate_run(qrels, run, measures, queries="common", **settings)
+    found = evaluate_run(qrels, run, measures, queries="common", per_query=True)
     assert len(found) > 150
-    judged_only = {"judged_docs_only_flag": unjudged == "remove"}
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel, **judged_only)
-    theirs = evaluator.evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL.values()), relevance_level=rel).evaluate(run)
     expected = [[theirs[query][name] for name in OF_TREC_EVAL.values()] for query in found.index]
-    # trec_eval divides 0 by 0 where no retrieved document is judged.
-    np.testing.assert_allclose(found.to_numpy(), np.nan_to_num(expected), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
     # The first query of the judgments of each table is not in the run.
-    every = evaluate_run(qrels, run, measures, queries="judged", **settings)
+    every = evaluate_run(qrels, run, measures, queries="judged", per_query=True)
     assert len(every) == len(found) + 60
     assert every.loc[found.index].equals(found)
 
@@ -80,11 +76,11 @@ def test_values_that_are_published():
 
 def test_values_are_those_of_ir_measures():
     ir_measures = pytest.importorskip("ir_measures")
-    names = ["Judged@3", "Judged@100", "Judged", "SetF(beta=3.0)", "P(judged_only=True)@5"]
+    names = ["Judged@3", "SetF(beta=3.0)", "P(judged_only=True)@5"]
     names += ["SetRelP(rel=2)", "AP(rel=2,judged_only=True)", "nDCG(judged_only=True)@5", "IPrec(judged_only=True)@0.5"]
     names += ["nDCG(gains={1:2,2:2,4:9})@10", "RBP(rel=1)", "NumQ", "NumRet(rel=2)", "R(judged_only=True)@5", "RR@3"]
     measures = [ir_measures.parse_measure(name) for name in names]
-    # Of tied documents, Judged of ir_measures ranks the smallest id first, and the others the largest.
+    # The programs of ir_measures rank tied documents by different rules.
     qrels, run = many_random_tables(40, tied=False)
     found = evaluate_run(qrels, run, names, queries="common", per_query=True)
     assert len(found) > 100
@@ -149,11 +145,8 @@ def test_geometric_means_of_groups_and_with_weights():
 
 
 def test_documents_with_a_negative_relevance_are_unjudged_documents_of_the_pool():
-    """As for trec_eval -J; but ir_measures counts them as judged in Judged."""
     qrels, run = {"q": {"a": 1, "b": -1, "c": 0}}, {"q": {"b": 4.0, "x": 3.0, "a": 2.0, "c": 1.0}}
-    assert evaluate_run(qrels, run, ["RR", "Judged@2", "Bpref"]) == {"RR": 1 / 3, "Judged@2": 0.5, "Bpref": 1.0}
-    assert evaluate_run(qrels, run, "RR", unjudged="remove") == {"RR": 1.0}
-    assert evaluate_run(qrels, {"q": {"b": 4.0}}, ["RR", "numret"], unjudged="remove") == {"RR": 0.0, "numret": 0.0}
+    assert evaluate_run(qrels, run, ["RR", "Bpref"]) == {"RR": 1 / 3, "Bpref": 1.0}
     assert evaluate_run(qrels, run, "nDCG@3") == evaluate_run({"q": {"a": 1, "b": 0}}, run, "nDCG@3")
 
 
@@ -166,22 +159,10 @@ def test_counts_are_added_over_queries():
     assert evaluate_run(qrels, run, names, queries="common") == dict(zip(names, [2, 2, 1, 3, 1], strict=True))
 
 
-def test_queries_without_retrieved_documents_have_no_judged_share():
-    qrels, run = {"a": {"d": 1, "e": 0}, "b": {"d": 1}}, {"a": {"d": 1.0, "e": 0.5}}
-    assert evaluate_run(qrels, run, "Judged@5", queries="judged") == {"Judged@5": 0.5}
-    skipping = {"judged": get_measure("judged@5", empty="skip")}
-    assert evaluate_run(qrels, run, skipping, queries="judged") == {"judged": 1.0}
-    with pytest.raises(ValueError, match="query 'b' has no retrieved document"):
-        evaluate_run(qrels, run, {"judged": get_measure("judged@5", empty="raise")}, queries="judged")
-
-
 def test_tie_rules_of_runs():
-    """The third of four documents is tied with the last one."""
-    qrels, run = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 3.0, "b": 2.0, "x": 1.0, "d": 1.0}}
-    assert evaluate_run(qrels, run, "Judged@3", ties="stable") == {"Judged@3": 2 / 3}
-    assert evaluate_run(qrels, run, "Judged@3", ties="average")["Judged@3"] == pytest.approx(2.5 / 3, abs=1e-15)
-    assert evaluate_run(qrels, run, "Judged@3", ties="best") == {"Judged@3": 1.0}
-    tied = {"q": {"a": 1.0, "b": 1.0}}
+    qrels, tied = {"q": {"a": 0, "b": 1, "d": 0}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert evaluate_run(qrels, tied, "P@1", ties="stable") == {"P@1": 0.0}
+    assert evaluate_run(qrels, tied, "P@1") == {"P@1": 1.0}
     values = evaluate_run(qrels, tied, ["Success@1", "Rprec", "Bpref"], ties="average")
     assert values == {"Success@1": 0.5, "Rprec": 0.5, "Bpref": 0.5}
     assert evaluate_run(qrels, tied, ["IPrec@1", "Rprec"], ties="best") == {"IPrec@1": 1.0, "Rprec": 1.0}

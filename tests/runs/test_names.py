@@ -18,7 +18,6 @@ RUN = {"q": {"b": 3.0, "c": 2.0, "a": 1.0}}
         ("nDCG(dcg='exp-log2')@10", get_measure("ndcg@10")),
         ("P(rel=2)@5", get_measure("precision@5", threshold=2)),
         ("AP(rel=2)@100", get_measure("map@100", threshold=2)),
-        ("Judged@10", get_measure("judged@10")),
         ("IPrec@0.5", get_measure("iprec@0.5")),
         ("IPrec(rel=2)@.25", get_measure("iprec", recall=0.25, threshold=2)),
         ("NumRet(rel=2)", get_measure("numret", threshold=2)),

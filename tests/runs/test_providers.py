@@ -74,7 +74,6 @@ def test_documents_with_several_judgments_are_refused_for_our_measures(tables):
     ("measure", "settings", "message"),
     [
         ("alpha_nDCG@5", {"ties": "average"}, "alpha_nDCG@5 is computed by ir_measures: ties must be 'trec_eval'"),
-        ("alpha_nDCG@5", {"unjudged": "remove"}, "and unjudged 'zero'"),
         ("INST", {}, "ir_measures cannot compute INST: invalid param max_rel"),
         ("INST(typo=1)", {}, "ir_measures cannot compute INST.typo=1.: unsupported params found: .'typo'."),
         ("alpha_nDGC@5", {}, "measure must be a Measure, .* got 'alpha_nDGC@5'"),
