@@ -65,7 +65,7 @@ def check(
         dcg = DCG(k, discount=discount, **set_options(gain=gain))
         report = check_consistency(loss, targets, dcg, n_distributions=distributions, random_state=seed)
         typer.echo(repr(report), err=report.consistent is None)
-        if not report.n_outside:
+        if report.consistent is not None and not report.n_outside:
             typer.echo(repr(class_regrets(loss, targets, dcg, random_state=seed)))
         is_good = report.consistent
     raise typer.Exit({True: 0, False: 1, None: 2}[is_good])

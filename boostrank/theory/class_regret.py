@@ -47,11 +47,11 @@ class ClassRegrets:
         return float(self.regrets.mean())
 
     def __repr__(self) -> str:
-        share, unsolved = (self.regrets > LARGE_REGRET).mean(), self.n_unsolved
+        share, largest = (self.regrets > LARGE_REGRET).mean(), self.regrets.max()
+        unsolved = f"\nno minimum was found for {self.n_unsolved} of these" if self.n_unsolved else ""
         return (
-            f"on {len(self.regrets)} random problems in which documents share scores:\n"
-            f"class regret {self.mean:.4f} in the mean, at most {self.regrets.max():.4f}, and above {LARGE_REGRET} on "
-            f"{share:.0%}{f'; no minimum was found for {unsolved} of them' if unsolved else ''}"
+            f"class regret on {len(self.regrets)} random problems in which documents share scores:\n"
+            f"{self.mean:.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, at most {largest:.4f}{unsolved}"
         )
 
 
@@ -99,8 +99,8 @@ def class_regrets(
     --------
     >>> import boostrank as br
     >>> br.theory.class_regrets("softmax")
-    on 150 random problems in which documents share scores:
-    class regret 0.0086 in the mean, at most 0.0710, and above 0.005 on 33%
+    class regret on 150 random problems in which documents share scores:
+    0.0086 in the mean, above 0.005 on 33%, at most 0.0710
     >>> round(br.theory.class_regrets("softmax", realizable=True).mean, 4)
     0.0009
     """
