@@ -210,7 +210,9 @@ def read_model(engine: str, document: Any, version: str | None = None) -> Engine
     is_vespa, absent = engine == "vespa", reading["absent"]
     trees = document if is_vespa or not isinstance(document, Mapping) else _definition(document)
     _require(isinstance(trees, list) and trees, "it must be an array of at least one tree")
-    required = _SPLIT - {"depth"} if is_vespa else _SPLIT
+    # The plugin of Elasticsearch that knows missing values takes no split without their direction.
+    added = {"missing"} if engine == "elasticsearch" and absent == "node" else set()
+    required = _SPLIT - {"depth"} if is_vespa else _SPLIT | added
 
     def parse(node: Any) -> Any:
         if "leaf" in node:

@@ -273,29 +273,26 @@ def _check_scores(
         return scores, expected, np.abs(scores - expected)
 
     scores, expected, errors = compare(X)
-    differ = ~(errors <= tolerance)
-    if not differ.any():
+    if not (differ := ~(errors <= tolerance)).any():
         return
     i = int(np.argmax(np.where(differ, errors, -1)))
     row, cause, number = X[i], _FAULT, "thresholds" if engine == "vespa" else "features"
     largest = SOLR_LARGEST if engine == "solr" else float(np.nextafter(np.float32(LARGEST), np.float32(0)))
     with np.errstate(over="ignore"):
         rounded = row.astype(np.float32).astype(np.float64)
+    as_zero = f"takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0, such as {{}} of {{!r}}: replace them by 0"
     # What a value may be, and the row with other values, for which the engine and the model agree if it is so.
     for fault, repaired in (
-        (f"{engine} holds {number} in float32, which has no {{}} of {{!r}}: train on float32", rounded),
-        (f"{engine} takes {{}} of {{!r}} for infinity: use smaller numbers", np.clip(row, -largest, largest)),
-        (
-            f"Solr takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0, such as {{}} of {{!r}}: replace them by 0",
-            np.where((np.abs(row) < SOLR_ZERO) & (engine == "solr"), 0, row),
-        ),
-        ("the model or the engine knows no missing values: {} of {!r}; see absent", np.where(np.isnan(row), 0, row)),
+        (f"holds {number} in float32, which has no {{}} of {{!r}}: train on float32", rounded),
+        ("takes {} of {!r} for infinity: use smaller numbers", np.clip(row, -largest, largest)),
+        (as_zero, np.where((np.abs(row) < SOLR_ZERO) & (engine == "solr"), 0, row)),
+        ("or the model knows no missing values: {} of {!r}; see absent", np.where(np.isnan(row), 0, row)),
     ):
         # Rows in which one value is another one, and one in which all are.
         errors = compare(np.vstack([np.where(np.eye(len(row)) > 0, repaired, row), repaired]))[2]
         if errors.min() <= tolerance:
             j = int(np.argmin(errors[:-1]))
-            cause = fault.format(row[j], names[j])
+            cause = f"{engine.capitalize()} {fault.format(row[j], names[j])}"
             break
     raise ValueError(
         f"{engine} would give {differ.sum()} of {len(X)} rows of check another score than the model: row {i} "

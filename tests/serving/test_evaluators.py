@@ -159,6 +159,7 @@ def test_scores_of_elastic_are_those_of_a_slow_walk(seed):
         ("opensearch", [leaf(1e39)], "leaf must be within the range of float32"),
         ("opensearch", [STUMP | {"children": STUMP["children"][::-1]}], "must have the children yes and no"),
         ("opensearch", [STUMP | {"missing": 7}], "one of them for missing"),
+        ("elasticsearch", [dict(list(STUMP.items())[:2] + list(STUMP.items())[3:])], "a split has the fields .* split"),
         ("opensearch", [STUMP | {"depth": "0"}], "node 0 must have"),
         ("vespa", [STUMP | {"split": "pprice"}], "needs the feature 'pprice'"),
         ("solr", solr_document([SOLR_STUMP | {"threshold": 2.0}]), "threshold must not be 2.0"),

@@ -137,7 +137,7 @@ def test_rows_at_splits_reach_what_only_absent_values_reach():
 
 def test_reasons_of_differences(data, with_missing, path):
     _, y, qid = data
-    rng, infinity = np.random.default_rng(0), r"takes 3.*e\+38 of 'price' for infinity"
+    rng, infinity = np.random.default_rng(0), r" takes 3.*e\+38 of 'price' for infinity"
     # XGBoost has infinite thresholds, which separate missing values from all others.
     infinite = np.where(y > 0, np.nan, rng.choice([LARGEST, 1e30, 3.4e38, 1e-20], len(y)))
     for engine, ranker_class, column, cause in (
