@@ -268,7 +268,8 @@ def is_vespa_name(name: str) -> bool:
     >>> [is_vespa_name(name) for name in ("closeness(field,embedding)", "term(0).weight", "max(a,b)", "a(1)b(2)")]
     [True, True, False, False]
     """
-    feature, outputs = _VESPA_IDENTIFIER, r"(\.[A-Za-z0-9_@][\w@$]*)*"
+    # A number and the point after it would be read together.
+    feature, outputs = _VESPA_IDENTIFIER, r"(\.[A-Za-z_@][\w@$]*)*(\.[0-9][\w@$]*)?"
     # Features in arguments of features may have arguments again, so deep at most.
     for _ in range(3):
         argument = rf"\ *({_VESPA_CONSTANT}|{feature})\ *"
