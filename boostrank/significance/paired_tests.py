@@ -160,7 +160,10 @@ def corrected_resampled_t_test(values: ArrayLike, baseline: ArrayLike, *, test_t
 
     and the p-value is that of Student's distribution with n - 1 degrees of freedom. The variance ``var(d)`` has the
     divisor n - 1. The term ``n_test / n_train`` is there because folds share queries to train on, so that their
-    differences are correlated: without it, more repetitions would make any difference significant.
+    differences are correlated: without it, more repetitions would make any difference significant. It is an estimate,
+    and no theorem: with five folds drawn ten times, it rejected equal rankers at the level 5% in 0% to 7% of 100
+    simulated samples, the test over queries in 3% to 10%, and the t-test without it in 5% to 61%; it found a difference
+    that was there in 19% and 58%, the test over queries in 33% and 62% (``benchmarks/training_variance.py``).
 
     Parameters
     ----------
