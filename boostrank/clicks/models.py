@@ -209,22 +209,19 @@ class TrustBias(ClickModel):
 
 @dataclass(frozen=True)
 class Cascade(ClickModel):
-    """The cascade model: the user examines documents from the first position on, and stops at some point.
+    """The cascade model: the user examines documents from the first position on, and stops after some of the clicks.
 
     An examined document is clicked if it is relevant. After a click the user stops with the probability `satisfaction`.
-    After each document at which the user did not stop in this way, the user stops with the probability
-    ``1 - continuation``. With the defaults, the session ends with the first click, and all documents are examined until
-    then. Relevances are independent; examinations are not.
+    By default the session ends with the first click. Relevances are independent; examinations are not.
 
     Parameters
     ----------
     satisfaction : float in [0, 1], default 1
-    continuation : float in (0, 1], default 1
 
     Raises
     ------
     ValueError
-        If a setting is out of its range.
+        If `satisfaction` is out of its range.
 
     References
     ----------
@@ -242,7 +239,6 @@ class Cascade(ClickModel):
     """
 
     satisfaction: float = setting(1.0, check_number, smallest=0, largest=1)
-    continuation: float = setting(1.0, check_number, above=0, largest=1)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -250,15 +246,14 @@ class Cascade(ClickModel):
     def draw(self, relevance: Floats, sessions: Segments, random: np.random.Generator) -> Bools:
         """Draw clicks; see :meth:`ClickModel.draw`."""
         relevant = random.random(len(relevance)) < relevance
-        goes_on = self.continuation * np.where(relevant, 1.0 - self.satisfaction, 1.0)
-        stops = random.random(len(relevance)) < 1.0 - goes_on
+        stops = relevant & (random.random(len(relevance)) < self.satisfaction)
         return relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
         """Probability of going on until each entry, given the clicks above it; see :meth:`ClickModel.corrections`.
 
-        With ``x_j`` the probability of going on after document ``j``, ``continuation (1 - satisfaction)`` if it was
-        clicked and ``continuation`` if not, this is ``a_r = prod_{j < r} x_j``.
+        With ``x_j`` the probability of going on after document ``j``, ``1 - satisfaction`` if it was clicked and 1 if
+        not, this is ``a_r = prod_{j < r} x_j``.
 
         *Proof* that ``E[click_r / a_r] = gamma_r``, if `satisfaction` is less than 1. Let ``e_r`` be 1 if ``r`` is
         examined. If so, all documents above are examined, so that clicks on them are their relevances, and
@@ -267,22 +262,15 @@ class Cascade(ClickModel):
         relevances, and ``E[e_r relevant_r / a_r] = gamma_r``. Relevances need not be independent.
 
         If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
-        left are examined, if `continuation` is 1, and their click is their relevance, given that nothing above was
-        relevant. So these clicks have the expectation ``gamma`` only if relevances are independent. With `continuation`
-        less than 1 an entry without a click above may not be examined, with a probability that depends on the
-        relevances above. So no numbers ``a`` and ``b`` correct its click.
+        left are examined, and their click is their relevance, given that nothing above was relevant. So these clicks
+        have the expectation ``gamma`` only if relevances are independent.
         """
         if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
             raise ValueError(
                 f"{self!r} needs a log of sessions that show the positions 1, 2, ... without gaps: whether a document "
                 "is examined depends on the clicks above it"
             )
-        if self.satisfaction == 1.0 and self.continuation < 1.0:
-            raise ValueError(
-                f"{self!r} has no unbiased correction: no session goes on after a click, and a session without a click "
-                "may have ended anywhere. Use a satisfaction below 1, or a continuation of 1"
-            )
-        a = log.sessions.product_before(self.continuation * np.where(log.clicks > 0, 1.0 - self.satisfaction, 1.0))
+        a = log.sessions.product_before(np.where(log.clicks > 0, 1.0 - self.satisfaction, 1.0))
         refuse_first(
             (a == 0.0) & (log.clicks > 0),
             lambda i: (
@@ -318,7 +306,7 @@ def get_click_model(model: Any) -> ClickModel:
     --------
     >>> import boostrank as br
     >>> br.clicks.get_click_model("cascade")
-    Cascade(satisfaction=1.0, continuation=1.0)
+    Cascade(satisfaction=1.0)
     >>> br.clicks.get_click_model([1.0, 0.6])
     PositionBased(propensities=(1.0, 0.6))
     """

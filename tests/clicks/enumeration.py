@@ -32,10 +32,10 @@ def independent_clicks(probabilities):
         yield clicks, np.prod(np.where(clicks == 1, probabilities, 1 - np.asarray(probabilities)))
 
 
-def cascade_clicks(relevant, satisfaction, continuation):
+def cascade_clicks(relevant, satisfaction):
     """All click vectors with their probabilities, for known relevances."""
     m = len(relevant)
-    go = [continuation * (1 - satisfaction * r) for r in relevant]
+    go = [1 - satisfaction * r for r in relevant]
     for last in range(m):
         clicks = np.array([r if j <= last else 0 for j, r in enumerate(relevant)])
         yield clicks, np.prod(go[:last]) * (1 - go[last] if last < m - 1 else 1.0)

@@ -36,7 +36,7 @@ def discounts_by_orders(k=None):
 
 @pytest.mark.parametrize("average", ["sessions", "queries"])
 @pytest.mark.parametrize("k", [None, 2])
-@pytest.mark.parametrize("model", [MODEL, TrustBias(MODEL, 0.9, [0.5, 0.3, 0.1, 0.1]), Cascade(0.4, 0.9)])
+@pytest.mark.parametrize("model", [MODEL, TrustBias(MODEL, 0.9, [0.5, 0.3, 0.1, 0.1]), Cascade(0.4)])
 def test_dcg_is_the_sum_of_discounted_estimates(model, k, average):
     log, d = simulated(model=model), discounts_by_orders(k)
     relevance = estimate_relevance(log, model).relevance

@@ -26,11 +26,11 @@ def assert_probability(clicks, expected):
     assert (np.abs(clicks.mean(axis=0) - expected) <= 5 * error + 1e-12).all(), (clicks.mean(axis=0), expected)
 
 
-@pytest.mark.parametrize("settings", [(1.0, 1.0), (0.6, 0.8), (0.0, 0.7)])
-def test_cascade_draws_click_patterns_with_their_probabilities(settings):
-    clicks, probabilities = clicks_of(Cascade(*settings), GAMMA), Counter()
+@pytest.mark.parametrize("satisfaction", [0.0, 0.6, 1.0])
+def test_cascade_draws_click_patterns_with_their_probabilities(satisfaction):
+    clicks, probabilities = clicks_of(Cascade(satisfaction), GAMMA), Counter()
     for relevant, probability in independent_clicks(GAMMA):
-        for pattern, conditional in cascade_clicks(relevant, *settings):
+        for pattern, conditional in cascade_clicks(relevant, satisfaction):
             probabilities[tuple(pattern)] += probability * conditional
     for pattern in itertools.product((0, 1), repeat=4):
         assert_probability((clicks == pattern).all(axis=1)[:, None], np.array([probabilities[pattern]]))
