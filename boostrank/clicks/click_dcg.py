@@ -21,7 +21,6 @@ from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_number
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
-from boostrank.metrics.names import measure_name
 from boostrank.queries.dcg import DCG, Discount
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
@@ -226,9 +225,6 @@ class ClickDCG(Measure):
     def __post_init__(self) -> None:
         DCG(self.k, discount=self.discount)
 
-    def __str__(self) -> str:
-        return measure_name(self.name, {} if self.discount == "log2" else {"discount": self.discount}, self.k)
-
     def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
         labels = self.checked(y_true)
         if qid is not None:
@@ -244,11 +240,6 @@ class ClickDCG(Measure):
         checked = self.checked(labels)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         return _BoundClickDCG(self, checked, query_weights(weights, queries))
-
-    def arguments(self) -> str:
-        """The arguments of :func:`boostrank.get_measure` that make this measure."""
-        discount = "" if self.discount == "log2" else f", discount={self.discount!r}"
-        return f"{measure_name(self.name, {}, self.k)!r}{discount}"
 
     def checked(self, labels: Any) -> ClickLabels:
         """Return labels that are clicks; raise ValueError for others."""

@@ -189,7 +189,6 @@ class FeatureFile(ABC):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         # The path must mean the same file also if the current folder changes, or in another process.
         self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
-        self._version = self._current_version()
 
     def __str__(self) -> str:
         return f"{self.name} has {self.shape[1]} features" + ("" if self.names is None else f" {self.names[:5]}")
@@ -198,18 +197,9 @@ class FeatureFile(ABC):
         """Raise ValueError that names the file and says what is wrong with it."""
         raise ValueError(f"{self.name} {fault}")
 
-    def _current_version(self) -> tuple[int, int]:
-        status = os.stat(self._path)
-        return status.st_size, status.st_mtime_ns
-
-    def read(self, rows: Ints) -> NDArray[Any]:
-        """Read rows, at least one, by their increasing numbers; ValueError if the file has changed meanwhile."""
-        if self._current_version() != self._version:
-            self.refuse("has changed since FeatureFiles was made: make it again")
-        return self._read(rows)
-
     @abstractmethod
-    def _read(self, rows: Ints) -> NDArray[Any]: ...
+    def read(self, rows: Ints) -> NDArray[Any]:
+        """Read rows, at least one, by their increasing numbers."""
 
 
 class NpyFile(FeatureFile):
@@ -220,7 +210,8 @@ class NpyFile(FeatureFile):
         array = self._map()
         self.shape, self.dtype = array.shape, array.dtype
 
-    def _read(self, rows: Ints) -> NDArray[Any]:
+    def read(self, rows: Ints) -> NDArray[Any]:
+        """Read rows, at least one, by their increasing numbers."""
         # The file is mapped only as long as these rows are used: the pages of a mapped file count as memory of the
         # process until the operating system needs them for something else.
         is_dense = rows[-1] - rows[0] == len(rows) - 1
@@ -247,7 +238,8 @@ class ParquetFeatures(FeatureFile):
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         self._last: tuple[int, NDArray[Any]] | None = None
 
-    def _read(self, rows: Ints) -> NDArray[Any]:
+    def read(self, rows: Ints) -> NDArray[Any]:
+        """Read rows, at least one, by their increasing numbers."""
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         return np.concatenate([self._group(i)[rows[groups == i] - self._starts[i]] for i in np.unique(groups).tolist()])
 

@@ -114,6 +114,8 @@ class Measure(ABC):
     name: ClassVar[str]
     #: The setting that stands after "@" in the name.
     at: ClassVar[str] = "k"
+    #: Settings that stand in the name also where they are those by default, since other libraries have other defaults.
+    always_named: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -173,9 +175,23 @@ class Measure(ABC):
         if needed not in self.domain:
             raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[self.domain]}")
 
-    @abstractmethod
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure, as text."""
+        settings = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.name != self.at and getattr(self, field.name) != field.default
+        ]
+        return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings])
+
+    def __str__(self) -> str:
+        settings = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.name not in ("ties", "empty", self.at)
+            and (field.name in self.always_named or getattr(self, field.name) != field.default)
+        }
+        return measure_name(self.name, settings, getattr(self, self.at, None))
 
     def __repr__(self) -> str:
         return f"get_measure({self.arguments()})"
@@ -381,8 +397,6 @@ class QueryMeasure(Measure):
     needs_cutoff: ClassVar[bool] = False
     #: The end of the sentence "The measure is undefined for a query that ...", a format of the measure.
     reason: ClassVar[str] = "has no relevant document"
-    #: Settings that stand in the name also where they are those by default, since other libraries have other defaults.
-    always_named: ClassVar[tuple[str, ...]] = ()
     #: Values of the setting `ties`, if the measure has it.
     tie_rules: ClassVar[tuple[str, ...]] = TIES
     empty: Empty = "zero"
@@ -413,23 +427,6 @@ class QueryMeasure(Measure):
         check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
-
-    def arguments(self) -> str:
-        settings = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)
-            if field.name != self.at and getattr(self, field.name) != field.default
-        ]
-        return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings])
-
-    def __str__(self) -> str:
-        settings = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in ("ties", "empty", self.at)
-            and (field.name in self.always_named or getattr(self, field.name) != field.default)
-        }
-        return measure_name(self.name, settings, getattr(self, self.at, None))
 
     def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""

@@ -1,4 +1,4 @@
-"""Features in files: reading, choosing rows, formats, and files that are wrong or change."""
+"""Features in files: reading, choosing rows, formats, and files that are wrong."""
 
 import os
 import pickle
@@ -179,19 +179,3 @@ def test_infinity_is_an_error_with_its_place(X, tmp_path):
 def test_rows_that_do_not_increase_are_an_error(rows, paths):
     with pytest.raises(ValueError, match="increasing"):
         FeatureFiles(paths)[rows]
-
-
-@pytest.mark.parametrize("ending", ["npy", "parquet"])
-def test_a_file_that_changes_is_an_error(tmp_path, ending):
-    path = tmp_path / f"features.{ending}"
-
-    def write(values):
-        frame = pd.DataFrame({"a": values})
-        np.save(path, frame.to_numpy()) if ending == "npy" else frame.to_parquet(path)
-
-    write([1.0, 2.0])
-    features = FeatureFiles(path, columns=None if ending == "npy" else ["a"])
-    assert features.read().tolist() == [[1.0], [2.0]]
-    write([3.0, 4.0, 5.0])
-    with pytest.raises(ValueError, match=r"the file '.*features\..*' has changed since FeatureFiles was made"):
-        features.read()
