@@ -138,11 +138,6 @@ class Comparison:
         return ("corrected resampled t-test", "folds") if self.repeats else ("paired randomization test", "queries")
 
     @property
-    def n_queries(self) -> int:
-        """Number of queries of each ranker or run."""
-        return len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
-
-    @property
     def heads(self) -> list[str]:
         """Names of the columns of the printed table of a measure, which has a row for each ranker or run."""
         return ["mean", "diff", "p (Holm)", "w/t/l", *(["rounds"] if "rounds" in self.table else [])]
@@ -399,9 +394,10 @@ class Comparison:
             "pairs": (f"letters: significantly better than the {self.kind} with this letter", n * (n - 1) // 2),
             "differences": (f"diff: to {self.baseline}; significant if p is below {LEVEL}", n - 1),
         }[layout]
+        n_queries = len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
         best = "" if layout == "differences" else ", the best one bold"
         return (
-            f"Means over {self.n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's correction "
+            f"Means over {n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's correction "
             f"for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure. {self.caveats()}"
         ).rstrip()
 

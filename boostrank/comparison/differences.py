@@ -80,12 +80,7 @@ def paired_test(values: Floats, baseline: Floats, weights: Any, repeats: int, **
     """The test of the values of queries, or, if `repeats` is not 0, of folds that were drawn so often."""
     if repeats == 0:
         return randomization_test(values, baseline, weights, **settings)
-    return corrected_resampled_t_test(values, baseline, test_to_train=test_to_train(values, repeats))
-
-
-def test_to_train(values: Floats, repeats: int) -> float:
-    """The number of queries that a fold tests by that of its others, 1 / (k - 1); 0 if folds are not repeated."""
-    return repeats / (len(values) - repeats)
+    return corrected_resampled_t_test(values, baseline, test_to_train=repeats / (len(values) - repeats))
 
 
 def _tests(values: dict[str, Floats], baseline: str, weights: Floats | None, settings: Any) -> dict[str, Any]:
@@ -97,7 +92,8 @@ def _tests(values: dict[str, Floats], baseline: str, weights: Floats | None, set
     tests = {}
     for name, of_name in values.items():
         test = paired_test(of_name, of_baseline, weights, **settings)
-        ratio = test_to_train(of_name, settings["repeats"])
+        # Test queries of one of k folds by its other queries, 1 / (k - 1); 0 if folds are not repeated.
+        ratio = settings["repeats"] / (len(of_name) - settings["repeats"])
         low, high = confidence_interval(of_name, of_baseline, sample_weight=weights, test_to_train=ratio)
         effect = effect_size(of_name, of_baseline, sample_weight=weights)
         tests[name] = {**test._asdict(), "p_holm": np.nan, "low": low, "high": high, "effect": effect}

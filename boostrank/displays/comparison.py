@@ -226,9 +226,10 @@ class QueryDifferencesDisplay(Display):
 def html_report(comparison: Comparison, measure: str) -> str:
     """The text of the file of :meth:`Comparison.save_html`, with the pictures in it."""
     name, title = style.measure_name(measure), f"{comparison.kind.capitalize()}s compared with {comparison.baseline}"
+    n_queries = len(rows_by_name(comparison.per_query, comparison.kind, "query")[comparison.baseline])
     differences = ComparisonDisplay.from_comparison(comparison, measure)
     sections = {
-        f"{comparison.n_queries:,} queries": comparison._repr_html_() + EXPLANATION.format(*comparison.test),
+        f"{n_queries:,} queries": comparison._repr_html_() + EXPLANATION.format(*comparison.test),
         f"Differences in {name}": _picture(differences, f"Differences to {comparison.baseline}"),
         f"Queries with the lowest difference in {name}": _worst(comparison, measure),
         "Settings": html_table([("setting", "value"), *comparison.settings.items()], n_texts=2),
