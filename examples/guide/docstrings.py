@@ -23,8 +23,9 @@ LARGE = {"sum": "Σ", "prod": "Π"}
 #: A parameter of a function, with or without its value; and an inner product, <s, u>.
 NAME_OF_CODE = re.compile(r"[a-z_]{3,}(=\w+)?")
 PRODUCT = re.compile(r"<(?=\S)([^<>=]+, [^<>=]+)(?<=\S)>")
-#: What stands between the terms of a formula, outside of brackets.
-BETWEEN = re.compile(r"( = | [-+] )(?!(?:[^(){}]|\([^()]*\)|\{[^{}]*\})*[)}])")
+#: What stands between the terms of a formula, and the bar of a fraction; both outside of brackets.
+OUTSIDE = r"(?!(?:[^(){}]|\([^()]*\)|\{[^{}]*\})*[)}])"
+BETWEEN, BAR = re.compile(rf"( = | [-+] ){OUTSIDE}"), re.compile(rf" / {OUTSIDE}")
 #: A text of variables, functions, numbers and signs alone.
 TERMS = re.compile(
     rf"(?:\b(?:[A-Za-z]|exp|log2?|max|min|softmax|diag|{'|'.join(GREEK)})\b|\d[\d.]*|[-+*/<>=()|\[\],^' ])+"
@@ -75,7 +76,12 @@ def signature_of_constructor(app, kind, name, value, options, signature, returns
 
 
 def is_inherited_from_others(app, kind, name, value, skip, options):
-    """Leave out what classes inherit from scikit-learn, pandas and Python, and methods for metadata routing."""
+    """Leave out what classes inherit from scikit-learn, pandas and Python, and methods for metadata routing.
+
+    Fields of named tuples are left out too: the section "Attributes" describes them.
+    """
+    if getattr(value, "__objclass__", None) is tuple or type(value).__name__ == "_tuplegetter":
+        return True
     function = getattr(value, "fget", None) or getattr(value, "__func__", value)
     module = getattr(function, "__module__", None)
     return True if module and not module.startswith("boostrank") else None
@@ -158,7 +164,7 @@ def with_fractions(text):
     """A formula whose fractions are drawn with a line, if their bars stand between spaces."""
     parts, end = [], text[-1] if text[-1] in ",." else ""
     for term in BETWEEN.split(text.removesuffix(end)):
-        halves = [nodes.inline("", "", *drawn(half.strip())) for half in term.split(" / ")]
+        halves = [nodes.inline("", "", *drawn(half.strip())) for half in BAR.split(term)]
         parts += [nodes.inline("", "", *halves, classes=["fraction"])] if len(halves) == 2 else drawn(term)
     return [*parts, nodes.Text(end)]
 
