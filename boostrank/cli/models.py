@@ -11,7 +11,6 @@ import pandas as pd
 import typer
 from typer import Argument, Option
 
-import boostrank.serving
 from boostrank.backends.progress import BAR
 from boostrank.cli import documents, options
 from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
@@ -186,19 +185,14 @@ def export(
         refuse_unused("--check", missing=missing)
     else:
         X = read_documents(check, ColumnOptions(missing=missing), like=like, roles=("features",))[0]
-    settings = {
-        "name": name,
-        "version": version,
-        "resource": resource,
-        "store": store,
-        "shift": shift,
-        "absent": absent,
-    }
-    ranker.export(output, format, features=names, check=X, **settings)
+    texts: Any = {"name": name, "version": version, "resource": resource, "store": store}
+    ranker.export(output, format, features=names, check=X, shift=shift, absent=absent, **texts)
     if requests is not None:
+        from boostrank import serving
+
         queries = names if isinstance(names, dict) else None
         of_solr = {"name": store, "absent": absent if absent == "missing" else None} if format == "solr" else {}
         makes: dict[str, Any] = {"model": name or output.stem, "index": index, "queries": queries, **of_solr}
-        boostrank.serving.write_requests(requests, boostrank.serving.requests(format, names, **makes))
+        serving.write_requests(requests, serving.requests(format, names, **makes))
     rows = "" if X is None else f" and on {X.shape[0]:,} rows"
     typer.echo(f"model: {output}, {output.stat().st_size:,} bytes, with the scores of the model at its splits{rows}")
