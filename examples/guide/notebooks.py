@@ -11,12 +11,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 sys.argv = ["{name}.py", "--output", "{name}"]"""
-END = """from pathlib import Path
+END = """from IPython.display import Image, display
 
-from IPython.display import Image, display
-
-for path in sorted(Path("{name}").glob("*.png")):
-    display(Image(path))"""
+display(*map(Image, sorted(Path("{name}").glob("*.png"))))"""
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def has_notebook(source):
@@ -34,20 +32,12 @@ def notebook(name, title, source):
     # Blank lines end a part where no import, and no line of a block, follows.
     for part in re.split(r"\n\n+(?=[^\s)\]}])(?!import |from )", program):
         comment, code = re.fullmatch(r"((?:# [^\n]*\n)*)(.*)", part, re.DOTALL).groups()
-        cells += [("markdown", re.sub(r"^# ", "", comment, flags=re.MULTILINE).strip())] if comment else []
-        cells.append(("code", code))
-    cells.append(("code", END.format(name=name)))
+        before = re.sub(r"^# ", "", comment, flags=re.MULTILINE).strip()
+        cells += [("markdown", before)] * bool(before) + [("code", code)]
     empty = {"markdown": {}, "code": {"execution_count": None, "outputs": []}}
-    content = {
-        "cells": [
-            {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": text, **empty[kind]}
-            for number, (kind, text) in enumerate(cells)
-        ],
-        "metadata": {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        },
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    cells = [
+        {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": text, **empty[kind]}
+        for number, (kind, text) in enumerate([*cells, ("code", END.format(name=name))])
+    ]
+    content = {"cells": cells, "metadata": {"kernelspec": KERNEL}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(content, indent=1, ensure_ascii=False)
