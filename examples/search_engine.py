@@ -56,7 +56,7 @@ def answer(engine, names, documents):
 
 # Documents that queries found, and grades of judges. A real log comes from sending the request "log" for each query.
 log_request = br.serving.requests("elasticsearch", NAMES, **REQUESTS)["log"]
-print(f"{log_request.method} {log_request.path} is sent for each query, with a body of {len(log_request.body)} bytes.")
+print(f"{log_request.method} {log_request.path} is sent for each query: {json.dumps(log_request.body)}")
 values, grades, qid = br.make_ranking(200, random_state=0)
 judgments = pd.Series(
     grades,

@@ -16,7 +16,7 @@ from boostrank.cli import documents, options
 from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
 from boostrank.cli.options import refuse_unused, require_folder_of, set_options, split_outside_brackets
 from boostrank.cli.reports import counted
-from boostrank.inputs.files import write_atomically
+from boostrank.inputs.files import write_atomically, write_lines
 from boostrank.queries.queries import Queries
 from boostrank.rankers import load_model
 from boostrank.training.losses import DEFAULT_LOSS
@@ -36,7 +36,7 @@ ENGINE_FEATURES = (
     "have an object of names and, for elastic, of their queries."
 )
 CHECK = "Documents, as for predict: write nothing if the scores that the engine will compute on them differ."
-REQUESTS = "Folder for the requests that log features, upload the model and rank, with queries to complete."
+REQUESTS = "File for the requests that log features, upload the model and rank, as JSON; complete their queries."
 ABSENT = "What a feature counts as that a document does not have. By default 0 if the training had no missing values."
 RESOURCE = "Path of the model's file for Solr, if it is too large for ZooKeeper; writes a wrapper for the model store."
 Engine = Literal["elasticsearch", "opensearch", "elastic", "solr", "vespa"]
@@ -188,11 +188,13 @@ def export(
     texts: Any = {"name": name, "version": version, "resource": resource, "store": store}
     ranker.export(output, format, features=names, check=X, shift=shift, absent=absent, **texts)
     if requests is not None:
+        # Imported on use: other commands need no search engine.
         from boostrank import serving
 
         queries = names if isinstance(names, dict) else None
         of_solr = {"name": store, "absent": absent if absent == "missing" else None} if format == "solr" else {}
         makes: dict[str, Any] = {"model": name or output.stem, "index": index, "queries": queries, **of_solr}
-        serving.write_requests(requests, serving.requests(format, names, **makes))
+        made = serving.requests(format, names, **makes).items()
+        write_lines(requests, [json.dumps({purpose: request._asdict() for purpose, request in made}, indent=2)])
     rows = "" if X is None else f" and on {X.shape[0]:,} rows"
     typer.echo(f"model: {output}, {output.stat().st_size:,} bytes, with the scores of the model at its splits{rows}")

@@ -5,4 +5,3 @@ from .logs import read_log as read_log
 from .requests import Request as Request
 from .requests import feature_set as feature_set
 from .requests import requests as requests
-from .requests import write_requests as write_requests

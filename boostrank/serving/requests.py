@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from boostrank.inputs.checks import check_choice, check_count, did_you_mean, refuse
-from boostrank.inputs.files import write_lines
 from boostrank.serving.evaluators import FORMATS, SOLR, is_vespa_name
 
 # Parameters of a request, in Mustache's templates.
@@ -45,13 +42,13 @@ class Request(NamedTuple):
         Such as "POST"; "COPY" for a file.
     path : str
         The address on the server, or the path in the application package.
-    body : str
-        JSON, or a rank profile; empty if there is none. That of "upload" is the file of :func:`export`.
+    body : dict, list, str or None
+        What is sent as JSON, or the text of a rank profile. That of "upload" is the file of :func:`export`.
     """
 
     method: str
     path: str
-    body: str = ""
+    body: Any = None
 
 
 def requests(
@@ -121,17 +118,6 @@ def requests(
     values = {**{key: key for key in ("keywords", *found)}, **(parameters or {})}
     make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(format, _of_plugin)
     return make(features, quote(index), query, values, window, model)
-
-
-def write_requests(folder: str | os.PathLike[str], made: Mapping[str, Request]) -> None:
-    """Write the body of each request of :func:`requests` to a file, and the addresses to ``addresses.txt``."""
-    lines = []
-    for purpose, (method, path, body) in made.items():
-        file = Path(path).name if method == "COPY" else f"{purpose}.json"
-        lines.append(f"{method} {path} {file if body else ''}".rstrip() + "\n")
-        if body:
-            write_lines(Path(folder, file), [body])
-    write_lines(Path(folder, "addresses.txt"), lines)
 
 
 def feature_set(
@@ -242,7 +228,7 @@ def feature_set(
     else:
         features = [_plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}})) for key in names]
         document = {"featureset": {"name": name or "features", "features": features}}
-    return _json(document)
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
@@ -280,17 +266,14 @@ def _check_name(argument: str, name: Any, engine: str) -> None:
         refuse(argument, name, "a text without '/', and for Vespa of letters, digits, '_' and '-', no digit first")
 
 
-def _json(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)
-
-
 def _quoted(value: Any) -> str:
     """A value of a local parameter of Solr."""
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
-    query, name = query or {"multi_match": {"query": values["keywords"]}}, json.loads(features)["featureset"]["name"]
+    query, body = query or {"multi_match": {"query": values["keywords"]}}, json.loads(features)
+    name = body["featureset"]["name"]
     # A filter changes no score.
     sltr = {"sltr": {"_name": LOG, "featureset": name, "params": values}}
     log = {"query": {"bool": {"must": query, "filter": sltr}}, "size": window, "_source": False}
@@ -300,11 +283,11 @@ def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, 
     rank = {"query": query, "rescore": {"window_size": window, "query": rescore}}
     return {
         "store": Request("PUT", "/_ltr"),
-        "features": Request("POST", f"/_ltr/_featureset/{quote(name)}", features),
-        "log": Request("POST", f"/{index}/_search", _json(log)),
+        "features": Request("POST", f"/_ltr/_featureset/{quote(name)}", body),
+        "log": Request("POST", f"/{index}/_search", log),
         "delete": Request("DELETE", f"/_ltr/_model/{quote(model)}"),
         "upload": Request("POST", f"/_ltr/_featureset/{quote(name)}/_createmodel"),
-        "rank": Request("POST", f"/{index}/_search", _json(rank)),
+        "rank": Request("POST", f"/{index}/_search", rank),
     }
 
 
@@ -316,24 +299,25 @@ def _of_elastic(features: str, index: str, query: Any, values: Any, window: int,
     log = {"source": {**search, "size": window, "_source": False}, "params": values}
     rescore = {"window_size": window, "learning_to_rank": {"model_id": model, "params": values}}
     return {
-        "log": Request("POST", f"/{index}/_search/template?include_named_queries_score=true", _json(log)),
+        "log": Request("POST", f"/{index}/_search/template?include_named_queries_score=true", log),
         "delete": Request("DELETE", f"/_ml/trained_models/{quote(model)}"),
         "upload": Request("PUT", f"/_ml/trained_models/{quote(model)}"),
-        "rank": Request("POST", f"/{index}/_search", _json({"query": query, "rescore": rescore})),
+        "rank": Request("POST", f"/{index}/_search", {"query": query, "rescore": rescore}),
     }
 
 
 def _of_solr(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
     root, common = f"/solr/{index}", {"query": query or values["keywords"], "limit": window}
     information = " ".join(f"efi.{key}={_quoted(value)}" for key, value in values.items())
-    log = f"[features store={_quoted(json.loads(features)[0]['store'])} format=dense {information}]"
+    body = json.loads(features)
+    log = f"[features store={_quoted(body[0]['store'])} format=dense {information}]"
     rank = {"rq": f"{{!ltr model={_quoted(model)} reRankDocs={window} {information}}}"}
     return {
-        "features": Request("PUT", f"{root}/schema/feature-store", features),
-        "log": Request("POST", f"{root}/query", _json({**common, "fields": ["id", log]})),
+        "features": Request("PUT", f"{root}/schema/feature-store", body),
+        "log": Request("POST", f"{root}/query", {**common, "fields": ["id", log]}),
         "delete": Request("DELETE", f"{root}/schema/model-store/{quote(model)}"),
         "upload": Request("PUT", f"{root}/schema/model-store"),
-        "rank": Request("POST", f"{root}/query", _json({**common, "fields": ["id"], "params": rank})),
+        "rank": Request("POST", f"{root}/query", {**common, "fields": ["id"], "params": rank}),
     }
 
 
@@ -347,8 +331,8 @@ def _of_vespa(features: str, index: str, query: Any, values: Any, window: int, m
     profile = f"rank-profile {model} inherits {name} {{\n{second}\n}}"
     return {
         "features": Request("COPY", f"schemas/{index}/{name}.profile", features),
-        "log": Request("POST", "/search/", _json({**search, "hits": window, "ranking.profile": name})),
+        "log": Request("POST", "/search/", {**search, "hits": window, "ranking.profile": name}),
         "upload": Request("COPY", f"models/{model}.json"),
         "profile": Request("COPY", f"schemas/{index}/{model}.profile", profile),
-        "rank": Request("POST", "/search/", _json({**search, "hits": window, "ranking.profile": model})),
+        "rank": Request("POST", "/search/", {**search, "hits": window, "ranking.profile": model}),
     }

@@ -39,12 +39,12 @@ def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(*data)
     ranker.save_model(tmp_path / "model.txt")
     options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--resource", "models/first.json"]
-    options += ["--requests", tmp_path, "--index", "shop"]
+    options += ["--requests", tmp_path / "requests.json", "--index", "shop"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
-    addresses = (tmp_path / "addresses.txt").read_text()
-    assert addresses.startswith("PUT /solr/shop/schema/feature-store features.json\nPOST /solr/shop/query log.json\n")
-    assert "store='shoes'" in (tmp_path / "log.json").read_text()
-    assert "model='first'" in (tmp_path / "rank.json").read_text()
+    made = json.loads((tmp_path / "requests.json").read_text())
+    assert (made["upload"]["method"], made["upload"]["path"]) == ("PUT", "/solr/shop/schema/model-store")
+    assert "store='shoes'" in made["log"]["body"]["fields"][1]
+    assert "model='first'" in made["rank"]["body"]["params"]["rq"]
     document = json.loads(file.read_text())
     assert (document["name"], document["store"]) == ("first", "shoes")
     found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))
@@ -62,9 +62,10 @@ def test_elastic_has_the_queries_of_a_file(run, data, tmp_path):
     file, queries = tmp_path / "m.json", {name: {"term": {name: "{{user}}"}} for name in NAMES}
     (tmp_path / "queries.json").write_text(json.dumps(queries))
     br.XGBoostRanker(**SETTINGS).fit(*data).save_model(tmp_path / "model.json")
-    options = ["--features", tmp_path / "queries.json", "--output", file, "--requests", tmp_path]
+    options = ["--features", tmp_path / "queries.json", "--output", file, "--requests", tmp_path / "r.json"]
     run("export", tmp_path / "model.json", "--format", "elastic", *options)
-    assert json.loads((tmp_path / "log.json").read_text())["params"] == {"keywords": "keywords", "user": "user"}
+    log = json.loads((tmp_path / "r.json").read_text())["log"]["body"]
+    assert log["params"] == {"keywords": "keywords", "user": "user"}
     extractors = json.loads(file.read_text())["inference_config"]["learning_to_rank"]["feature_extractors"]
     written = {one["query_extractor"]["feature_name"]: one["query_extractor"]["query"] for one in extractors}
     assert written.items() <= queries.items()

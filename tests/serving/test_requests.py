@@ -6,7 +6,7 @@ import re
 import pytest
 from cases import for_each
 
-from boostrank.serving import feature_set, requests, write_requests
+from boostrank.serving import feature_set, requests
 
 HOSTILE = ['quo"te', "back\\slash", "ünïcode 特", "closeness(field,embedding)", "{{x}}"]
 
@@ -82,7 +82,7 @@ def test_requests_have_the_names_of_each_other_and_values_of_all_parameters(engi
     settings = {"queries": queries, "parameters": {"keywords": "it's", "size": 3}, "index": "p#"}
     made = requests(engine, ["a"], model="shop", name="my set", **settings)
     assert [f"{request.method} {request.path}" for request in made.values()] == addresses.split("|")
-    log, rank = (json.loads(made[purpose].body) for purpose in ("log", "rank"))
+    log, rank = made["log"].body, made["rank"].body
     values = {"keywords": "it's", "words": "words", "size": 3}
     if engine == "solr":
         information = r"efi.keywords='it\'s' efi.words='words' efi.size='3'"
@@ -97,27 +97,21 @@ def test_requests_have_the_names_of_each_other_and_values_of_all_parameters(engi
     else:
         (spec,), sltr = log["ext"]["ltr_log"].values(), log["query"]["bool"]["filter"]["sltr"]
         assert sltr == {"_name": spec["named_query"], "featureset": "my set", "params": values}
-        assert json.loads(made["features"].body)["featureset"]["name"] == "my set"
+        assert made["features"].body["featureset"]["name"] == "my set"
         # Otherwise the score of the first query would be a part of the new one.
         rerank = {"query_weight": 0, "rescore_query": {"sltr": {"model": "shop", "params": values}}}
         assert rank["rescore"] == {"window_size": 100, "query": rerank}
 
 
-def test_vespa_gets_two_rank_profiles(tmp_path):
+def test_vespa_gets_two_rank_profiles():
     made = requests("vespa", ["price"], model="shop", index="products", query="select 1", window=7, parameters={"x": 3})
-    write_requests(tmp_path, made)
-    expected = (
-        "COPY schemas/products/features.profile features.profile\nPOST /search/ log.json\nCOPY models/shop.json\n"
-    )
-    expected += "COPY schemas/products/shop.profile shop.profile\nPOST /search/ rank.json\n"
-    assert (tmp_path / "addresses.txt").read_text() == expected
-    expected = (
-        'rank-profile shop inherits features { second-phase { expression: xgboost("shop.json") rerank-count: 7 } }'
-    )
-    assert (tmp_path / "shop.profile").read_text().split() == expected.split()
-    assert (tmp_path / "features.profile").read_text() == feature_set("vespa", ["price"])
-    log = json.loads((tmp_path / "log.json").read_text())
+    features, log, upload, profile, rank = made.values()
+    assert features == ("COPY", "schemas/products/features.profile", feature_set("vespa", ["price"]))
     search = {"yql": "select 1", "query": "keywords", "input.query(x)": 3, "hits": 7}
-    assert log == {**search, "ranking.profile": "features"}
+    assert log == ("POST", "/search/", {**search, "ranking.profile": "features"})
+    assert rank == ("POST", "/search/", {**search, "ranking.profile": "shop"})
+    assert (upload.path, profile.path) == ("models/shop.json", "schemas/products/shop.profile")
+    second = 'second-phase { expression: xgboost("shop.json") rerank-count: 7 }'
+    assert profile.body.split() == f"rank-profile shop inherits features {{ {second} }}".split()
     with pytest.raises(ValueError, match="model must be another name than that of the rank profile"):
         requests("vespa", ["price"], model="features")
