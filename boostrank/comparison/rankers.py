@@ -170,6 +170,8 @@ def compare(
         measures = [default_measure(as_labels(drawn[0].test.y), DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
     _check_test_labels(measures, drawn)
+    for splitter in splitters[1:]:
+        _check_test_labels(measures, _folds(X, y, qid, splitter, folds))
     tables: list[pd.DataFrame] = []
     label = ""
     with ProgressBar(len(rankers) * len(drawn) * len(seeds), progress, lambda: label, "trainings") as bar:

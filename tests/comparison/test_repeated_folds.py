@@ -94,6 +94,15 @@ def test_a_comparison_goes_on_with_more_repetitions(tmp_path, ended):
     pd.testing.assert_frame_equal(more.assign(seconds=1), compare(["base", "step"], 3).per_query.assign(seconds=1))
 
 
+def test_folds_of_all_repetitions_are_checked_before_the_first_training(ended):
+    # With this seed, each fold of the first repetition has a query with relevant documents, and one of the second has none.
+    few = DATA._replace(y=DATA.y * (DATA.qid < 2))
+    settings = {"cv": 2, "random_state": 4, "measures": [br.get_measure("ndcg@10", empty="skip")]}
+    with pytest.raises(ValueError, match=r"the test labels of Fold\d: no query is left to average"):
+        br.compare({"a": Seeded()}, *few, repeats=8, **settings)
+    assert ended == []
+
+
 def test_invalid_arguments_are_named():
     for rows, settings, message in (
         (DATA, {"repeats": 1}, "repeats must be None or an integer of at least 2; got 1"),
