@@ -95,7 +95,7 @@ def test_a_comparison_goes_on_with_more_repetitions(tmp_path, ended):
 
 
 def test_folds_of_all_repetitions_are_checked_before_the_first_training(ended):
-    # With this seed, each fold of the first repetition has a query with relevant documents, and one of the second has none.
+    # With this seed, the folds of the first repetition have relevant documents, and one of the second has none.
     few = DATA._replace(y=DATA.y * (DATA.qid < 2))
     settings = {"cv": 2, "random_state": 4, "measures": [br.get_measure("ndcg@10", empty="skip")]}
     with pytest.raises(ValueError, match=r"the test labels of Fold\d: no query is left to average"):
