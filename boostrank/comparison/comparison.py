@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.differences import difference_table, group_table, paired_test, rows_by_name
+from boostrank.comparison.differences import difference_table, paired_test, rows_by_name
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_lines
 from boostrank.metrics.names import printed_name
@@ -47,8 +47,8 @@ class Comparison:
         One row per ranker, fold and query, with the number of boosting rounds and the seconds of the training,
         "relevant", the number of documents with a label above 0 if the labels are relevance, and a column for each
         measure; if folds are repeated, a row for each repetition, with its number as "repetition"; or one row per run
-        and query, with the columns "run", "query", "relevant", "group" and "weight" where
-        these were given, and a column for each measure. The queries of all rankers or runs are in the same sequence.
+        and query, with the columns "run", "query" and "relevant", and a column for each measure. The queries of all
+        rankers or runs are in the same sequence.
     measures : list of str
         Names of the measures.
     baseline : str
@@ -87,11 +87,6 @@ class Comparison:
             Median over folds of the time of a training.
 
         In rows of the baseline `p_value`, `skewness`, `p_holm`, `low`, `high` and `effect` are NaN.
-    groups : DataFrame or None
-        The same as `table` by group of queries, where groups were given: one row per group, run and measure, with the
-        columns "group" and "queries", the number of queries in the mean, before the others. The last rows are those of
-        "all queries", which are rows of `table`; the other p-values are corrected for the number of all groups and
-        runs in a measure.
 
     Examples
     --------
@@ -114,13 +109,10 @@ class Comparison:
     random_state: Any = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     table: pd.DataFrame = field(init=False)
-    groups: pd.DataFrame | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         tests: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state, "repeats": self.repeats}
         self.table = difference_table(self.per_query, self.measures, self.kind, self.baseline, **tests)
-        if "group" in self.per_query:
-            self.groups = group_table(self.per_query, self.table, self.kind, baseline=self.baseline, **tests)
 
     @property
     def names(self) -> list[str]:
@@ -216,17 +208,14 @@ class Comparison:
         if self.repeats:
             counted = "training on other queries with other seeds; tests over queries do not"
             return f"Corrected resampled t-tests over folds drawn {self.repeats} times: they count {counted}."
-        tests = self.table if self.groups is None else self.groups
+        tests = self.table
         columns = tests.assign(p_value=tests["p_holm"])[[*PairedTest._fields]]
         is_doubtful = any(PairedTest(*row).is_doubtful for row in columns.itertuples(index=False))
         sentences = ["The tests are over queries, not over trainings."] * bool((tests["p_holm"] < LEVEL).any())
         return " ".join(sentences + [DOUBT] * is_doubtful)
 
     def text_tables(self, times: bool = False) -> Iterator[tuple[str, list[list[str]], int, list[str]]]:
-        """The printed tables: one for each measure, and then one by group for each measure if there are groups.
-
-        Each has a title above it, rows with the head, a number of columns that are texts, and conclusions below it.
-        """
+        """The printed table of each measure: title, rows with the head, number of columns of texts, and conclusions."""
         for measure in self.measures:
             rows, conclusions = [row[1:] for row in self._difference_rows([measure])], [self.conclusion(measure)]
             if times:
@@ -235,17 +224,6 @@ class Comparison:
                 rows = [[*row, cell] for row, cell in zip(rows, ["time", *factors], strict=True)]
                 conclusions.append(self.best(measure))
             yield f"{printed_name(measure)}, compared with {self.baseline}", rows, 1, conclusions
-        groups = self.groups
-        if groups is None:
-            return
-        for measure in self.measures:
-            table = [["group", "queries", self.kind, *self.heads]]
-            for i, (_, row) in enumerate(groups[groups["metric"] == measure].iterrows()):
-                # The name of a group stands only in the first line of the group.
-                group = ["", ""] if i % len(self.names) else [str(row["group"]), str(row["queries"])]
-                table.append([*group, row[self.kind], *_cells(row)])
-            # Three columns of text: the number of queries, which is between two texts, is aligned like them.
-            yield f"{printed_name(measure)} by group, compared with {self.baseline}", table, 3, []
 
     def to_markdown(self, layout: str = "marks") -> str:
         """Return a Markdown table of the means of rankers or runs, and a note below it.
@@ -305,10 +283,9 @@ class Comparison:
         column, kind = self.find_measure(measure), self.kind
         rows_of = rows_by_name(self.per_query, kind)
         values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
-        weights = rows_of[self.baseline]["weight"].to_numpy() if "weight" in self.per_query else None
         tests: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state, "repeats": self.repeats}
         pairs = combinations(values.items(), 2)
-        rows = [(name, other, *paired_test(a, b, weights, **tests)) for (name, a), (other, b) in pairs]
+        rows = [(name, other, *paired_test(a, b, **tests)) for (name, a), (other, b) in pairs]
         table = pd.DataFrame(rows, columns=[kind, f"other_{kind}", *PairedTest._fields])
         return table.assign(p_holm=holm(table["p_value"]))
 

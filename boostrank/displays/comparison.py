@@ -16,7 +16,6 @@ from boostrank.comparison.differences import rows_by_name
 from boostrank.displays import style
 from boostrank.displays.style import Display
 from boostrank.inputs.checks import check_choice
-from boostrank.metrics.query_groups import GROUP
 from boostrank.significance.paired_tests import LEVEL
 from boostrank.tables import html_table
 
@@ -246,15 +245,12 @@ def _worst(comparison: Comparison, measure: str) -> str:
     best = str(means.idxmax())
     rows_of = rows_by_name(comparison.per_query, comparison.kind, "query")
     queries, values = rows_of[baseline], pd.DataFrame({name: rows_of[name][measure] for name in (baseline, best)})
-    counted = queries["weight"] > 0 if "weight" in queries else slice(None)
-    difference = (values[best] - values[baseline])[counted].rename("diff")
+    difference = (values[best] - values[baseline]).rename("diff")
     lost = difference[difference < 0].nsmallest(N_LISTED).map("{:+.4f}".format)
-    labels = queries[[name for name in ("query", GROUP, "relevant") if name in queries]]
+    labels = queries[[name for name in ("query", "relevant") if name in queries]]
     rows = labels.join(values[[baseline, best]].map("{:.4f}".format)).join(lost, how="right")
     caption = f"{best} is below {baseline} on {(difference < 0).sum():,} of {len(difference):,} queries."
-    return html_table(
-        [list(rows), *rows.to_numpy().tolist()], caption, n_texts=labels.shape[1] - ("relevant" in labels)
-    )
+    return html_table([list(rows), *rows.to_numpy().tolist()], caption)
 
 
 def _picture(display: Display, text: str) -> str:

@@ -12,7 +12,7 @@ from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import named_part
 from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
-from boostrank.runs.evaluation import evaluated_queries, groups_by_id, measures_of_runs, weights_by_id
+from boostrank.runs.evaluation import evaluated_queries, measures_of_runs
 from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
 
 
@@ -23,8 +23,6 @@ def compare_runs(
     *,
     ties: str = "trec_eval",
     queries: str | None = None,
-    sample_weight: Any = None,
-    by: Any = None,
     baseline: str | None = None,
     n_permutations: int = 10_000,
     random_state: Any = 0,
@@ -48,12 +46,6 @@ def compare_runs(
         Which queries are evaluated. "judged": all queries that have judgments; a run has the value 0 for those that it
         misses. "common": queries that have judgments and are in all runs. The default is "judged", with a warning if a
         run misses a query, or has queries without judgments, which are never evaluated.
-    sample_weight : Mapping, Series or DataFrame, optional
-        Weight of each query by query id, as in :func:`boostrank.evaluate_run`. The means are weighted, and so are the
-        differences in tests and intervals.
-    by : Mapping, Series or DataFrame, optional
-        Group of each query by query id, as in :func:`boostrank.evaluate_run`. The runs are also compared in each group;
-        see the attribute `groups` of the result.
     baseline : str, optional
         Name of the run to compare with; the first one by default.
     n_permutations : int, default 10_000
@@ -119,14 +111,9 @@ def compare_runs(
             values[name] = evaluate_run(judgments, table, measures, per_query=True, **settings)
     ids = values[baseline].index.to_numpy()
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
-    of_queries: dict[str, Any] = {"relevant": relevant.reindex(ids, fill_value=0).to_numpy()}
-    groups = None if by is None else groups_by_id(by, ids, all_judgments, *tables.values())
-    if groups is not None:
-        of_queries["group"] = groups
-    if sample_weight is not None:
-        of_queries["weight"] = weights_by_id(sample_weight, ids)
-    by_run = [table.assign(run=name, query=table.index, **of_queries) for name, table in values.items()]
-    per_query = pd.concat(by_run, ignore_index=True)[["run", "query", *of_queries, *measures]]
+    n_relevant = relevant.reindex(ids, fill_value=0).to_numpy()
+    by_run = [table.assign(run=name, query=ids, relevant=n_relevant) for name, table in values.items()]
+    per_query = pd.concat(by_run, ignore_index=True)[["run", "query", "relevant", *measures]]
     tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     texts = {name: str(value) for name, value in {**settings, "queries": queries, **tests}.items()}
     texts["versions"] = versions()

@@ -1,4 +1,4 @@
-"""The comparison of runs: paired tests by hand, policies for queries, weights, groups, texts and the picture."""
+"""The comparison of runs: paired tests by hand, policies for queries, and texts."""
 
 from typing import ClassVar
 
@@ -8,7 +8,6 @@ import pytest
 from run_definitions import noisy_runs
 
 import boostrank as br
-from boostrank.metrics.query_groups import ALL_QUERIES
 from boostrank.significance import confidence_interval, effect_size, holm
 from boostrank.tables import latex_table, markdown_table
 
@@ -21,51 +20,30 @@ def tables():
 
 
 @pytest.fixture(scope="module")
-def by(tables):
-    return {query: "short" if int(query) % 3 else "long" for query in tables[0]}
-
-
-@pytest.fixture(scope="module")
 def comparison(tables):
     return br.compare_runs(*tables, MEASURES)
 
 
 @pytest.mark.filterwarnings("ignore:P-values below")
-@pytest.mark.parametrize("weighted", [False, True])
-def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables, weighted):
+def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables):
     qrels, runs = tables
-    weights = {query: i % 3 if weighted else 1 for i, query in enumerate(qrels)}
-    settings = {"ties": "worst"}
-    result = br.compare_runs(
-        qrels,
-        runs,
-        MEASURES,
-        n_permutations=2000,
-        random_state=7,
-        sample_weight=weights if weighted else None,
-        **settings,
-    )
-    values = {name: br.evaluate_run(qrels, run, MEASURES, per_query=True, **settings) for name, run in runs.items()}
-    counts = np.array(list(weights.values()))
-    of_query = {"sample_weight": counts} if weighted else {}
+    result = br.compare_runs(qrels, runs, MEASURES, n_permutations=2000, random_state=7, ties="worst")
+    values = {name: br.evaluate_run(qrels, run, MEASURES, per_query=True, ties="worst") for name, run in runs.items()}
     for name, rows in result.per_query.groupby("run"):
         pd.testing.assert_frame_equal(rows.set_index("query")[MEASURES], values[name], check_names=False)
-        assert not weighted or rows["weight"].tolist() == counts.tolist()
     for row in result.table.itertuples():
         pair = [values[name][row.metric].to_numpy() for name in (row.run, "bm25_base")]
-        # A weight is the number of times that a query occurs.
-        repeated = [np.repeat(of_run, counts) for of_run in pair]
-        assert row.mean == pytest.approx(repeated[0].mean(), abs=1e-14)
-        assert row.difference == pytest.approx(repeated[0].mean() - repeated[1].mean(), abs=1e-11)
-        difference = (pair[0] - pair[1])[counts > 0]
+        assert row.mean == pytest.approx(pair[0].mean(), abs=1e-14)
+        difference = pair[0] - pair[1]
+        assert row.difference == pytest.approx(difference.mean(), abs=1e-11)
         assert [row.wins, row.ties, row.losses] == [(np.sign(difference) == sign).sum() for sign in (1, 0, -1)]
         if row.run == "bm25_base":
             assert np.isnan([row.p_value, row.p_holm, row.low, row.high, row.effect]).all()
             continue
-        expected = br.permutation_test(*pair, n_permutations=2000, random_state=7, **of_query)
+        expected = br.permutation_test(*pair, n_permutations=2000, random_state=7)
         assert (row.p_value, row.skewness) == (expected.p_value, expected.skewness)
-        np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair, **of_query), rtol=0, atol=1e-12)
-        assert row.effect == effect_size(*pair, **of_query)
+        np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair), rtol=0, atol=1e-12)
+        assert row.effect == effect_size(*pair)
     for _, rows in result.table.groupby("metric"):
         np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
 
@@ -93,42 +71,7 @@ class TestQueriesThatRunsMiss:
         assert result.per_query["query"].nunique() == n
 
 
-def test_groups_are_compared_as_if_they_were_alone(tables, by):
-    qrels, runs = tables
-    settings = {"n_permutations": 500, "random_state": 3}
-    result = br.compare_runs(qrels, runs, MEASURES, by=by, **settings)
-    groups = result.groups
-    assert list(groups)[:4] == ["group", "queries", "run", "metric"]
-    assert groups["group"].unique().tolist() == ["long", "short", ALL_QUERIES]
-    others = [name for name in groups if name not in ("group", "queries", "p_holm")]
-    for group in ("long", "short"):
-        queries = [query for query in qrels if by[query] == group]
-        part = {name: {query: run[query] for query in queries} for name, run in runs.items()}
-        alone = br.compare_runs({query: qrels[query] for query in queries}, part, MEASURES, **settings).table
-        rows = groups[groups["group"] == group]
-        pd.testing.assert_frame_equal(rows[others].reset_index(drop=True), alone[others])
-        assert set(rows["queries"]) == {len(queries)}
-    whole = groups[groups["group"] == ALL_QUERIES]
-    pd.testing.assert_frame_equal(whole[list(result.table)].reset_index(drop=True), result.table)
-    for _, rows in groups[groups["group"] != ALL_QUERIES].groupby("metric"):
-        np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
-    assert result.per_query["group"].tolist() == [by[query] for query in qrels] * 3
-    assert br.compare_runs(qrels, runs, MEASURES).groups is None
-
-
-def test_groups_without_queries_that_count_have_no_result(tables):
-    qrels, runs = tables
-    by = {query: "light" if query < "303" else "one" if query == "303" else "rest" for query in qrels}
-    weights = {query: float(query >= "303") for query in qrels}
-    groups = br.compare_runs(qrels, runs, "AP", by=by, sample_weight=weights).groups.set_index(["group", "run"])
-    assert groups["queries"].groupby("group").first().to_dict() == {"light": 0, "one": 1, "rest": 37, ALL_QUERIES: 38}
-    assert groups.loc["light", ["mean", "difference", "p_holm", "low"]].isna().all(axis=None)
-    assert groups.loc[("one", "dense"), "p_value"] == 1.0
-    assert groups.loc["one", ["low", "high", "effect"]].isna().all(axis=None)
-    assert groups.loc[("rest", "dense"), "p_holm"] < 0.2
-
-
-def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
+def test_texts_say_run_and_have_no_rounds(comparison):
     assert (comparison.kind, comparison.names) == ("run", ["bm25_base", "dense", "other 5%"])
     first = repr(comparison).split("\n\n")[0].splitlines()
     assert first[0] == "nDCG@10 (linear gain), compared with bm25_base"
@@ -136,15 +79,7 @@ def test_texts_say_run_and_have_no_rounds(comparison, tables, by):
     assert first[4].split() == ["dense", *comparison.cells("dense", "nDCG@10")]
     better = "Significantly better than bm25_base: dense."
     assert " ".join(first[6:]) == comparison.conclusion("nDCG@10") == better
-    grouped = br.compare_runs(*tables, MEASURES, by=by)
-    text = repr(grouped).split("\n\n")
-    *tables_of_runs, given = repr(comparison).splitlines()
-    assert "\n\n".join(text[:3]).splitlines() == tables_of_runs
-    assert given == text[-1].splitlines()[-1] == "The tests are over queries, not over trainings."
-    row = grouped.groups[(grouped.groups["group"] == "short") & (grouped.groups["metric"] == "nDCG@10")].iloc[1]
-    cells = ["dense", f"{row['mean']:.4f}", f"{row['difference']:+.4f}"]
-    assert text[3].splitlines()[7].split()[:3] == cells
-    assert text[3].splitlines()[6].split()[:2] == ["short", "27"]
+    assert repr(comparison).splitlines()[-1] == "The tests are over queries, not over trainings."
 
 
 def test_every_special_character_is_escaped():
@@ -166,8 +101,6 @@ def test_every_special_character_is_escaped():
         ({"baseline": "x"}, ValueError, "baseline must be one of bm25_base, dense, other 5%; got 'x'"),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
-        ({"by": {"301": "a"}}, ValueError, "by must have a value for each query"),
-        ({"sample_weight": [1]}, TypeError, "sample_weight must be a dict"),
     ],
 )
 def test_bad_arguments_are_named(tables, changed, error, message):
