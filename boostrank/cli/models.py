@@ -189,12 +189,12 @@ def export(
     ranker.export(output, format, features=names, check=X, shift=shift, absent=absent, **texts)
     if requests is not None:
         # Imported on use: other commands need no search engine.
-        from boostrank import serving
+        from boostrank.serving.requests import requests as make_requests
 
         queries = names if isinstance(names, dict) else None
         of_solr = {"name": store, "absent": absent if absent == "missing" else None} if format == "solr" else {}
         makes: dict[str, Any] = {"model": name or output.stem, "index": index, "queries": queries, **of_solr}
-        made = serving.requests(format, names, **makes).items()
+        made = make_requests(format, names, **makes).items()
         write_lines(requests, [json.dumps({purpose: request._asdict() for purpose, request in made}, indent=2)])
     rows = "" if X is None else f" and on {X.shape[0]:,} rows"
     typer.echo(f"model: {output}, {output.stat().st_size:,} bytes, with the scores of the model at its splits{rows}")
