@@ -26,8 +26,6 @@ MAX_STEPS = 200
 TOLERANCE = 1e-10
 # Matrices with one line for each entry and one column for each position have at most this many numbers.
 MAX_NUMBERS = 4_000_000
-# Matrices of estimates have one number for each pair of positions.
-MAX_POSITIONS = 500
 # A complete list ends with a click by chance only. Fewer sessions than the second number say nothing.
 MAX_ENDING_WITH_CLICK, MIN_SESSIONS = 0.9, 20
 
@@ -200,8 +198,8 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     Raises
     ------
     ValueError
-        If position 1 cannot be compared with any other position, as in a log of one ranker without randomization; if
-        all impressions were clicked, so that those without a click are missing; or if there are too many positions.
+        If position 1 cannot be compared with any other position, as in a log of one ranker without randomization; or if
+        all impressions were clicked, so that those without a click are missing.
 
     Warns
     -----
@@ -230,11 +228,6 @@ def harvest_propensities(log: ClickLog) -> Propensities:
         raise ValueError(
             f"all {log.n_impressions} impressions of the log were clicked, so that all propensities would be 1. Log "
             "every document that was shown, with 0 clicks if it was not clicked"
-        )
-    if log.n_positions > MAX_POSITIONS:
-        raise ValueError(
-            f"the log has {log.n_positions} positions, and propensities of at most {MAX_POSITIONS} can be estimated: "
-            "leave out the entries at larger positions, with log.of_entries"
         )
     warn_of_cut_lists(log)
     shown = log.aggregate()
