@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, Summary
 from boostrank.metrics.binary import AveragePrecision
@@ -68,19 +68,14 @@ class NumberOfRetrieved(Count):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         counted = np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
-        undefined = _never(queries)
+        undefined = np.zeros(queries.n_segments, dtype=bool)
         return PreparedRanks(undefined, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), False)
 
 
 def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
     """A value of each query that does not depend on the run."""
-    undefined = _never(queries)
+    undefined = np.zeros(queries.n_segments, dtype=bool)
     return PreparedRanks(undefined, queries.sizes, lambda ranked: values[ranked.segments], False, not_retrieved=values)
-
-
-def _never(queries: Segments) -> Bools:
-    """The queries for which a measure is undefined, if there are none."""
-    return np.zeros(queries.n_segments, dtype=bool)
 
 
 class GeometricAveragePrecision(AveragePrecision):
