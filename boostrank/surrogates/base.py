@@ -53,7 +53,9 @@ class Surrogate(ABC):
 
     #: Whether, for every distribution of targets within `target_bounds`, the minimizer of the expected loss sorts like
     #: the expected targets. With the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Ravikumar,
-    #: Tewari and Yang, AISTATS 2011, Theorem 6). This is declared; :func:`boostrank.theory.check_consistency` tests it.
+    #: Tewari and Yang, AISTATS 2011, Theorem 6), if each document of each query can have a score of its own. This is
+    #: declared; :func:`boostrank.theory.check_consistency` tests it. :func:`boostrank.theory.class_regrets` says what
+    #: the surrogate loses where documents share scores.
     consistent: ClassVar[bool] = False
     #: Whether the loss is a sum over documents, so that weights may differ within a query.
     separable: ClassVar[bool] = False
