@@ -68,13 +68,9 @@ def write_elastic(
 def _elastic_node(node: Split | float, indices: Sequence[int]) -> dict[str, Any]:
     if not isinstance(node, Split):
         return {"leaf_value": node}
-    test = {
-        "decision_type": "lt",
-        "threshold": fewest_digits(node.threshold, below=True),
-        "default_left": node.default_left,
-    }
-    children = {"left_child": node.left, "right_child": node.right}
-    return {"split_feature": indices.index(node.feature), **test, **children}
+    feature, threshold = indices.index(node.feature), fewest_digits(node.threshold, below=True)
+    test = {"split_feature": feature, "decision_type": "lt", "threshold": threshold, "default_left": node.default_left}
+    return {**test, "left_child": node.left, "right_child": node.right}
 
 
 def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | None = None) -> str:

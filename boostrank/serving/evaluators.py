@@ -324,9 +324,7 @@ def _elastic(document: Any, reading: Mapping[str, str]) -> EngineModel:
     ensemble = document["definition"]["trained_model"]["ensemble"]
     _require_fields("ensemble", ensemble, {"feature_names", "trained_models", "aggregate_output", "target_type"})
     _require(ensemble["aggregate_output"] == {"weighted_sum": {}}, "aggregate_output must be a sum without weights")
-    _require(
-        len(set(names)) == len(names) and ensemble["trained_models"], "names must differ, and there must be a tree"
-    )
+    _require(len(set(names)) == len(names) and ensemble["trained_models"], "names must differ; there must be a tree")
 
     def flatten(tree: Any) -> Tree:
         _require_fields("a tree", tree, {"feature_names", "tree_structure", "target_type"})

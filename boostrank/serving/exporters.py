@@ -143,10 +143,8 @@ def export(
     # One row at least: what the engine would refuse is refused.
     X: Any = np.zeros((1, len(names))) if check is None else ranker._checked_features(check)
     X = X.to_numpy(np.float64, na_value=np.nan) if is_pandas(X) else getattr(X, "toarray", lambda: np.asarray(X))()
-    if absent is not None:
-        check_choice("absent", absent, ("missing", "zero"))
-    if shift is not None:
-        check_choice("shift", shift, ("min",))
+    check_choice("absent", "zero" if absent is None else absent, ("missing", "zero"))
+    check_choice("shift", "min" if shift is None else shift, ("min",))
     forest, follows_absent = _with_absent(Forest.of_booster(library, booster), absent, format, version)
     constant = 0.0 if shift is None else forest.least_shift()
     forest = forest.plus(constant)
