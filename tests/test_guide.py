@@ -88,7 +88,7 @@ def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
 
 
 def test_commands_have_the_options_that_pages_name():
-    shown = "".join(re.findall(r"```bash\n(.*?)```", "".join(TEXTS.values()), re.DOTALL))
+    shown = "".join(re.findall(r"```bash\n(.*?)```", "".join(TEXTS.values()), re.DOTALL)).replace("\\\n", "")
     lines = re.findall(r"^boostrank (\w+) (.*)$", shown, re.MULTILINE)
     assert lines
     for command, arguments in ((load(name), arguments.split()) for name, arguments in lines):
