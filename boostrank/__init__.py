@@ -33,9 +33,9 @@ points, such as losses and measures, are imported when they are looked up. A pla
 
     preferences              labels that are preferences between documents, and losses of their edges
     clicks                   click logs, click models, and what clicks say about relevance
-    theory                   consistency of losses, and NDCG on long lists
+    theory                   consistency of losses, documents that share scores, and NDCG on long lists
     runs                     TREC files, measures of runs, conventions of other libraries, fusion, comparison of runs
-    serving                  models as documents of search engines, and their scores there
+    serving                  models and requests for search engines, their scores there, and logged features
     displays                 pictures with matplotlib
     clusters                 training on the workers of Dask, Ray and Spark
 

@@ -88,8 +88,8 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     """Whether a surrogate with the targets of a normalization declares to be NDCG consistent.
 
     That is a property of the pair: the minimizer of the surrogate must sort like the expected targets, and the targets
-    must be the normalized gains. If these have a cutoff ``k``, the pair is consistent with NDCG@k. It is about one query,
-    whose documents have scores of their own: :func:`boostrank.theory.class_regrets` is about documents that share them.
+    must be the normalized gains. If these have a cutoff ``k``, the pair is consistent with NDCG@k. It is about one
+    query, whose documents have scores of their own: :func:`boostrank.theory.class_regrets` is about documents that share them.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 - Consistency: distributions of labels, minimizers of expected losses, the search for counterexamples to consistency,
   and regret bounds.
+- Documents that share scores: distributions of queries, and what losses lose there.
 - Long lists (Wang et al., COLT 2013): limits of NDCG, suitable discounts, and how consistently NDCG distinguishes two
   rankers.
 
