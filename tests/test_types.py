@@ -32,7 +32,8 @@ rankers = {"one": ranker, "bag": br.BaggedRanker(br.LightGBMRanker(), random_sta
 comparison = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@10"])
 comparison.save_html("report.html")
 means: pd.Series[float] = br.compare(rankers, br.query_folds(br.Dataset(X, y, qid), 3)).table["mean"]
-text: str = comparison.to_markdown() + br.permutation_test(values, values).conclusion("a", "b")
+text: str = comparison.to_markdown() + comparison.conclusion("ndcg@10")
+mean = br.permutation_test(values, values).p_value
 qrels, run = br.read_qrels("qrels.txt"), br.read_run("run.txt")
 mean = br.evaluate_run(qrels, run, ["nDCG@10"])["nDCG@10"]
 text = br.compare_runs(qrels, {"one": run}).conclusion("nDCG@10") + br.explain(ranker, X, qid, query=1).head

@@ -89,7 +89,8 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
 
     That is a property of the pair: the minimizer of the surrogate must sort like the expected targets, and the targets
     must be the normalized gains. If these have a cutoff ``k``, the pair is consistent with NDCG@k. It is about one
-    query, whose documents have scores of their own: :func:`boostrank.theory.class_regrets` is about documents that share them.
+    query, whose documents have scores of their own. :func:`boostrank.theory.class_regrets` is about documents that
+    share scores.
 
     Parameters
     ----------
