@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -205,9 +205,7 @@ def for_runs(name: str, measure: Any, ties: str) -> Any:
     elif isinstance(k, float) or (k is None and measure.needs_cutoff):
         fault = f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
     else:
-        has_ties = "ties" in {field.name for field in fields(measure)}
-        rules: dict[str, Any] = {"ties": ties} if has_ties and ties != TREC_EVAL else {}
-        return replace(measure, **rules)
+        return replace(measure, ties=ties) if hasattr(measure, "ties") and ties != TREC_EVAL else measure
     raise ValueError(f"{name} is {fault}")
 
 
