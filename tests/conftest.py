@@ -37,7 +37,7 @@ LONGEST = (
     "test_a_strict_type_checker_accepts_typical_use_and_finds_errors",
     "test_example_prints_sentences_and_what_was_learned[why_lambdamart_fails]",
 )
-#: Folders all of whose tests need a package of an extra.
+#: Folders of tests and of the package that need a package of an extra.
 NEEDED = {"clusters/dask": "distributed", "clusters/spark": "pyspark", "displays": "matplotlib"}
 STUBS = Path(br.__file__).parent.rglob("*.pyi")
 #: Names that users import.
@@ -45,8 +45,14 @@ PUBLIC_NAMES = set(re.findall(r"import (\w+) as", "".join(path.read_text(encodin
 collect_ignore = [folder for folder, package in NEEDED.items() if find_spec(package) is None]
 
 
+def pytest_configure(config):
+    # Examples of these modules cannot be imported. Any other file that cannot be imported is an error.
+    folders = [str(Path(br.__file__).parent / folder) for folder in collect_ignore]
+    config.option.ignore = [*(config.option.ignore or ()), *folders]
+
+
 def pytest_report_header():
-    return [f"tests/{folder} is left out: {NEEDED[folder]} is not installed" for folder in collect_ignore]
+    return [f"{folder} is left out: {NEEDED[folder]} is not installed" for folder in collect_ignore]
 
 
 def pytest_collection_modifyitems(items):
