@@ -78,7 +78,8 @@ def _less_work(monkeypatch):
 def run_example(path, arguments, monkeypatch, capsys):
     """Run an example in this process, and return what it prints."""
     monkeypatch.setattr(sys, "argv", [str(path), *arguments])
-    runpy.run_path(str(path), run_name="__main__")
+    with plt.rc_context():
+        runpy.run_path(str(path), run_name="__main__")
     return capsys.readouterr().out
 
 
