@@ -177,7 +177,7 @@ def draw_shares(folder):
         below.set_yticks(np.arange(len(RANKERS)), list(names))
         below.invert_yaxis()
     figure.colorbar(image, ax=panels[1], label="largest NDCG less that of the ranker (white: none)")
-    figure.savefig(folder / "why_lambdamart_fails.png", dpi=130)
+    figure.savefig(folder / "why_lambdamart_fails.png", dpi=112)
     plt.close(figure)
 
 
