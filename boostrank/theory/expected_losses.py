@@ -54,10 +54,10 @@ class Distributions:
     @classmethod
     def concatenate(cls, batches: Sequence[Self]) -> Self:
         """The distributions of several batches, one batch after the other."""
-        sizes = np.concatenate([batch.outcomes.sizes for batch in batches])
-        values = np.concatenate([batch.values for batch in batches])
-        probabilities = np.concatenate([batch.probabilities for batch in batches])
-        return cls(values, probabilities, Segments.from_sizes(sizes))
+        outcomes = Segments.from_sizes(np.concatenate([batch.outcomes.sizes for batch in batches]))
+        names = [name for name, values in vars(batches[0]).items() if isinstance(values, np.ndarray)]
+        arrays: Any = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in names}
+        return replace(batches[0], outcomes=outcomes, **arrays)
 
     @property
     def shape(self) -> tuple[int, int]:

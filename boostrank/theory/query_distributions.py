@@ -180,13 +180,6 @@ class QueryBatch(Distributions):
         values = np.concatenate(labels).astype(np.float64)
         return cls(values, probabilities, outcomes, np.concatenate(rows).astype(np.int64), sizes, n_kinds)
 
-    @classmethod
-    def concatenate(cls, batches: Sequence[Self]) -> Self:
-        """The distributions of several batches, one batch after the other."""
-        per_batch = ((item.values, item.probabilities, item.outcomes.sizes, item.kinds, item.sizes) for item in batches)
-        values, probabilities, n_queries, kinds, sizes = map(np.concatenate, zip(*per_batch, strict=True))
-        return cls(values, probabilities, Segments.from_sizes(n_queries), kinds, sizes, batches[0].n_kinds)
-
     @property
     def shape(self) -> tuple[int, int]:
         """Number of distributions, and of kinds."""
@@ -216,14 +209,8 @@ class QueryBatch(Distributions):
         """Some of the distributions, given by a mask or by increasing indices."""
         rows = self.outcomes.rows_of(selection)
         documents = self.queries.rows_of(rows)
-        return replace(
-            self,
-            values=self.values[documents],
-            probabilities=self.probabilities[rows],
-            outcomes=Segments.from_sizes(self.outcomes.sizes[selection]),
-            kinds=self.kinds[documents],
-            sizes=self.sizes[rows],
-        )
+        of_queries = super().take(selection)
+        return replace(of_queries, values=self.values[documents], kinds=self.kinds[documents], sizes=self.sizes[rows])
 
     def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Self:
         """The distributions of the targets of the labels."""
