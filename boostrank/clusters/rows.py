@@ -39,15 +39,14 @@ class Rows(NamedTuple):
     relevance : ndarray, shape (n_rows,)
         Labels.
     qid : ndarray, shape (n_rows,)
-    weights, init_score : ndarray, shape (n_rows,), or None
-        Weights of documents, and scores from which boosting starts.
+    weights : ndarray, shape (n_rows,), or None
+        Weights of documents.
     """
 
     X: Any
     relevance: NDArray[Any]
     qid: NDArray[Any]
     weights: NDArray[Any] | None
-    init_score: NDArray[Any] | None
 
 
 #: Hash and number of rows of each query of a partition, and the type of its ids; "" without rows. Only these leave the
@@ -56,14 +55,13 @@ PartitionSummary = tuple[NDArray[np.uint64], Ints, str]
 
 
 def as_rows(columns: Sequence[Any]) -> Rows:
-    """Rows from the features, labels, query ids and perhaps weights and initial scores of one partition."""
-    X, relevance, qid, weights, init_score = (*columns, None, None)[:5]
+    """Rows from the features, labels, query ids and perhaps weights of one partition."""
+    X, relevance, qid, weights = (*columns, None)[:4]
     return Rows(
         X.tocsr() if hasattr(X, "tocsr") else X,  # Other formats have no rows in SciPy 1.13.
         as_array(relevance, "y"),
         plain_ids(qid),
         None if weights is None else as_array(weights, "sample_weight"),
-        None if init_score is None else as_array(init_score, "init_score"),
     )
 
 
@@ -80,13 +78,13 @@ def plain_ids(qid: Any) -> NDArray[Any]:
 
 
 def group_rows(rows: Rows, X: Any, expand: Expansion = None) -> GroupedData:
-    """Check the labels, query ids, weights and initial scores of rows, and group them with the features `X` by query.
+    """Check the labels, query ids and weights of rows, and group them with the features `X` by query.
 
     `expand` is that of :func:`boostrank.training.data.group_data`.
 
     Weights are relative to those of all workers, so that they are not rescaled, and all of one worker may be 0.
     """
-    data = group_data(X, as_labels(rows.relevance), rows.qid, init_score=rows.init_score, expand=expand)
+    data = group_data(X, as_labels(rows.relevance), rows.qid, expand=expand)
     if rows.weights is None:
         return data
     check_lengths(X=X.shape[0], sample_weight=len(rows.weights))

@@ -200,7 +200,6 @@ def _assemble(selections: list[Selection], expand: Expansion) -> GroupedData:
         Relevance(np.concatenate([data.labels.per_document for data in groups])),
         Queries(Queries.from_sizes(sizes).indptr, ids),
         None if first.weights is None else np.concatenate([data.weights for data in groups]),
-        None if first.init_score is None else np.concatenate([data.init_score for data in groups]),
     )
 
 

@@ -65,9 +65,7 @@ def require_whole_queries(qid: Any) -> None:
 
 
 def ids_of_sizes(group: Any) -> Any:
-    """Query ids of rows from the sizes of queries, whose partitions, if Dask holds them, are those of the rows."""
-    if not is_collection(group):
-        return _repeated_ids(group, 0)
+    """Query ids of rows from the sizes of queries, whose partitions are those of the rows."""
     blocks = [dask.delayed(_repeated_ids)(sizes, i) for i, sizes in enumerate(_blocks("group", group, group))]
     return da.concatenate([da.from_delayed(block, (np.nan,), np.int64) for block in blocks])
 
@@ -103,9 +101,7 @@ def check_columns(features: Any, X: Any, reset: bool = False) -> None:
     check_features(features, X._meta, reset=reset)
 
 
-def colocate_queries(
-    client: Client, X: Any, y: Any, qid: Any, weights: Any = None, init_score: Any = None
-) -> ColocatedData:
+def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> ColocatedData:
     """Compute the collections on the cluster, and move the rows of each query into one partition.
 
     The rows of each partition are given as the address of the worker that holds them, and the future of a
@@ -117,7 +113,7 @@ def colocate_queries(
     client : distributed.Client
     X : dask Array or DataFrame, shape (n_documents, n_features)
     y, qid : dask Array or Series, shape (n_documents,)
-    weights, init_score : dask Array or Series, shape (n_documents,), optional
+    weights : dask Array or Series, shape (n_documents,), optional
 
     Raises
     ------
@@ -125,7 +121,7 @@ def colocate_queries(
         If one is no dask collection, they are not partitioned alike, or a partition holds labels, query ids, weights or
         features that are invalid.
     """
-    columns = {"X": X, "y": y, "qid": qid, "sample_weight": weights, "init_score": init_score}
+    columns = {"X": X, "y": y, "qid": qid, "sample_weight": weights}
     blocks: list[Any] = []
     for name, column in columns.items():
         blocks.append([] if column is None else _blocks(name, column, X))

@@ -46,12 +46,10 @@ class DaskRanker(BoostedRanker):
         *,
         group: Any = None,
         sample_weight: Any = None,
-        init_score: Any = None,
         eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
-        eval_init_score: Sequence[Any] | None = None,
         eval_metric: str | Measure | Sequence[str | Measure] | None = None,
         eval_at: Sequence[int] | None = None,
         early_stopping_metric: str | None = None,
@@ -72,20 +70,18 @@ class DaskRanker(BoostedRanker):
         qid : dask Array or Series, shape (n_documents,)
             Query of each row: integers or strings in any order. May be left out when X is a DataFrame with a column
             (which is no feature then) or an index named "qid".
-        group : dask Array or Series, or array-like, shape (n_queries,), optional
-            Number of documents of each query, instead of `qid`. The rows must be sorted by query. Each partition of a
-            dask Array or Series has the sizes of the queries in the same partition of X, as for `lightgbm.dask`.
+        group : dask Array or Series, shape (n_queries,), optional
+            Number of documents of each query, instead of `qid`. The rows must be sorted by query. Each partition has
+            the sizes of the queries in the same partition of X, as for `lightgbm.dask`.
         sample_weight : dask Array or Series, shape (n_documents,), optional
             Weights of documents, which are relative, as for the local ranker. A query has the weight of its documents.
-        init_score : dask Array or Series, shape (n_documents,), optional
-            Scores from which boosting starts. `predict` does not add them.
         eval_set : list or dict of (X, y, qid), optional
             Validation sets of dask collections. They are evaluated over the queries of all workers in every round; the
             last one that is not the training data decides on early stopping.
         eval_names : list of str, optional
             Names of the validation sets; by default "valid_0", "valid_1", ..., and "training" for the training data.
-        eval_qid, eval_group, eval_init_score : list, optional
-            `qid`, `group` and `init_score` of each validation set, or None for a set that has none.
+        eval_qid, eval_group : list, optional
+            `qid` and `group` of each validation set, or None for a set that has none.
         eval_metric : str, Measure, or list of these, optional
             The metrics of validation sets; by default NDCG with the ranker's `k`, `gain` and `discount`. ERR needs its
             `max_grade`, because each worker knows the labels of its own queries only.
@@ -123,19 +119,18 @@ class DaskRanker(BoostedRanker):
         """
         settings = driver.checked_settings(self, eval_set, early_stopping_metric)
         features, random_state = TrainingFeatures(), settings.random_state()
-        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None}
-        sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set, eval_init_score=eval_init_score)
+        per_set = {"eval_qid": eval_qid, "eval_group": eval_group, "eval_sample_weight": None, "eval_init_score": None}
+        sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
         X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
         partitions.check_columns(features, X, reset=True)
         client = get_client()
-        data = partitions.colocate_queries(client, X, y, qid, sample_weight, init_score)
+        data = partitions.colocate_queries(client, X, y, qid, sample_weight)
         validation = {}
         for i, watched in enumerate(sets):
             with named_part(f"eval_set[{i}]"):
                 X, qid = partitions.columns_to_colocate(watched.X, watched.y, watched.qid, watched.group, "eval_set")
                 partitions.check_columns(features, X)
-                columns = X, watched.y, qid, None, watched.init_score
-                validation[watched.name] = partitions.colocate_queries(client, *columns)
+                validation[watched.name] = partitions.colocate_queries(client, X, watched.y, qid)
         options = {"eval_metric": eval_metric, "eval_at": eval_at, "callbacks": callbacks}
         options["early_stopping_metric"] = early_stopping_metric
         selected = driver.select_queries(settings, random_state, data, validation)

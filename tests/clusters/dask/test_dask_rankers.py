@@ -196,22 +196,6 @@ def test_sizes_of_queries_are_query_ids(whole, data):
         small(br.dask.XGBoostRanker).fit(X, y, group=sizes + 1)
 
 
-def test_initial_scores_are_those_of_the_local_ranker(ranker_class, rows, data):
-    X, y, qid = rows
-    start = np.random.default_rng(0).normal(size=len(data[1]))
-    lazy = da.from_array(start, chunks=X.chunks[0])
-    arguments = {"eval_set": [(X + 0, y, qid)], "eval_init_score": [lazy]}
-    ranker = small(ranker_class).fit(X, y, qid, init_score=lazy, **arguments)
-    local_set = [(data[0].copy(), *data[1:])]
-    local = small_local(ranker_class).fit(*data, init_score=start, eval_set=local_set, eval_init_score=[start])
-    np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
-    result = ranker.evals_result_["valid_0"]["ndcg"]
-    np.testing.assert_allclose(result, local.evals_result_["valid_0"]["ndcg"], atol=1e-6)
-    assert not np.allclose(ranker.predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0]), atol=1e-3)
-    with pytest.raises(ValueError, match="init_score must be one finite number for each row"):
-        small(ranker_class).fit(X, y, qid, init_score=lazy * np.nan)
-
-
 def test_callbacks_are_called_by_the_workers(ranker_class, rows, data):
     rates = [0.5, 0.4, 0.2, 0.1]
     if ranker_class is br.dask.LightGBMRanker:
