@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.metrics import check_scores
-from boostrank.queries.dcg import DCG, Gain, check_relevance, ratio_to_ideal
+from boostrank.queries.dcg import DCG, Gain, check_relevance
 from boostrank.queries.discounts import (
     CUTOFFS,
     DISCOUNTS,
@@ -25,7 +25,6 @@ from boostrank.queries.discounts import (
     ranks_kept,
 )
 from boostrank.queries.queries import Queries, require_qid
-from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Segments
 from boostrank.significance.paired_tests import ROUNDING
 from boostrank.theory.decay import lengths_of_lists
@@ -177,44 +176,12 @@ def distinguishability(
         lists = population.draw(stop - start, int(lengths[-1]), random)
         for row, length in zip(differences, lengths, strict=True):
             relevance, first, second = (np.ascontiguousarray(values[:, :length]).ravel() for values in lists)
-            queries = Segments.from_sizes(np.full(stop - start, length))
-            of_lists = ndcg_differences(dcg.gains(relevance), first, second, queries, settings)
-            row[:, start:stop] = np.nan_to_num(of_lists)
+            queries, gains = Segments.from_sizes(np.full(stop - start, length)), dcg.gains(relevance)
+            for i, setting in enumerate(settings):
+                measure = DCG(int(ranks_kept(setting.k, [length])[0]), discount=setting.discount)
+                values = np.nan_to_num(measure.ndcg(gains, first, queries) - measure.ndcg(gains, second, queries))
+                row[i, start:stop] = np.where(np.abs(values) < ROUNDING, 0.0, values)
     return _table(differences, lengths, settings, truth)
-
-
-def ndcg_differences(
-    gains: Floats, first: Floats, second: Floats, queries: Segments, cutoffs: list[DiscountedCutoff]
-) -> Floats:
-    """NDCG of `first` minus NDCG of `second`, by discount and cutoff; NaN in queries whose gains are all 0.
-
-    Ties are averaged. Documents are sorted only once for each ranker, not for every discount and cutoff.
-
-    Parameters
-    ----------
-    gains, first, second : ndarray, shape (n_documents,)
-        Grouped.
-    queries : Segments
-    cutoffs : list of DiscountedCutoff
-
-    Returns
-    -------
-    ndarray, shape (len(cutoffs), n_queries)
-    """
-    measures = [
-        DCG(discount=cutoff.discount).per_block(gains, queries, "average", ranks_kept(cutoff.k, queries.sizes))
-        for cutoff in cutoffs
-    ]
-    dcg = np.empty((3, len(cutoffs), queries.n_segments))
-    for values, scores in zip(dcg, (first, second, gains), strict=True):
-
-        def add_block(ranked: RankedBlock, values: Floats = values) -> None:
-            values[:, ranked.segments] = [measure(ranked) for measure in measures]
-
-        for_each_ranked(queries, scores, queries.sizes, add_block, stable=False)
-    result = ratio_to_ideal(dcg[0], dcg[2]) - ratio_to_ideal(dcg[1], dcg[2])
-    result[np.abs(result) < ROUNDING] = 0.0
-    return result
 
 
 def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff], truth: int) -> pd.DataFrame:

@@ -7,10 +7,7 @@ from oracles import one_query
 import boostrank as br
 from boostrank import theory
 from boostrank.queries import discounts
-from boostrank.queries.dcg import DCG
-from boostrank.queries.queries import Queries
 from boostrank.theory import RankedData
-from boostrank.theory.simulation import ndcg_differences
 
 
 def rankers(n_queries=60, seed=0):
@@ -81,15 +78,3 @@ def test_data_are_resampled_by_query_and_document():
     assert (same["settled"].dropna() == 0).all()
     assert (same["difference"] == 0).all()
     assert same["correct"].isna().all()
-
-
-def test_differences_of_tied_scores_are_those_of_the_measure():
-    y, first, second, qid = rankers(n_queries=12)
-    y[qid == 3] = 0
-    first, second, ks = first.round(1), second.round(1), [None, 3, 0.2]
-    queries, settings = Queries.from_qid(qid), discounts.discounted_cutoffs(["zipf"], ks)
-    seen = ndcg_differences(DCG(gain="linear").gains(y), first, second, queries, settings)
-    for k, row in zip(ks, seen, strict=True):
-        values = [DCG(k, "linear", "zipf").ndcg(y, scores, queries) for scores in (first, second)]
-        np.testing.assert_allclose(row, np.subtract(*values), atol=1e-12)
-    assert np.isnan(seen[:, 3]).all()
