@@ -1,9 +1,8 @@
-"""Discounts and cutoffs of long lists: their names in tables, cutoffs that grow with the list, and sums over ranks."""
+"""Discounts and cutoffs of long lists: their names in tables, and cutoffs that grow with the list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from itertools import product
 from numbers import Real
 from typing import NamedTuple
@@ -11,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import refuse
-from boostrank.queries.dcg import DCG, Discount, check_cutoff, named_discount
+from boostrank.queries.dcg import DCG, Discount, check_cutoff
 from boostrank.queries.segments import Segments
 
 Cutoff = int | float | tuple[str, float] | None
@@ -23,11 +22,6 @@ Discounts = Iterable[Discount]
 # fixed share of the ranks, and a number of ranks that grows slower than the list.
 DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential", 2))
 CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
-# Number of ranks whose values are added one by one; further ones are integrated.
-N_ADDED = 2**16
-# Nodes of the quadrature of an interval that is as long as its start. Even for a function that decays by exp(-30) in an
-# interval, 16 nodes have an error of 3e-12. Where it decays faster, its values in the interval are negligible.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class DiscountedCutoff(NamedTuple):
@@ -60,7 +54,7 @@ def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[Disco
     discounts = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
     for discount in discounts:
-        checked_discount(discount)
+        DCG(discount=discount)
     pairs = [DiscountedCutoff(d, k, discount_name(d), cutoff_name(k)) for d, k in product(discounts, cutoffs)]
     if not pairs or len({(pair.discount_name, pair.k_name) for pair in pairs}) < len(pairs):
         raise ValueError(
@@ -148,56 +142,3 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
         return DCG(k).cutoffs(queries).reshape(lengths.shape)  # type: ignore[arg-type]
     # 7776^(1/5) is 6, but in floating point slightly more, which must not be rounded up to 7: subtract a tolerance.
     return np.maximum(1, np.ceil(lengths.astype(np.float64) ** power - 1e-9)).astype(np.int64)
-
-
-def checked_discount(discount: Discount) -> Callable[[Floats], Floats]:
-    """The discount as a vectorized function of real ranks of at least 1; raises ValueError for an invalid discount."""
-    DCG(discount=discount)
-    return discount if callable(discount) else partial(named_discount, discount)
-
-
-def sums_over_ranks(function: Callable[[Floats], Floats], last: ArrayLike, n_added: int = N_ADDED) -> Floats:
-    """Sum of ``function(r)`` over the ranks ``r = 1, ..., last``, in an amount of memory that `last` does not change.
-
-    Values beyond the first `n_added` ranks, `n` of them added, are those of the Euler-Maclaurin formula for midpoints
-
-        sum over r > n of f(r) = int f(x) dx from n + 1/2 to last + 1/2 - (f'(last + 1/2) - f'(n + 1/2)) / 24,
-
-    whose further terms are below rounding for functions that are as smooth as discounts.
-
-    Parameters
-    ----------
-    function : callable
-        Vectorized, of real ranks of at least 1.
-    last : array-like of int or float
-        Whole numbers, 0 or more.
-    n_added : int
-        Many different values of `last` should not be above it, because each of them needs its own integral.
-
-    Returns
-    -------
-    ndarray, the shape of `last`
-
-    Examples
-    --------
-    >>> sums_over_ranks(lambda ranks: 1.0 / ranks, [0, 2, 10**10]).round(6).tolist()
-    [0.0, 1.5, 23.603067]
-    """
-    ends = np.asarray(last, dtype=np.float64)
-    n = int(min(ends.max(initial=0.0), n_added))
-    up_to = np.concatenate([[0.0], np.cumsum(function(np.arange(1.0, n + 1.0)))])
-    sums = up_to[np.minimum(ends, n).astype(np.int64)]
-    for end in np.unique(ends[ends > n]):
-        sums = np.where(ends == end, sums + _sum_between(function, float(n), float(end)), sums)
-    return sums
-
-
-def _sum_between(function: Callable[[Floats], Floats], first: float, last: float) -> float:
-    """Sum over the ranks ``first < r <= last``, by quadrature of intervals; each is as long as its start."""
-    n_intervals = int(np.ceil(np.log2((last + 0.5) / (first + 0.5))))
-    edges = np.minimum((first + 0.5) * np.exp2(np.arange(n_intervals + 1.0)), last + 0.5)
-    centers, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
-    values = function((centers[:, None] + halves[:, None] * _NODES).ravel()).reshape(-1, len(_NODES))
-    at_ends = function(np.array([first, first + 1.0, last, last + 1.0]))
-    slopes = at_ends[1::2] - at_ends[::2]
-    return float(halves @ (values @ _WEIGHTS) - (slopes[1] - slopes[0]) / 24)

@@ -20,8 +20,8 @@ from scipy import special
 
 from boostrank.inputs.arrays import Ints, as_floats
 from boostrank.inputs.checks import refuse
-from boostrank.queries.dcg import Discount
-from boostrank.queries.discounts import Cutoff, checked_discount, is_constant, share_kept, sums_over_ranks
+from boostrank.queries.dcg import DCG, Discount
+from boostrank.queries.discounts import Cutoff, is_constant, share_kept
 
 Verdict = Literal["feasible", "boundary", "too fast"]
 
@@ -110,7 +110,7 @@ def decay_power(discount: Discount) -> float:
     >>> [br.theory.decay_power(discount) for discount in ("log2", "zipf", ("power", 0.5))]
     [0.0, 1.0, 0.5]
     """
-    checked_discount(discount)
+    DCG(discount=discount)
     if callable(discount):
         expected = "'log2', 'zipf', ('power', beta) or ('exponential', base), whose decay is known"
         refuse("discount", discount, expected, got=f"the function {discount!r}")
@@ -130,9 +130,8 @@ def lengths_of_lists(n: ArrayLike) -> Ints:
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
     """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
     if is_constant(k):
-        function = checked_discount(discount)
-        squares = sums_over_ranks(lambda ranks: function(ranks) ** 2, k)  # type: ignore[arg-type]
-        return float(sums_over_ranks(function, k)), float(squares)  # type: ignore[arg-type]
+        discounts = DCG(discount=discount).discounts(k)  # type: ignore[arg-type]
+        return float(discounts.sum()), float((discounts**2).sum())
     name, parameter = cast("tuple[str, float]", discount)
     if name == "power":
         return float(special.zeta(parameter)), float(special.zeta(2 * parameter))
