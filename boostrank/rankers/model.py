@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from boostrank.backends.base import Backend, Trained
 from boostrank.backends.models import booster_of_state, compressed_state
 from boostrank.inputs.arrays import Ints, finite_numbers
-from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, warn
+from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, refuse, warn
 from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
@@ -191,12 +191,7 @@ class TrainedModel(BaseEstimator):
         if pred_leaf and pred_contrib:
             raise ValueError("give either pred_leaf=True or pred_contrib=True, not both")
         library, n_rounds = self._library, self._library.n_rounds(self.booster_)
-        if iteration_range is None:
-            rounds = _rounds_of_lightgbm(n_rounds, num_iteration, start_iteration)
-        elif num_iteration is not None or start_iteration != 0:
-            raise ValueError("give either iteration_range, or num_iteration and start_iteration, not both")
-        else:
-            rounds = _rounds_of_xgboost(n_rounds, iteration_range)
+        rounds = _rounds(n_rounds, num_iteration, start_iteration, iteration_range)
         function: Any = library.leaves if pred_leaf else library.contributions if pred_contrib else library.predict
         threads = {} if num_threads is None else library.prediction_threads(num_threads)
         X, rows = self._model_features(X, qid, group, validate_features)
@@ -519,35 +514,27 @@ class TrainedModel(BaseEstimator):
             yield scores.copy() if rows is None else scores[rows]
 
 
-def _rounds_of_lightgbm(n_rounds: int, num_iteration: Any, start_iteration: Any) -> range:
-    """The rounds that `num_iteration` and `start_iteration` choose, as in LightGBM, of a model of `n_rounds` rounds."""
+def _rounds(n_rounds: int, num_iteration: Any, start_iteration: Any, iteration_range: Any) -> range:
+    """The rounds of a prediction, in the notation of LightGBM or in that of XGBoost, a pair in which the end 0 is all.
+
+    Raises ValueError for rounds that a model of `n_rounds` does not have.
+    """
     check_count("start_iteration", start_iteration, smallest=0)
-    if num_iteration is not None and not is_count(num_iteration):
-        raise ValueError(f"num_iteration must be an integer, or None for all rounds; got {num_iteration!r}")
-    is_limited = num_iteration is not None and num_iteration > 0
-    rounds = range(start_iteration, start_iteration + num_iteration if is_limited else n_rounds)
-    if rounds.stop > n_rounds or start_iteration >= max(n_rounds, 1):
+    check_count("num_iteration", num_iteration, smallest=None, optional=True)
+    first, end = start_iteration, 0 if (num_iteration or 0) <= 0 else start_iteration + num_iteration
+    if iteration_range is not None:
+        if num_iteration is not None or start_iteration != 0:
+            raise ValueError("give either iteration_range, or num_iteration and start_iteration, not both")
+        is_pair = isinstance(iteration_range, (tuple, list)) and len(iteration_range) == 2
+        first, end = iteration_range if is_pair and all(map(is_count, iteration_range)) else (-1, 0)
+        if not 0 <= first < (end or n_rounds):
+            refuse("iteration_range", iteration_range, "(first, end) with 0 <= first < end, or end 0 for all rounds")
+    if first >= max(n_rounds, 1) or end > n_rounds:
         raise ValueError(
-            f"num_iteration={num_iteration} with start_iteration={start_iteration} goes beyond {_limit_text(n_rounds)}"
-        )
-    return rounds
-
-
-def _rounds_of_xgboost(n_rounds: int, iteration_range: Any) -> range:
-    """The rounds that `iteration_range` chooses, as in XGBoost, of a model of `n_rounds` rounds."""
-    is_pair = isinstance(iteration_range, (tuple, list)) and len(iteration_range) == 2
-    first, end = iteration_range if is_pair and all(map(is_count, iteration_range)) else (-1, 0)
-    if not 0 <= first < (end or n_rounds) <= n_rounds:
-        raise ValueError(
-            f"iteration_range must be (first, end) with 0 <= first < end, or end 0 for all, and end at most "
-            f"{_limit_text(n_rounds)}; got {iteration_range!r}"
+            f"the rounds from {first} to {end or 'the last'} go beyond the number of rounds of the model, {n_rounds} "
+            "(rounds after the best one are not kept)"
         )
     return range(first, end or n_rounds)
-
-
-def _limit_text(n_rounds: int) -> str:
-    """The number of rounds, for messages."""
-    return f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
 
 
 def _are_numbered(ids: NDArray[Any]) -> bool:

@@ -162,11 +162,11 @@ def test_base_score_of_models_of_xgboost_counts_once(booster, objective, data, t
 @for_each(
     ("keywords", "message"),
     [
-        ({"start_iteration": 4, "num_iteration": 3}, "num_iteration=3 with start_iteration=4 goes beyond"),
-        ({"num_iteration": 2.0}, "num_iteration must be an integer, or None for all rounds; got 2.0"),
+        ({"start_iteration": 4, "num_iteration": 3}, "the rounds from 4 to 7 go beyond"),
+        ({"num_iteration": 2.0}, "num_iteration must be None or an integer; got 2.0"),
         ({"start_iteration": -1}, "start_iteration must be an integer of at least 0; got -1"),
-        ({"start_iteration": 6}, "start_iteration=6 goes beyond the number of rounds of the model, 6 "),
-        ({"iteration_range": (0, 7)}, r"end at most the number of rounds of the model, 6 .*got \(0, 7\)"),
+        ({"start_iteration": 6}, "the rounds from 6 to the last go beyond the number of rounds of the model, 6 "),
+        ({"iteration_range": (0, 7)}, "the rounds from 0 to 7 go beyond the number of rounds of the model, 6 "),
         ({"iteration_range": (3, 3)}, r"0 <= first < end, .*got \(3, 3\)"),
         ({"iteration_range": (-1, 2)}, r"0 <= first < end, .*got \(-1, 2\)"),
         ({"iteration_range": (0, 2.0)}, r"iteration_range must be \(first, end\) .*got \(0, 2.0\)"),

@@ -75,7 +75,7 @@ def test_predictions_for_frames(options, on_dask):
 def test_apply_is_lazy_and_arguments_are_checked_at_once(on_dask, few):
     ranker, rows = on_dask[0]["array"], da.from_array(few[0], chunks=(100, 10))
     np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.to_local().apply(few[0], (1, 3)))
-    with pytest.raises(ValueError, match="num_iteration=5 with start_iteration=0 goes beyond"):
+    with pytest.raises(ValueError, match="the rounds from 0 to 5 go beyond"):
         ranker.predict(rows, num_iteration=5)
     with pytest.raises(TypeError, match="typo"):
         ranker.predict(rows, typo=5)
