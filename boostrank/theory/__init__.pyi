@@ -14,7 +14,6 @@ from .limits import pseudo_expectation as pseudo_expectation
 from .minimizers import excess_loss as excess_loss
 from .minimizers import minimizer as minimizer
 from .query_distributions import QueryDistribution as QueryDistribution
-from .regret_bounds import StrongConvexity as StrongConvexity
 from .regret_bounds import discount_constant as discount_constant
 from .regret_bounds import low_noise_bound as low_noise_bound
 from .regret_bounds import margin_moment as margin_moment

@@ -10,7 +10,7 @@ the guide has the proof, the constants of the surrogates with reasons, and corre
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,31 +28,11 @@ from boostrank.theory.distributions import LabelDistribution
 GAIN_TOLERANCE = 1e-12
 
 
-class StrongConvexity(NamedTuple):
-    """A constant of strong convexity and its norm, such that the excess loss is at least ``C ||E[u] - g(s)||^2``.
-
-    Attributes
-    ----------
-    constant : float
-        ``C``.
-    norm : float
-        The ``p`` of the p-norm.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> br.theory.strong_convexity("squared", n_documents=10)
-    StrongConvexity(constant=0.5, norm=2.0)
-    """
-
-    constant: float
-    norm: float
-
-
-def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None) -> StrongConvexity:
+def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None) -> tuple[float, float]:
     """The constant of strong convexity of a surrogate with the targets of ``normalize="dcg"``, and its norm.
 
-    The page theory/regret_bounds of the guide has a table of the constants, with reasons.
+    The excess loss is at least ``C ||E[u] - g(s)||^2``, with the constant ``C`` and a p-norm. The page
+    theory/regret_bounds of the guide has a table of the constants, with reasons.
 
     Parameters
     ----------
@@ -64,7 +44,8 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
 
     Returns
     -------
-    StrongConvexity
+    constant, norm : float
+        ``C``, and the ``p`` of the p-norm.
 
     Raises
     ------
@@ -79,9 +60,7 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     --------
     >>> import boostrank as br
     >>> br.theory.strong_convexity("squared", n_documents=10)
-    StrongConvexity(constant=0.5, norm=2.0)
-    >>> br.theory.strong_convexity("pnorm", n_documents=10).constant < 0.5
-    True
+    (0.5, 2.0)
     """
     check_count("n_documents", n_documents)
     surrogate = get_surrogate(surrogate)
@@ -91,18 +70,18 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     kind: Any = type(base)
     dcg = DCG() if dcg is None else dcg
     if kind is Squared:
-        return StrongConvexity(0.5, 2.0)
+        return 0.5, 2.0
     if kind is Logistic:
-        return StrongConvexity(2.0, 2.0)
+        return 2.0, 2.0
     if kind is Poisson:
-        return StrongConvexity(1.0 / (2.0 * max_target_norm(n_documents, dcg, 1.0)), 1.0)
+        return 1.0 / (2.0 * max_target_norm(n_documents, dcg, 1.0)), 1.0
     if isinstance(base, Power) and kind is Power and -0.5 <= base.exponent <= 0:
         norm = 1.0 / (1.0 + base.exponent)
-        return StrongConvexity(norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm)
+        return norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm
     if isinstance(base, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
         q = float(base.exponents(n_documents))
         constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
-        return StrongConvexity(constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm)
+        return constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm
     raise ValueError(
         f"no strong convexity constant is known for {surrogate!r}. Constants are known for Squared, Logistic, "
         "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
