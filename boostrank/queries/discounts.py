@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,17 +23,8 @@ DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential
 CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
 
 
-class DiscountedCutoff(NamedTuple):
-    """A discount and a cutoff of NDCG, with the names that tables show."""
-
-    discount: Discount
-    k: Cutoff
-    discount_name: str
-    k_name: str
-
-
-def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[DiscountedCutoff]:
-    """Every discount combined with every cutoff.
+def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> dict[tuple[str, str], tuple[Discount, Cutoff]]:
+    """Every discount combined with every cutoff, by the names that tables show.
 
     Parameters
     ----------
@@ -48,21 +38,21 @@ def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> list[Disco
 
     Examples
     --------
-    >>> [(pair.discount_name, pair.k_name) for pair in discounted_cutoffs(["log2", "zipf"], [None, 10])]
+    >>> list(discounted_cutoffs(["log2", "zipf"], [None, 10]))
     [('log2', 'n'), ('log2', '10'), ('zipf', 'n'), ('zipf', '10')]
     """
     discounts = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
     for discount in discounts:
         DCG(discount=discount)
-    pairs = [DiscountedCutoff(d, k, discount_name(d), cutoff_name(k)) for d, k in product(discounts, cutoffs)]
-    if not pairs or len({(pair.discount_name, pair.k_name) for pair in pairs}) < len(pairs):
+    named = {(discount_name(discount), cutoff_name(k)): (discount, k) for discount, k in product(discounts, cutoffs)}
+    if not named or len(named) < len(discounts) * len(cutoffs):
         raise ValueError(
             "discounts and ks must have at least one discount and one cutoff, and different names; got the discounts "
             f"{', '.join(map(discount_name, discounts)) or 'none'} and the cutoffs "
             f"{', '.join(map(cutoff_name, cutoffs)) or 'none'}"
         )
-    return pairs
+    return named
 
 
 def discount_name(discount: Discount) -> str:

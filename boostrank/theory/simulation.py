@@ -15,15 +15,7 @@ from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.metrics import check_scores
 from boostrank.queries.dcg import DCG, Gain, check_relevance
-from boostrank.queries.discounts import (
-    CUTOFFS,
-    DISCOUNTS,
-    Cutoff,
-    DiscountedCutoff,
-    Discounts,
-    discounted_cutoffs,
-    ranks_kept,
-)
+from boostrank.queries.discounts import CUTOFFS, DISCOUNTS, Cutoff, Discounts, discounted_cutoffs, ranks_kept
 from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
 from boostrank.significance.paired_tests import ROUNDING
@@ -177,14 +169,14 @@ def distinguishability(
         for row, length in zip(differences, lengths, strict=True):
             relevance, first, second = (np.ascontiguousarray(values[:, :length]).ravel() for values in lists)
             queries, gains = Segments.from_sizes(np.full(stop - start, length)), dcg.gains(relevance)
-            for i, setting in enumerate(settings):
-                measure = DCG(int(ranks_kept(setting.k, [length])[0]), discount=setting.discount)
+            for i, (discount, k) in enumerate(settings.values()):
+                measure = DCG(int(ranks_kept(k, [length])[0]), discount=discount)
                 values = np.nan_to_num(measure.ndcg(gains, first, queries) - measure.ndcg(gains, second, queries))
                 row[i, start:stop] = np.where(np.abs(values) < ROUNDING, 0.0, values)
-    return _table(differences, lengths, settings, truth)
+    return _table(differences, lengths, list(settings), truth)
 
 
-def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff], truth: int) -> pd.DataFrame:
+def _table(differences: Floats, lengths: Ints, names: list[tuple[str, str]], truth: int) -> pd.DataFrame:
     winners = np.sign(differences)
     # Whether the ranker that wins at the greatest length wins at each length; false if no ranker wins there.
     same = (winners == winners[-1]) & (winners[-1] != 0)
@@ -192,7 +184,6 @@ def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff],
     settled[-1] = np.nan
     first, second = (winners > 0).mean(axis=2), (winners < 0).mean(axis=2)
     correct = {1: first, -1: second, 0: np.full_like(first, np.nan)}[truth]
-    names = {"discount": [setting.discount_name for setting in settings], "k": [setting.k_name for setting in settings]}
     statistics = {
         "difference": differences.mean(axis=2),
         "sd": differences.std(axis=2, ddof=1),
@@ -201,5 +192,5 @@ def _table(differences: Floats, lengths: Ints, settings: list[DiscountedCutoff],
         "correct": correct,
         "settled": settled,
     }
-    table = pd.DataFrame(names).merge(pd.DataFrame({"n": lengths}), how="cross")
+    table = pd.DataFrame(names, columns=["discount", "k"]).merge(pd.DataFrame({"n": lengths}), how="cross")
     return table.assign(**{name: values.T.ravel() for name, values in statistics.items()})

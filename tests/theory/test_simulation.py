@@ -45,16 +45,16 @@ def test_the_table_is_that_of_a_plain_loop():
     table = theory.distinguishability(GRADED, lengths, ks=ks, n_lists=n_lists, random_state=5)
     lists = GRADED.draw(n_lists, 20, np.random.default_rng(5))
     rows = table.set_index(["discount", "k", "n"])
-    for each in discounts.discounted_cutoffs(discounts.DISCOUNTS, ks):
+    for names, (discount, cutoff) in discounts.discounted_cutoffs(discounts.DISCOUNTS, ks).items():
         orders = {}
         for n in reversed(lengths):
-            k = int(np.ceil(n**0.5)) if each.k == ("power", 0.5) else each.k
-            settings = {"k": k, "discount": each.discount}
+            k = int(np.ceil(n**0.5)) if cutoff == ("power", 0.5) else cutoff
+            settings = {"k": k, "discount": discount}
             differences = [
                 np.subtract(*(br.ndcg_score(y[:n], s[:n], one_query(y[:n]), **settings) for s in (one, other)))
                 for y, one, other in zip(*lists, strict=True)
             ]
-            row, order = rows.loc[(*each[2:], n)], np.sign(np.round(differences, 12))
+            row, order = rows.loc[(*names, n)], np.sign(np.round(differences, 12))
             orders[n] = order
             first, second = (order > 0).mean(), (order < 0).mean()
             assert row["difference"] == pytest.approx(np.mean(differences), abs=1e-12)
