@@ -112,7 +112,7 @@ def fits_on_cluster(client, settings):
         dxgb.train(client, parameters, dxgb.DaskQuantileDMatrix(client, X, y, qid=qid, max_bin=256), rounds)
 
     def ours(ranker, objective, library):
-        return lambda X, y, qid, sizes: ranker(objective, **settings[library]).fit(X, y, qid)
+        return lambda X, y, qid, sizes: ranker(objective, client=client, **settings[library]).fit(X, y, qid)
 
     return {
         "lightgbm": {

@@ -11,7 +11,7 @@ import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from distributed import get_client
+from distributed import Client, get_client
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank import rankers
@@ -25,17 +25,35 @@ from boostrank.metrics.graded import NDCG
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.features import TrainingFeatures
+from boostrank.training.losses import DEFAULT_LOSS, Loss
 from boostrank.training.validation import EvalSets, eval_sets
 
 
 class DaskRanker(BoostedRanker):
     """The methods of a ranker that take dask collections: `fit`, `predict`, `apply` and `score`.
 
-    A subclass is also a subclass of the local ranker, which it names as `_local_class`. `fit` and `score` use the
-    client that Dask finds, which is the newest one, or that of ``with client.as_current():``.
+    A subclass is also a subclass of the local ranker, which it names as `_local_class`.
+
+    Attributes
+    ----------
+    client : distributed.Client or None
+        The Dask client that `fit` and `score` use; None for the one that Dask finds. It belongs to this process. It is
+        no parameter of the ranker, and is not in a clone, a copy or a pickle.
     """
 
+    client: Client | None = None
     _local_class: ClassVar[type[BoostedRanker]]
+
+    def __init__(
+        self, objective: str | Loss = DEFAULT_LOSS, *, client: Client | None = None, **parameters: Any
+    ) -> None:
+        super().__init__(objective, **parameters)
+        if client is not None:
+            self.client = client
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return [name for name in super()._get_param_names() if name != "client"]
 
     @takes_other_names
     def fit(  # type: ignore[override]
@@ -123,7 +141,7 @@ class DaskRanker(BoostedRanker):
         sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
         X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
         partitions.check_columns(features, X, reset=True)
-        client = get_client()
+        client = self.client or get_client()
         data = partitions.colocate_queries(client, X, y, qid, sample_weight)
         validation = {}
         for i, watched in enumerate(sets):
@@ -192,15 +210,24 @@ class DaskRanker(BoostedRanker):
         if not partitions.is_collection(X):
             return super().score(X, y, qid, sample_weight)
         _, qid = partitions.columns_to_colocate(X, y, qid, None, f"{type(self).__name__}.score")
-        client, measure = get_client(), NDCG(k=self.k, gain=self.gain, discount=self.discount)
+        client, measure = self.client or get_client(), NDCG(k=self.k, gain=self.gain, discount=self.discount)
         scores, y, qid, weights = client.gather(client.compute([self.predict(X), y, qid, sample_weight]))
         return float(measure(y, scores, qid, sample_weight=weights))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return repr(self.to_local())
 
     def to_local(self) -> BoostedRanker:
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
         local = self._local_class()
-        local.__dict__.update(vars(self))
+        local.__dict__.update(
+            {name: value for name, value in vars(self).items() if name not in ("client", "_trained_on")}
+        )
         return local
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State of a copy or a pickle: without the client, which belongs to this process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "client"}
 
 
 class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
@@ -224,11 +251,12 @@ class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
     and neither can the metrics, because each worker knows only its own queries.
 
     Parameters are those of :class:`boostrank.LightGBMRanker`; `n_jobs` is the number of threads of each worker, and
-    None means those that Dask gave it. LightGBM's own `local_listen_port` fixes the port of the workers; each machine
-    can have only one worker then. Its `tree_learner` may be "data" or "voting". `fit` raises an error for parameters
-    with which LightGBM's workers crash or do not train one model: `interaction_constraints`, `linear_tree`, the
-    penalties `cegb_...`, and a `monotone_constraints_method` other than "basic". LightGBM trains on at most 2^31 - 1
-    documents, counted over all workers.
+    None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
+    that Dask finds. LightGBM's own `local_listen_port` fixes the port of the workers; each machine can have only one
+    worker then. Its `tree_learner` may be "data" or "voting". `fit` raises an error for parameters with which
+    LightGBM's workers crash or do not train one model: `interaction_constraints`, `linear_tree`, the penalties
+    `cegb_...`, and a `monotone_constraints_method` other than "basic". LightGBM trains on at most 2^31 - 1 documents,
+    counted over all workers.
 
     Examples
     --------
@@ -265,9 +293,9 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     `fit` takes fewer arguments than that of the local ranker: see its documentation. `objective` cannot be a function,
     and neither can the metrics, because each worker knows only its own queries.
 
-    Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and None
-    means those that Dask gave it. `tree_method` cannot be "exact", with which XGBoost does not train on several
-    workers.
+    Parameters are those of :class:`boostrank.XGBoostRanker`; `n_jobs` is the number of threads of each worker, and
+    None means those that Dask gave it. In addition `client` takes a ``distributed.Client``; by default it is the one
+    that Dask finds. `tree_method` cannot be "exact", with which XGBoost does not train on several workers.
 
     Examples
     --------

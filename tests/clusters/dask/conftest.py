@@ -48,7 +48,7 @@ def _started_client():
 
 @pytest.fixture(scope="session")
 def client():
-    """The client of the cluster that tests share."""
+    """The client of the cluster that tests share; Dask finds it, so that rankers need not be given it."""
     with _started_client() as client, client.as_current():
         # See tests/conftest.py.
         assert set(client.run(os.environ.get, "OMP_NUM_THREADS").values()) == {os.environ["OMP_NUM_THREADS"]}
@@ -57,8 +57,8 @@ def client():
 
 @pytest.fixture(scope="module")
 def own_client():
-    """The client of a cluster whose workers tests may kill."""
-    with _started_client() as client, client.as_current():
+    """The client of a cluster whose workers tests may kill; rankers must be given it."""
+    with _started_client() as client:
         yield client
 
 

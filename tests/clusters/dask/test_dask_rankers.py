@@ -40,11 +40,16 @@ def test_parameters_are_those_of_the_local_ranker(ranker_class):
     assert ranker.k == 3
 
 
-def test_copies_are_of_the_same_class_and_share_nothing(ranker_class):
-    ranker = ranker_class("softmax", k=5)
+def test_the_client_belongs_to_this_ranker_alone(ranker_class):
+    client = object()
+    ranker = ranker_class("softmax", k=5, client=client)
+    assert ranker.client is client
+    assert "client" not in ranker.get_params()
     for same in (clone(ranker), copy.copy(ranker), pickle.loads(pickle.dumps(ranker))):
         assert type(same) is ranker_class
         assert same.get_params() == ranker.get_params()
+        assert same.client is None
+        # Nothing is shared with the ranker that it was made from.
         same.k = 10
     assert ranker.k == 5
 

@@ -134,9 +134,9 @@ def test_a_lost_worker_is_an_error_and_the_cluster_can_be_used_further(
         during_the_training(own_client, lambda: os.kill(before[lost], signal.SIGKILL)),
         pytest.raises(RuntimeError, match=f"worker {lost} was lost while it trained"),
     ):
-        small(ranker_class, loss, n_estimators=MANY_ROUNDS).fit(*rows)
+        small(ranker_class, loss, n_estimators=MANY_ROUNDS, client=own_client).fit(*rows)
     # A worker that does not stop is restarted.
     if isinstance(loss, Stuck):
         assert not set(before.values()) & set(processes(own_client).values())
     # The arrays were not all lost, and the others are computed again.
-    assert small(ranker_class, n_estimators=2).fit(*rows).score(*rows) > 0.7
+    assert small(ranker_class, n_estimators=2, client=own_client).fit(*rows).score(*rows) > 0.7
