@@ -143,16 +143,20 @@ class BoostedRanker(TrainedModel):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__init__" not in vars(cls):
-            return
-        # Signatures are read once, because that takes time. If an __init__ passes ``**kwargs`` on, the class takes the
-        # parameters that its base class takes.
-        parameters = dict(list(inspect.signature(vars(cls)["__init__"]).parameters.items())[1:])
-        own = {name: item.default for name, item in parameters.items() if item.kind is not item.VAR_KEYWORD}
-        takes_more = len(own) < len(parameters)
-        cls._defaults = MappingProxyType({**cls._defaults, **own})
-        cls._explicit = sorted({*own, *(cls._explicit if takes_more else ())})
-        cls._takes_native = takes_more and cls._takes_native
+        # Signatures are read once, because that takes time. As long as an __init__ passes ``**kwargs`` on, the class
+        # takes the parameters of the __init__ of its base class.
+        defaults: dict[str, Any] = {}
+        names: set[str] = set()
+        takes_more = True
+        for base in cls.__mro__[:-1]:
+            if "__init__" not in vars(base):
+                continue
+            parameters = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+            explicit = [parameter for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+            defaults = {parameter.name: parameter.default for parameter in explicit} | defaults
+            names |= {parameter.name for parameter in explicit} if takes_more else set()
+            takes_more = takes_more and len(explicit) < len(parameters)
+        cls._defaults, cls._explicit, cls._takes_native = MappingProxyType(defaults), sorted(names), takes_more
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
