@@ -255,7 +255,7 @@ def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
     arguments = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
     raise ValueError(
         "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset compare(rankers, *data), or a "
-        f"list of folds, compare(rankers, folds); got {arguments}"
+        f"list of folds without cv and repeats, compare(rankers, folds); got {arguments}"
     )
 
 

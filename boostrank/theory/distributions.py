@@ -206,7 +206,7 @@ class DistributionBatch(Distributions):
 def check_probabilities(probabilities: ArrayLike, n: int, what: str) -> Floats:
     """Probabilities as float64; raise ValueError if they are not `n` probabilities, one for each `what`."""
     values = as_floats(probabilities, "probabilities")
-    if values.shape != (n,) or (values < 0).any() or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE:
+    if values.shape != (n,) or not (values >= 0).all() or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE:
         refuse("probabilities", values.tolist(), f"one per {what} ({n}), not negative, and sum to 1")
     return values
 

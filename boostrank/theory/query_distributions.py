@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_floats
-from boostrank.inputs.checks import as_generator, refuse
+from boostrank.inputs.checks import as_generator, check_count, refuse
 from boostrank.queries.dcg import DCG, Normalize, check_relevance, make_targets
 from boostrank.queries.segments import Segments
 from boostrank.theory.distributions import check_document_scores, check_probabilities
@@ -102,18 +102,20 @@ class QueryDistribution:
         >>> queries.kinds, queries.labels
         ([[2, 0], [0, 2]], [[4, 0], [3, 4]])
         """
+        check_count("n_kinds", n_kinds, 2)
+        check_count("n_queries", n_queries)
+        check_count("max_label", max_label, 0)
         random = as_generator(random_state)
-        kinds = [random.permutation(n_kinds)[: random.integers(2, n_kinds + 1)] for _ in range(n_queries)]
-        labels = [random.integers(0, max_label + 1, size=len(row)) for row in kinds]
+        kinds = [random.permutation(n_kinds)[: random.integers(2, n_kinds + 1)].tolist() for _ in range(n_queries)]
+        labels = [random.integers(0, max_label + 1, size=len(row)).tolist() for row in kinds]
         if realizable:
-            labels = [np.sort(row)[np.argsort(np.argsort(of_row))] for row, of_row in zip(labels, kinds, strict=True)]
-        probabilities = random.dirichlet(np.ones(n_queries))
-        return cls([row.tolist() for row in kinds], [row.tolist() for row in labels], probabilities)
+            labels = [[sorted(row)[sorted(ids).index(i)] for i in ids] for row, ids in zip(labels, kinds, strict=True)]
+        return cls(kinds, labels, random.dirichlet(np.ones(n_queries)))
 
     @property
     def n_kinds(self) -> int:
         """Number of kinds, which is the number of scores."""
-        return 1 + max(map(max, self.kinds))
+        return 1 + int(max(map(max, self.kinds)))
 
     def best_scores(self, dcg: DCG | None = None) -> Floats:
         """Scores of the kinds with the largest expected NDCG, shape (n_kinds,): whole numbers, equal for ties.
@@ -127,6 +129,8 @@ class QueryDistribution:
 
     def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
         """Expected NDCG of the rankings by `scores`, which is in [0, 1]; ties are averaged.
+
+        Queries without a relevant document have the NDCG 0.
 
         Parameters
         ----------
@@ -196,9 +200,8 @@ class QueryBatch(Distributions):
 
     def of_scores(self, values: Floats) -> Floats:
         """Values of the documents of all queries, summed for each kind, shape (n_outcomes, n_kinds)."""
-        shape = len(self.sizes), self.n_kinds
-        sums: Any = np.bincount(self._cells, values, shape[0] * shape[1])
-        return sums.reshape(shape)
+        sums: Any = np.bincount(self._cells, values, len(self.sizes) * self.n_kinds)
+        return sums.reshape(-1, self.n_kinds)
 
     @property
     def _cells(self) -> Ints:

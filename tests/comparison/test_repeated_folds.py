@@ -108,7 +108,7 @@ def test_invalid_arguments_are_named():
         (DATA, {"repeats": 1}, "repeats must be None or an integer of at least 2; got 1"),
         (DATA, {"repeats": 2, "cv": 1}, "cv with repeats must be None or an integer of at least 2; got 1"),
         (DATA, {"repeats": 2, "cv": br.QueryKFold(3)}, "cv with repeats must be"),
-        ((br.query_folds(DATA, 3),), {"repeats": 2}, "got list, cv or repeats without y"),
+        ((br.query_folds(DATA, 3),), {"repeats": 2}, "list of folds without cv and repeats.*; got list, cv or repeats"),
     ):
         with pytest.raises(ValueError, match=message):
             br.compare({"a": Seeded()}, *rows, **settings)

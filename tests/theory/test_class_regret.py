@@ -61,7 +61,7 @@ def test_minimizer_and_regret_are_those_of_another_optimizer(distribution, loss)
 def test_best_scores_are_the_best_of_all_and_may_tie():
     for distribution in (PERFECT, REPEATED):
         assert distribution.expected_ndcg(distribution.best_scores()) == pytest.approx(largest_ndcg(distribution))
-    tie = br.theory.QueryDistribution([[0, 0, 1], [0, 1, 1]], [[1, 4, 0], [2, 3, 4]], [0.5, 0.5])
+    tie = br.theory.QueryDistribution([[0.0, 0.0, 1.0], [0, 1, 1]], [[1, 4, 0], [2, 3, 4]], [0.5, 0.5])
     assert tie.best_scores().tolist() == [0, 0]
     assert tie.expected_ndcg([0, 0]) > 0.001 + max(tie.expected_ndcg([0, 1]), tie.expected_ndcg([1, 0]))
 
@@ -128,11 +128,18 @@ def test_realizable_problems_have_a_perfect_scorer():
         ([[0, 6]], [[1, 2]], [1.0], "kinds must be whole numbers from 0 to 5"),
         ([[0, 1]], [[1, -2]], [1.0], "labels"),
         ([[0, 1]], [[1, 2]], [0.9], r"probabilities must be one per query \(1\)"),
+        ([[0, 1]], [[1, 2]], [np.nan], r"probabilities must be one per query \(1\)"),
     ],
 )
 def test_invalid_distributions(kinds, labels, probabilities, message):
     with pytest.raises(ValueError, match=message):
         br.theory.QueryDistribution(kinds, labels, probabilities)
+
+
+@pytest.mark.parametrize("settings", [{"n_kinds": 1}, {"n_kinds": 2.5}, {"n_queries": 0}, {"max_label": -1}])
+def test_invalid_settings_of_random_distributions(settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be an integer of at least"):
+        br.theory.QueryDistribution.random(**settings)
 
 
 def test_targets_outside_of_the_bounds_are_an_error():
